@@ -55,7 +55,7 @@ impl Lowering<'_> {
         Operand::Var(var)
     }
 
-    /// The call, if the tree is one, with its arguments computed.
+    /// Lowers a call, if the tree is one, with its arguments computed.
     fn call(&mut self, tree: &Tree, steps: &mut Vec<Step>) -> Option<Call> {
         Some(match &tree.kind {
             TreeKind::Local(function, args) => {
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The value of a tree, as steps before its use.
+    /// Computes the value of a tree, as steps before its use.
     pub(super) fn value(&mut self, tree: &Tree, steps: &mut Vec<Step>) -> Operand {
         let span = tree.span;
         let value = match &tree.kind {
@@ -174,7 +174,7 @@ impl Lowering<'_> {
         Tree { kind: TreeKind::Lambda(params, Box::new(Tree { kind, span })), span }
     }
 
-    /// Lifts a closure: its function takes its parameters, then what it captures.
+    /// Lifts a closure: its function takes its parameters, followed by the captured values.
     fn closure(&mut self, params: &[VarId], body: &Tree, span: Span) -> Value {
         let mut free = BTreeSet::new();
         self.free(body, &mut free);
@@ -196,7 +196,7 @@ impl Lowering<'_> {
                 Some(constant) => {
                     env.insert(var, constant.clone());
                 }
-                // Bound inside of the body itself.
+                // Bound inside the body itself.
                 None => {}
             }
         }
@@ -219,7 +219,7 @@ impl Lowering<'_> {
         Value::Closure { function: name, arity: params.len() as u32, captured }
     }
 
-    /// The variables that a tree uses and does not bind; those that it binds are not in the environment yet.
+    /// The free variables of a tree: its own bindings are not in the environment yet.
     fn free(&self, tree: &Tree, free: &mut BTreeSet<VarId>) {
         let all = |trees: &[Tree], free: &mut BTreeSet<VarId>| trees.iter().for_each(|tree| self.free(tree, free));
         match &tree.kind {
@@ -294,7 +294,7 @@ impl Lowering<'_> {
     fn dictionary_of(&mut self, hole: Hole, span: Span, steps: &mut Vec<Step>) -> Operand {
         match self.dictionaries.get(hole.0 as usize).cloned().flatten() {
             Some(dictionary) => self.dictionary(&dictionary, span, steps),
-            // Only a program with errors lacks one, and such a program is never lowered.
+            // Only a program with errors can lack a dictionary, and such a program is never lowered.
             None => Operand::Literal(Literal::atom("undefined")),
         }
     }

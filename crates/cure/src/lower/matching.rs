@@ -6,16 +6,16 @@ use crate::ir::form::{Block, End, Literal, Operand, Operation, Step, Test, Value
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind};
 use crate::syntax::ast::Name;
 
-/// Where a value goes.
+/// The destination of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// It is the function's: calls may be tail calls.
+    /// The function's result: calls may be tail calls.
     Tail,
-    /// It is a nested block's.
+    /// The value of a nested block.
     Nested,
 }
 
-/// The least number of literal clauses for a jump table.
+/// The minimal number of literal clauses for a jump table.
 const TABLE: usize = 4;
 
 impl Lowering<'_> {
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         position: Position,
         span: Span,
     ) -> Block {
-        // A tuple that is destructured at once is never built.
+        // A tuple that is destructured immediately is never built.
         let parts: Option<Vec<Operand>> = match &scrutinee.kind {
             TreeKind::Tuple(parts) if branches.iter().all(|branch| fits(&branch.shape, parts.len())) => {
                 Some(parts.iter().map(|part| self.value(part, &mut steps)).collect())
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Tests from the last of the list on; then what follows when all hold.
+    /// Emits the tests, starting from the end of the list, then the code for the case that all hold.
     fn tests(
         &mut self,
         mut open: Vec<(&Shape, Operand)>,
@@ -178,7 +178,7 @@ impl Lowering<'_> {
         then(self, std::mem::take(&mut steps))
     }
 
-    /// A pattern of a `let`: it matches, so nothing is tested where nothing can differ.
+    /// The pattern of a `let`: it always matches, so no test is needed.
     pub(super) fn let_shape(&mut self, shape: &Shape, on: Operand, steps: &mut Vec<Step>) {
         let mut part = |lowering: &mut Self, below: &Shape, value: Value| {
             if !matches!(below, Shape::Any) {
@@ -232,7 +232,7 @@ fn choice(mut blocks: Vec<Block>) -> Block {
     Block { steps: Vec::new(), end: End::Choice(blocks) }
 }
 
-/// Whether a shape destructures a tuple of this many parts or ignores it.
+/// Whether a shape destructures a tuple of this size or ignores it.
 fn fits(shape: &Shape, count: usize) -> bool {
     matches!(shape, Shape::Any) || matches!(shape, Shape::Tuple(parts) if parts.len() == count)
 }
@@ -245,7 +245,7 @@ fn irrefutable(shape: &Shape, taken_apart: bool) -> bool {
     }
 }
 
-/// The literal of a clause that a table can hold.
+/// The literal of a clause, if a jump table can hold it.
 fn switched(shape: &Shape) -> Option<&Literal> {
     match shape {
         Shape::Literal(literal @ (Literal::Int(_) | Literal::Atom(_) | Literal::Binary(_))) => Some(literal),

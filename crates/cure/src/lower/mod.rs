@@ -14,7 +14,7 @@ use crate::resolve::interface::Interface;
 use crate::syntax::ast::Name;
 use crate::types::check::{Checked, CheckedMachine, Dictionaries, default_name};
 
-/// A module in the core form, of functions that have it already.
+/// Assembles a module in the core form from lowered functions.
 pub(crate) fn module(interface: &Interface, functions: Vec<Function>, machines: &[CheckedMachine]) -> Module {
     let name = interface.module.clone().unwrap_or_else(|| Name::from(""));
     Module {
@@ -25,7 +25,7 @@ pub(crate) fn module(interface: &Interface, functions: Vec<Function>, machines: 
     }
 }
 
-/// The functions that other modules may call: exported ones, and those that classes need.
+/// The functions that other modules may call: exported ones and those that instances need.
 fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
     let exported = interface.functions.iter().filter(|(_, signature)| signature.exported);
     let exported: HashSet<(&str, u32)> =
@@ -46,7 +46,7 @@ fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
     exports
 }
 
-/// A function in the core form, after the closures in it.
+/// A function in the core form, preceded by its closures.
 pub(crate) fn function(checked: &Checked, out: &mut Vec<Function>) {
     let source = &checked.function;
     let mut lowering = Lowering {
@@ -77,7 +77,7 @@ pub(crate) fn function(checked: &Checked, out: &mut Vec<Function>) {
 /// The lowering of one function.
 struct Lowering<'a> {
     dictionaries: &'a Dictionaries,
-    /// The function in whose name closures are lifted.
+    /// The function after which lifted closures are named.
     function: Name,
     variables: u32,
     /// The operands for the checked function's variables.

@@ -1,12 +1,12 @@
-//! Composed names and their length. A single word in a text always fits an Erlang atom; a module path, the name of a
-//! machine's module, of a closure or of a method may not.
+//! Composed names and their length. A single word in a text always fits an Erlang atom; a module path, or the name of a
+//! machine's module, a closure or a method, may not.
 
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::form::Function;
 use crate::syntax::ast::{Item, Module, Name};
 use crate::syntax::lexer::LONGEST_NAME;
 
-/// The name of the machines' runtime on Erlang.
+/// The Erlang name of the machines' runtime.
 pub(crate) const RUNTIME: &str = "cure_fsm";
 
 /// The BEAM module of a machine.
@@ -19,7 +19,7 @@ pub(crate) fn of_line(machine: &str) -> Name {
     of_machine(RUNTIME, machine)
 }
 
-/// The names of a module that are too long for Erlang, each at what has to be called something shorter.
+/// The names of a module that are too long for Erlang, each at the place that needs a shorter name.
 pub(crate) fn too_long(module: &Module, functions: &[Function]) -> Vec<Diagnostic> {
     let said = |name: &str, span: Span, what: String| {
         (name.len() > LONGEST_NAME).then(|| {

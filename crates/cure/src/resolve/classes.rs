@@ -56,7 +56,7 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    /// The classes of the module, those that others are built upon first.
+    /// The classes of the module, superclasses first.
     fn in_order(&mut self) -> Vec<&'a Class> {
         let mut seen: HashMap<&Name, Span> = HashMap::new();
         let mut all: Vec<&'a Class> = Vec::new();
@@ -83,7 +83,7 @@ impl<'a> Collector<'a, '_> {
         order.into_iter().map(|at| all[at]).collect()
     }
 
-    /// The superclasses of a class, which its own parameter must have.
+    /// The superclasses of a class, which its parameter must implement.
     fn supers(&mut self, class: &Class, param: &Name) -> Vec<Name> {
         let mut names = Vec::new();
         for constraint in &class.supers {
@@ -106,7 +106,7 @@ impl<'a> Collector<'a, '_> {
         names
     }
 
-    /// How many arguments the parameter of a class takes: none for a class of types.
+    /// The number of arguments that the parameter of a class takes: 0 for a class of types.
     fn kind(&mut self, class: &Class, param: &Name, methods: &[Arc<Signature>]) -> usize {
         let mut kind = None;
         for (method, signature) in class.methods.iter().zip(methods) {
@@ -217,7 +217,7 @@ impl<'a> Collector<'a, '_> {
         self.out.instances.push((info, instance, apart(&ty, &class)));
     }
 
-    /// The name of the function that makes an instance's dictionary; no two of a module are the same.
+    /// The name of the function that builds an instance's dictionary; unique in a module.
     fn instance_name(&mut self, class: &ClassInfo, key: &str) -> Name {
         let plain = Name::from(format!("{}_{}", short(&class.full), short(key)));
         if self.scope.functions_named(&plain).is_empty() && self.instances.insert(plain.clone()) {
@@ -231,7 +231,7 @@ fn short(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Calls back with how many arguments a parameter has at each place where it stands.
+/// Calls back with the number of arguments of a parameter at each occurrence.
 fn seen_with(ty: &Ty, param: &Name, seen: &mut impl FnMut(usize)) {
     match ty {
         Ty::Param(name) if name == param => seen(0),
@@ -267,13 +267,13 @@ fn letters(count: usize) -> String {
     ('A'..='Z').take(count).map(String::from).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether these are type parameters, no two the same.
+/// Whether these are distinct type parameters.
 fn all_different(args: &[Ty]) -> bool {
     let mut seen = HashSet::new();
     args.iter().all(|arg| matches!(arg, Ty::Param(name) if seen.insert(name.clone())))
 }
 
-/// The type of an instance with its parameters named so that no method's own parameter is mistaken for one.
+/// The type of an instance with its parameters renamed apart from the parameters of methods.
 fn apart(ty: &Ty, class: &ClassInfo) -> Ty {
     let clash = |name: &Name| class.methods.iter().any(|method| method.type_params.contains(name));
     ty.map(&mut |part| match part {

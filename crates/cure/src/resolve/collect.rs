@@ -15,22 +15,22 @@ use crate::syntax::ast::*;
 /// All clauses of a function.
 #[derive(Debug)]
 pub(crate) struct Group<'a> {
-    /// What callers see.
+    /// The signature that callers see.
     pub signature: Arc<Signature>,
     pub clauses: Vec<&'a Def>,
     pub inferred: bool,
 }
 
-/// A module's definitions, collected.
+/// The collected definitions of a module.
 #[derive(Debug, Default)]
 pub(crate) struct Collected<'a> {
-    /// What it offers.
+    /// The module's interface.
     pub interface: Interface,
     pub groups: Vec<Group<'a>>,
     /// Its instances, written and derived.
     pub instances: Vec<(Arc<InstanceInfo>, Arc<Instance>, Ty)>,
     pub classes: Vec<(Arc<ClassInfo>, &'a Class)>,
-    /// Its functions of Erlang.
+    /// Its Erlang functions.
     pub foreign: Vec<(Arc<Signature>, &'a Curify)>,
     pub machines: Vec<&'a Fsm>,
 }
@@ -60,7 +60,7 @@ pub(super) struct Collector<'a, 'b> {
     pub(super) scope: &'b mut Scope,
     pub(super) errors: &'b mut Vec<Diagnostic>,
     pub(super) out: Collected<'a>,
-    /// The functions that make the dictionaries of instances.
+    /// Collects the functions that build the dictionaries of instances.
     pub(super) instances: HashSet<Name>,
 }
 
@@ -144,8 +144,8 @@ impl<'a> Collector<'a, '_> {
         self.variance();
     }
 
-    /// Whether a definition makes a new type: it has several constructors, or one that is no type. `own` counts the types
-    /// of the module by name.
+    /// Whether a definition makes a new type: it has several constructors, or one that is not a type. `own` counts the
+    /// types of the module by name.
     fn is_sum(&self, def: &TypeDef, own: &HashMap<&Name, usize>) -> bool {
         match &def.body.kind {
             TypeKind::Union(_) => true,
@@ -154,7 +154,7 @@ impl<'a> Collector<'a, '_> {
                     "Int", "Float", "String", "Bool", "Atom", "Unit", "Any", "Nat", "Pos", "Charlist", "List",
                     "Vector", "Pair",
                 ];
-                // The definition itself is not among them.
+                // The definition itself is not counted.
                 let itself = usize::from(*name == def.name.name);
                 let own = own.get(name).is_some_and(|count| *count > itself);
                 let param = def.params.iter().any(|param| param.name == *name);
@@ -189,7 +189,7 @@ impl<'a> Collector<'a, '_> {
             let message = "an alias derives nothing: it is another name for a type that has its own instances";
             self.error(code::INSTANCE, class.span, message);
         }
-        // The name of an alias is how its type is written in messages.
+        // Messages show the type by the name of the alias.
         if let (Ty::Refined(base, pred), true) = (&ty, params.is_empty()) {
             let pred = crate::ir::ty::Pred {
                 var: pred.var.clone(),
@@ -203,7 +203,7 @@ impl<'a> Collector<'a, '_> {
         self.publish(&def.name.name, info);
     }
 
-    /// The type of an alias. Its parameters may be types and numbers; a condition after it is over its value.
+    /// The type of an alias. Its parameters may be types and numbers; a condition after it applies to its value.
     fn alias(&mut self, def: &'a TypeDef, params: &[Name]) -> Ty {
         let mut reader = Reader::new(&*self.scope, self.source, &mut *self.errors);
         (reader.params, reader.values) = (params.to_vec(), params.to_vec());
@@ -307,7 +307,7 @@ impl<'a> Collector<'a, '_> {
         );
     }
 
-    /// Marks the types of this module that hold functions, and those that hold such types.
+    /// Marks the types of this module that contain functions, directly or through other types.
     fn variance(&mut self) {
         let full = |name: &Name| self.full(name);
         let mut open: Vec<Name> = Vec::new();
@@ -363,7 +363,7 @@ fn mentioned<'t>(ty: &'t Type, seen: &mut dyn FnMut(&'t Name)) {
     }
 }
 
-/// How often a module defines each type.
+/// The number of definitions of each type in a module.
 fn own_types(module: &Module) -> HashMap<&Name, usize> {
     let mut own = HashMap::new();
     for item in &module.items {

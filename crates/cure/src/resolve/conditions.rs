@@ -1,4 +1,4 @@
-//! Conditions of refined types: whether the form is allowed, the names are known, and both sides have fitting types.
+//! Conditions of refined types: whether the form is allowed, the names are known, and both sides have matching types.
 
 use super::written::Reader;
 use crate::diagnostic::{Span, code};
@@ -6,7 +6,7 @@ use crate::ir::ty::Ty;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// The kind of a part of a condition.
+/// The kind of an operand of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Int,
@@ -14,7 +14,7 @@ enum Sort {
     Bool,
     Text,
     Atom,
-    /// Unknown; fits anything.
+    /// Unknown; matches anything.
     Open,
 }
 
@@ -36,7 +36,7 @@ impl Sort {
 }
 
 impl Reader<'_> {
-    /// A condition over a value of this base type: operators over names and literals, true or false.
+    /// Checks a condition over a value of this base type: operators over names and literals with a boolean result.
     pub(crate) fn condition(&mut self, condition: &Expr, var: &Name, base: &Ty) {
         let sort = self.sort(condition, var, base);
         self.wanted(sort, Sort::Bool, condition.span, "a condition is true or false");
@@ -113,7 +113,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The one name in the condition behind a type: it stands for the value.
+    /// The only name in the condition after a type: it stands for the value.
     pub(crate) fn subject(condition: &Expr) -> Option<Name> {
         let mut found: Vec<Name> = Vec::new();
         crate::ir::ty::names_in(condition, &mut |name| {

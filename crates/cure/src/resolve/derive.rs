@@ -70,7 +70,7 @@ impl Maker {
         self.expr(ExprKind::Binary(operator, self.span, Box::new(left), Box::new(right)))
     }
 
-    /// A call of `Std.Show.show` and its like, whatever is imported here.
+    /// A call of `Std.Show.show` or similar, whatever is imported here.
     fn method(&self, module: &str, method: &str, args: Vec<Expr>) -> Expr {
         let std = self.name("Std");
         let module = self.expr(ExprKind::Field(Box::new(std), self.ident(module)));
@@ -183,7 +183,7 @@ fn equal(make: &Maker, shapes: &[Shape]) -> Expr {
     pairs(make, shapes, body, Some(make.expr(ExprKind::Bool(false))))
 }
 
-/// Fields from left to right; constructors in the order in which they are written.
+/// Compares fields from left to right, and constructors in the order in which they are written.
 fn compare(make: &Maker, shapes: &[Shape]) -> Expr {
     let ordering = |name: &str| make.pattern(PatternKind::Ctor(make.ident(name), Vec::new()));
     let body = |shape: &Shape| {

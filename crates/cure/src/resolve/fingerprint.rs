@@ -7,16 +7,16 @@ use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signatur
 use crate::ir::ty::{Len, Pred, Ty};
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// What one module shows to others.
+/// The fingerprints of one module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fingerprint {
-    /// All that those see who import it or call into it.
+    /// Everything visible to modules that import it or call into it.
     pub whole: u64,
-    /// What those see who only meet its values: types, classes, instances.
+    /// Everything visible to modules that only handle its values: types, classes, instances.
     pub known: u64,
 }
 
-/// The fingerprint of a module that uses these others.
+/// The fingerprint of a module's dependencies.
 pub(crate) fn fingerprint(interface: &Interface, uses: &[Name]) -> Fingerprint {
     let Interface { module, functions, types, constructors, classes, instances, machines } = interface;
     let mut known = DefaultHasher::new();
@@ -44,7 +44,7 @@ pub(crate) fn fingerprint(interface: &Interface, uses: &[Name]) -> Fingerprint {
     Fingerprint { whole: whole.finish(), known }
 }
 
-/// Everything in a map or a list, whatever the order.
+/// Hashes a map or a list independently of its order.
 fn unordered<T>(to: &mut impl Hasher, all: impl Iterator<Item = T>, one: impl Fn(T, &mut DefaultHasher)) {
     let (mut sum, mut count) = (0u64, 0u64);
     for item in all {
@@ -162,7 +162,8 @@ fn ty(of: &Ty, to: &mut impl Hasher) {
     }
 }
 
-/// A condition. What cannot stand in one is taken with its places: it may count as changed too often, never too seldom.
+/// Hashes a condition. Forms that are invalid in a condition are hashed with their positions: they may count as changed
+/// too often, but never too seldom.
 fn expression(of: &Expr, to: &mut impl Hasher) {
     std::mem::discriminant(&of.kind).hash(to);
     match &of.kind {

@@ -12,7 +12,7 @@ use crate::ir::ty::{Ty, show_both};
 use crate::syntax::ast::*;
 
 impl<'a> Collector<'a, '_> {
-    /// The head of a function from its clauses. `class_param` is a type parameter that is there already.
+    /// The head of a function from its clauses. `class_param` is a type parameter that already exists.
     pub(super) fn signature(&mut self, clauses: &[&Def], class_param: Option<&Name>) -> Signature {
         let first = clauses[0];
         let mut params: Vec<Name> = class_param.into_iter().cloned().collect();
@@ -175,7 +175,7 @@ impl<'a> Collector<'a, '_> {
         self.out.foreign.push((signature, foreign));
     }
 
-    /// The functions that a machine adds to its module.
+    /// Registers the functions that a machine adds to its module.
     fn machine(&mut self, fsm: &'a Fsm) {
         let names = [("spawn", 0), ("spawn", 1), ("send", 2), ("state", 1), ("stop", 1), ("definition", 0)];
         for (suffix, arity) in names {
@@ -198,7 +198,7 @@ impl<'a> Collector<'a, '_> {
                 span: fsm.name.span,
             }));
             if !fits {
-                // A second machine of this name: its functions exist already.
+                // A second machine of the same name: its functions already exist.
                 return;
             }
         }

@@ -7,7 +7,7 @@ use crate::diagnostic::Span;
 use crate::ir::ty::Ty;
 use crate::syntax::ast::{Expr, Name};
 
-/// What one module offers. Holds the private things too, marked so, for messages and for the module itself.
+/// The interface of a module. Private definitions are included and marked, for messages and for the module itself.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Interface {
     /// The module's name.
@@ -26,10 +26,10 @@ pub(crate) struct Interface {
     pub machines: Vec<Name>,
 }
 
-/// A function as callers see it.
+/// A function's signature.
 #[derive(Debug, Clone)]
 pub(crate) struct Signature {
-    /// The module it is in.
+    /// The module that defines it.
     pub module: Name,
     pub name: Name,
     /// Its type parameters.
@@ -38,26 +38,26 @@ pub(crate) struct Signature {
     pub len_params: Vec<Name>,
     /// Its parameters, with types over the above.
     pub params: Vec<(Name, Ty)>,
-    /// What it returns.
+    /// Its result type.
     pub result: Ty,
-    /// What callers must prove: the guard of its only clause.
+    /// The precondition that callers must prove: the guard of its only clause.
     pub precondition: Option<Arc<Expr>>,
-    /// The classes its type parameters must have: class and type.
+    /// The class constraints on its type parameters: class and type.
     pub constraints: Vec<(Name, Ty)>,
     /// Whether other modules may call it.
     pub exported: bool,
-    /// Where it is defined.
+    /// The place of its definition.
     pub span: Span,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct TypeInfo {
-    /// Its name with the module's before it.
+    /// Its qualified name.
     pub full: Name,
     pub params: Vec<Name>,
-    /// What it is.
+    /// Its kind and definition.
     pub kind: TypeInfoKind,
-    /// Whether a value of `T(A)` is one of `T(B)` when every A is a B. Not so with functions inside.
+    /// Whether `T(A)` is a subtype of `T(B)` when A is a subtype of B. False for types that contain functions.
     pub covariant: bool,
 }
 
@@ -66,9 +66,9 @@ pub(crate) struct TypeInfo {
 pub(crate) enum TypeInfoKind {
     /// Another name for a type.
     Alias(Ty),
-    /// One of several constructors.
+    /// A type with several constructors.
     Sum(Vec<Arc<Constructor>>),
-    /// Fields with names.
+    /// A record with named fields.
     Record(Vec<(Name, Ty)>),
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum TypeInfoKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Constructor {
     pub name: Name,
-    /// The atom that marks its values.
+    /// The atom that tags its values.
     pub tag: Name,
     /// The full name of its type.
     pub of: Name,
@@ -87,9 +87,9 @@ pub(crate) struct Constructor {
 
 #[derive(Debug, Clone)]
 pub(crate) struct ClassInfo {
-    /// Its name with the module's before it.
+    /// Its qualified name.
     pub full: Name,
-    /// The module it is in.
+    /// The module that defines it.
     pub module: Name,
     /// Its type parameter.
     pub param: Name,
@@ -97,9 +97,9 @@ pub(crate) struct ClassInfo {
     pub supers: Vec<Name>,
     /// Its methods in order, as functions over the parameter.
     pub methods: Vec<Arc<Signature>>,
-    /// Which of them have a default.
+    /// Whether each of them has a default.
     pub defaults: Vec<bool>,
-    /// The number of arguments of the parameter; not zero for classes over type constructors.
+    /// The number of arguments of the parameter; nonzero for classes over type constructors.
     pub arity: usize,
 }
 
@@ -107,14 +107,14 @@ pub(crate) struct ClassInfo {
 pub(crate) struct InstanceInfo {
     /// The full name of the class.
     pub class: Name,
-    /// The outermost name of the type that it is for.
+    /// The outermost name of its type.
     pub head: Name,
-    /// What its type's arguments must have: class and position of the argument.
+    /// The constraints on its type's arguments: class and position of the argument.
     pub context: Vec<(Name, usize)>,
-    /// The module it is in.
+    /// The module that defines it.
     pub module: Name,
-    /// The function that makes its dictionary.
+    /// The function that builds its dictionary.
     pub function: Name,
-    /// Where it is defined.
+    /// The place of its definition.
     pub span: Span,
 }

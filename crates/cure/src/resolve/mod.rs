@@ -1,6 +1,6 @@
-//! Name resolution: what modules offer ([`interface`]), what names mean inside one ([`scope`]), and how written types
-//! become types ([`written`]). [`collect`] makes a module's interface; [`fingerprint`] tells whether dependents can see
-//! a difference between two.
+//! Name resolution: the interfaces of modules ([`interface`]), the meaning of names inside one ([`scope`]), and the
+//! conversion of written types ([`written`]). [`collect`] builds a module's interface; [`fingerprint`] tells whether
+//! dependents can see a difference between two.
 
 pub(crate) mod classes;
 pub(crate) mod collect;

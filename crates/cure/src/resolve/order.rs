@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::syntax::ast::Name;
 
-/// Gives the places of definitions, each after those that it needs, as early as that allows; and of the others, which go
-/// round in circles or need one that does. `needs` calls back with the names that a definition needs.
+/// Returns the indices of definitions, each after those that it needs and as early as possible; and separately the
+/// indices of definitions that are in a cycle or need one that is. `needs` calls back with the names that a definition
+/// needs.
 pub(super) fn ordered<'a, T>(
     all: &'a [T],
     name: impl Fn(&'a T) -> &'a Name,

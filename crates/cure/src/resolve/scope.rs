@@ -11,14 +11,14 @@ use crate::syntax::ast::Name;
 /// The meaning of a function's name.
 #[derive(Debug, Clone)]
 pub(crate) enum Function {
-    /// An ordinary one.
+    /// An ordinary function.
     Plain(Arc<Signature>),
     /// The method of a class.
     Method(Arc<ClassInfo>, u32),
 }
 
 impl Function {
-    /// The module that it is of.
+    /// The module that defines it.
     pub(crate) fn module(&self) -> &Name {
         match self {
             Function::Plain(signature) => &signature.module,
@@ -27,16 +27,16 @@ impl Function {
     }
 }
 
-/// What the names of a module mean.
+/// The names in scope in a module.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     /// The current module.
     pub own: Option<Name>,
-    /// Other modules by the names they may be called: their own, and aliases.
+    /// Other modules by the names that refer to them: their own names and aliases.
     pub modules: HashMap<Name, Arc<Interface>>,
-    /// Functions by name, then by number of parameters, which rises.
+    /// Functions by name, in ascending order of arity.
     functions: HashMap<Name, Vec<(u32, Function)>>,
-    /// Ambiguous functions, offered by two modules that are imported whole, with these modules.
+    /// Ambiguous functions, provided by two modules that are imported whole, with these modules.
     offered_twice: HashMap<(Name, u32), (Name, Name)>,
     types: HashMap<Name, Arc<TypeInfo>>,
     types_by_full: HashMap<Name, Arc<TypeInfo>>,
@@ -44,13 +44,13 @@ pub(crate) struct Scope {
     classes: HashMap<Name, Arc<ClassInfo>>,
     classes_by_full: HashMap<Name, Arc<ClassInfo>>,
     instances: HashMap<(Name, Name), Arc<InstanceInfo>>,
-    /// Names imported from missing modules: the import was reported, uses are not.
+    /// Names imported from missing modules: the import was reported, so uses are not.
     pub missing: HashSet<Name>,
-    /// How many names were compared with ones that are not known.
+    /// The number of names that have been compared with unknown names.
     compared: Cell<usize>,
 }
 
-/// The most names that are compared for a suggestion.
+/// The maximal number of names that are compared for a suggestion.
 const MOST_COMPARED: usize = 300_000;
 
 impl Scope {
@@ -64,7 +64,7 @@ impl Scope {
         }
     }
 
-    /// Makes a function known that comes with a whole module.
+    /// Adds a function of a module that is imported whole.
     pub(crate) fn offer_function(&mut self, name: Name, arity: u32, function: Function) {
         let other = self.function(&name, arity).map(|known| known.module().clone());
         let (here, key) = (function.module().clone(), (name.clone(), arity));
@@ -74,7 +74,7 @@ impl Scope {
         }
     }
 
-    /// The two modules that offer an ambiguous function.
+    /// The two modules that provide an ambiguous function.
     pub(crate) fn offered_twice(&self, name: &Name, arity: u32) -> Option<&(Name, Name)> {
         if self.offered_twice.is_empty() {
             return None;
@@ -87,7 +87,7 @@ impl Scope {
         self.types.insert(name, info);
     }
 
-    /// Makes a type known by its full name only: its values occur here, but its name is not in scope.
+    /// Adds a type by its full name only: its values occur here, but its short name is not in scope.
     pub(crate) fn know_type(&mut self, info: Arc<TypeInfo>) {
         self.types_by_full.insert(info.full.clone(), info);
     }
@@ -105,7 +105,7 @@ impl Scope {
         self.classes_by_full.insert(class.full.clone(), class);
     }
 
-    /// Makes an instance known; gives the one that was known for the same class and type.
+    /// Adds an instance; returns the previous one for the same class and type.
     pub(crate) fn add_instance(&mut self, instance: Arc<InstanceInfo>) -> Option<Arc<InstanceInfo>> {
         self.instances.insert((instance.class.clone(), instance.head.clone()), instance)
     }
@@ -116,7 +116,7 @@ impl Scope {
         Some(&named[at].1)
     }
 
-    /// All functions of a name: those with other numbers of parameters, for messages and for functions as values.
+    /// All functions of a name, whatever their arity, for messages and for functions as values.
     pub(crate) fn functions_named(&self, name: &str) -> &[(u32, Function)] {
         self.functions.get(name).map_or(&[], |named| named)
     }
@@ -158,7 +158,7 @@ impl Scope {
         heads
     }
 
-    /// The candidate that differs least, if it differs little, for a hint.
+    /// The most similar candidate, if it is similar enough, for a hint.
     pub(crate) fn near<'a>(&self, name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<String> {
         let mut left = MOST_COMPARED.saturating_sub(self.compared.get());
         let counted = std::iter::from_fn(|| {
@@ -170,33 +170,33 @@ impl Scope {
         found.filter(|_| left > 0)
     }
 
-    /// The known name most like this one, for a hint.
+    /// The most similar known name, for a hint.
     pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         let names = self.functions.keys().chain(self.constructors.keys());
         self.near(name, names.map(|name| &**name))
     }
 
-    /// The known constructor most like this one, for a hint.
+    /// The most similar known constructor, for a hint.
     pub(crate) fn nearest_constructor(&self, name: &str) -> Option<String> {
         self.near(name, self.constructors.keys().map(|name| &**name))
     }
 
-    /// The known class most like this one, for a hint.
+    /// The most similar known class, for a hint.
     pub(crate) fn nearest_class(&self, name: &str) -> Option<String> {
         self.near(name, self.classes.keys().map(|name| &**name))
     }
 
-    /// The known type most like this one, for a hint.
+    /// The most similar known type, for a hint.
     pub(crate) fn nearest_type(&self, name: &str) -> Option<String> {
         let builtin = ["Int", "Float", "String", "Bool", "Atom", "Unit", "Nat", "Pos", "Any", "List", "Vector", "Pair"];
         self.near(name, self.types.keys().map(|name| &**name).chain(builtin))
     }
 }
 
-/// The candidate that differs least, if it differs little.
+/// The most similar candidate, if it is similar enough.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
-    // A distance is no smaller than the difference of the lengths; in bytes it may be three for one letter.
+    // The distance is at least the difference of the lengths; one letter may differ by three bytes.
     let close = candidates.filter(|other| name.len().abs_diff(other.len()) <= 3 * limit);
     let near = close.map(|other| (strsim::osa_distance(name, other), other));
     near.filter(|(far, _)| (1..=limit).contains(far)).min().map(|(_, other)| other.to_owned())

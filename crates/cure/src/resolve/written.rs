@@ -1,4 +1,4 @@
-//! Turns written types into types.
+//! Converts written types to types.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,32 +12,32 @@ use crate::ir::ty::{Len, MOST_PARTS, NamedLen, Pred, Seq, Ty, names_in};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name, Type, TypeKind};
 
-/// Reads the types of one definition.
+/// Converts the types of one definition.
 pub(crate) struct Reader<'a> {
-    /// What names mean.
+    /// The names in scope.
     pub scope: &'a Scope,
     /// The whole text, to quote types in messages.
     pub source: &'a str,
-    /// What is wrong.
+    /// The errors found.
     pub errors: &'a mut Vec<Diagnostic>,
     /// The type parameters of the definition.
     pub params: Vec<Name>,
-    /// The named lengths, each with its first place.
+    /// The named lengths, each with its first occurrence.
     pub lengths: Vec<(Name, Span)>,
-    /// The names of these.
+    /// The names of these lengths.
     seen: HashSet<Name>,
     /// The names of values that conditions and lengths may mention.
     pub values: Vec<Name>,
-    /// Names in conditions that were none of those when they were read.
+    /// Names in conditions that were still unknown when they were read.
     pub pending: Vec<(Name, Span)>,
-    /// The number of arguments of each type parameter, once seen.
+    /// The number of arguments of each type parameter, after its first use.
     kinds: HashMap<Name, usize>,
-    /// Whether single capital letters that mean nothing else become type parameters.
+    /// Whether otherwise unknown single capital letters become type parameters.
     pub implicit: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads types in which no parameters are known yet.
+    /// A converter without type parameters.
     pub(crate) fn new(scope: &'a Scope, source: &'a str, errors: &'a mut Vec<Diagnostic>) -> Reader<'a> {
         Reader {
             scope,
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports unknown names. Outside of a function's head, types introduce no new lengths.
+    /// Reports unknown names. Outside a function's head, types introduce no new lengths.
     pub(crate) fn finish(&mut self, no_new_lengths: bool) {
         let pending = std::mem::take(&mut self.pending);
         let values: HashSet<Name> = self.values.iter().cloned().collect();
@@ -156,7 +156,7 @@ impl Reader<'_> {
         self.error(code::UNKNOWN_TYPE, span, message, near.as_deref())
     }
 
-    /// A type parameter, with its arguments if it is one for type constructors.
+    /// A type parameter, with its arguments if it stands for a type constructor.
     fn param(&mut self, name: &Name, args: &[Type], span: Span) -> Ty {
         let kind = *self.kinds.entry(name.clone()).or_insert(args.len());
         if kind != args.len() {
@@ -233,7 +233,7 @@ impl Reader<'_> {
             return ty;
         }
         match with_lengths(&ty, &lengths) {
-            // Messages show it as it is written here.
+            // Messages show the condition as it is written here.
             Ty::Refined(base, pred) => {
                 let (var, condition) = (pred.var.clone(), pred.condition.clone());
                 let text = span.of(self.source).to_owned();
@@ -345,7 +345,7 @@ fn set(place: &mut i64, value: Option<i64>) -> bool {
     })
 }
 
-/// Whole numbers from zero on.
+/// Natural numbers.
 pub(crate) fn nat(span: Span) -> Ty {
     bounded("Nat", K::GtEq, span)
 }
@@ -359,7 +359,7 @@ fn bounded(name: &str, operator: K, span: Span) -> Ty {
     Ty::Refined(Arc::new(Ty::int()), Arc::new(Pred { var, condition, names: HashMap::new(), text: name.to_owned() }))
 }
 
-/// A type with arguments in the places of parameters.
+/// Substitutes arguments for the parameters of a type.
 pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
     ty.map(&mut |part| match part {
         Ty::Param(name) => params.iter().position(|param| param == name).map(|at| args[at].clone()),
@@ -367,7 +367,7 @@ pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
     })
 }
 
-/// Whether a parameter of an alias is a number: it occurs in a length or in a condition.
+/// Whether a parameter of an alias is a number, because it occurs in a length or in a condition.
 pub(super) fn counts(ty: &Ty, param: &Name) -> bool {
     ty.any(&mut |part| match part {
         Ty::Seq(_, _, Len::Named(named)) => named.factors.iter().any(|(name, _)| name == param),
@@ -389,7 +389,7 @@ fn length_expr(ty: &Type) -> Option<Expr> {
     }
 }
 
-/// An alias with numbers in the places of its parameters.
+/// Substitutes numbers for the parameters of an alias.
 fn with_lengths(ty: &Ty, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Ty {
     ty.map(&mut |part| match part {
         Ty::Seq(seq, element, Len::Named(named)) => {
@@ -411,7 +411,7 @@ fn with_lengths(ty: &Ty, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Ty {
             Some(Ty::Seq(*seq, Arc::new(with_lengths(element, lengths)), Len::Named(Arc::new(sum))))
         }
         Ty::Refined(base, pred) => {
-            // The value's own name must not catch one that comes in.
+            // The value's own name must not capture a substituted one.
             let mut caught = false;
             for (_, value) in lengths.values() {
                 names_in(value, &mut |name| caught |= *name == *pred.var);

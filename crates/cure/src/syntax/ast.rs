@@ -1,5 +1,5 @@
-//! The syntax that later stages read: owned, without punctuation, everything with its span. [`super::build`] makes it
-//! from the tree; name resolution comes later.
+//! The abstract syntax that later stages read: owned, without punctuation, every node with its span. [`super::build`]
+//! makes it from the tree; name resolution comes later.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::diagnostic::Span;
 /// A name of anything.
 pub type Name = Arc<str>;
 
-/// A name and where it stands.
+/// A name and its span.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ident {
     pub name: Name,
@@ -22,13 +22,13 @@ pub struct Ident {
 pub struct Module {
     /// Its dotted name.
     pub name: Ident,
-    /// What its export lists name; `None` without a list.
+    /// The names in its export lists; `None` without a list.
     pub exports: Option<Vec<Export>>,
     /// Its items, in order.
     pub items: Vec<Item>,
     /// All of it.
     pub span: Span,
-    /// The comments right before it.
+    /// The comments directly before it.
     pub doc: String,
 }
 
@@ -38,11 +38,11 @@ pub struct Export {
     pub name: Ident,
     /// The number of parameters, if written.
     pub arity: Option<u32>,
-    /// What it is called here.
+    /// Its local name.
     pub alias: Option<Ident>,
 }
 
-/// Something in a module.
+/// An item of a module.
 #[derive(Debug, Clone)]
 pub enum Item {
     /// `import A.B [f/1]`
@@ -67,9 +67,9 @@ pub enum Item {
 #[derive(Debug, Clone)]
 pub struct Import {
     pub module: Ident,
-    /// What it is called here.
+    /// Its local alias.
     pub alias: Option<Ident>,
-    /// What is taken; `None` for everything.
+    /// The imported names; `None` for everything.
     pub names: Option<Vec<Export>>,
     /// All of it.
     pub span: Span,
@@ -83,7 +83,7 @@ pub struct Def {
     /// `<T: Eq + Show>`
     pub type_params: Vec<(Ident, Vec<Ident>)>,
     pub params: Vec<Param>,
-    /// The type of the result.
+    /// The result type.
     pub result: Option<Type>,
     /// `when`
     pub guard: Option<Expr>,
@@ -93,7 +93,7 @@ pub struct Def {
     pub body: Option<Expr>,
     /// All of it.
     pub span: Span,
-    /// The comments right before it.
+    /// The comments directly before it.
     pub doc: String,
 }
 
@@ -101,7 +101,7 @@ pub struct Def {
 #[derive(Debug, Clone)]
 pub struct Param {
     pub name: Ident,
-    /// The type, where it is written.
+    /// The type, if written.
     pub ty: Option<Type>,
 }
 
@@ -109,7 +109,7 @@ pub struct Param {
 #[derive(Debug, Clone)]
 pub struct Constraint {
     pub class: Ident,
-    /// What must have it.
+    /// The constrained type.
     pub args: Vec<Type>,
     /// All of it.
     pub span: Span,
@@ -125,7 +125,7 @@ pub struct Curify {
     /// The Erlang function.
     pub function: Name,
     pub arity: u32,
-    /// Where the target stands.
+    /// The span of the target.
     pub target: Span,
 }
 
@@ -140,7 +140,7 @@ pub struct Record {
     pub derive: Vec<Ident>,
     /// All of it.
     pub span: Span,
-    /// The comments right before it.
+    /// The comments directly before it.
     pub doc: String,
 }
 
@@ -150,15 +150,15 @@ pub struct TypeDef {
     pub name: Ident,
     /// Its type parameters.
     pub params: Vec<Ident>,
-    /// What it is.
+    /// Its definition.
     pub body: Type,
-    /// A predicate over it.
+    /// A predicate over its values.
     pub guard: Option<Expr>,
     /// The classes it derives.
     pub derive: Vec<Ident>,
     /// All of it.
     pub span: Span,
-    /// The comments right before it.
+    /// The comments directly before it.
     pub doc: String,
 }
 
@@ -168,13 +168,13 @@ pub struct Class {
     pub name: Ident,
     /// Its parameter: `Self` for a trait.
     pub params: Vec<Ident>,
-    /// What it is built upon.
+    /// Its superclasses.
     pub supers: Vec<Constraint>,
     /// Its methods, some with a default.
     pub methods: Vec<Def>,
     /// All of it.
     pub span: Span,
-    /// The comments right before it.
+    /// The comments directly before it.
     pub doc: String,
 }
 
@@ -194,13 +194,13 @@ pub struct Instance {
 #[derive(Debug, Clone)]
 pub struct Fsm {
     pub name: Ident,
-    /// Its data and what it starts with.
+    /// Its data and their initial values.
     pub payload: Option<Vec<(Ident, Expr)>>,
-    /// The states, where they are listed.
+    /// The states, if they are listed.
     pub states: Option<Vec<Ident>>,
-    /// The first state, if written.
+    /// The initial state, if written.
     pub initial: Option<Ident>,
-    /// The states that may end.
+    /// The terminal states.
     pub terminal: Vec<Ident>,
     /// The states that have a block.
     pub blocks: Vec<Ident>,
@@ -208,40 +208,40 @@ pub struct Fsm {
     pub transitions: Vec<Transition>,
     /// All of it.
     pub span: Span,
-    /// The comments right before it.
+    /// The comments directly before it.
     pub doc: String,
 }
 
 /// One transition of a machine.
 #[derive(Debug, Clone)]
 pub struct Transition {
-    /// From which state.
+    /// The source state.
     pub from: Ident,
-    /// What fires it.
+    /// Its trigger.
     pub trigger: Trigger,
-    /// Under which condition.
+    /// Its guard.
     pub guard: Option<Expr>,
-    /// To which state.
+    /// The target state.
     pub to: Ident,
-    /// What it does to the payload: field and value.
+    /// Its updates of the payload: field and value.
     pub actions: Vec<(Ident, Expr)>,
     /// All of it.
     pub span: Span,
 }
 
-/// What fires a transition.
+/// The trigger of a transition.
 #[derive(Debug, Clone)]
 pub enum Trigger {
     /// An event of this name.
     Event(Ident),
-    /// This many milliseconds after entering the state.
+    /// A timeout, this many milliseconds after entering the state.
     Timeout(Expr),
 }
 
 /// A type as written.
 #[derive(Debug, Clone)]
 pub struct Type {
-    /// What it is.
+    /// Its form.
     pub kind: TypeKind,
     pub span: Span,
 }
@@ -261,13 +261,13 @@ pub enum TypeKind {
     Refined(Ident, Box<Type>, Box<Expr>),
     /// `n + 1` as an argument
     Len(Box<Expr>),
-    /// What could not be parsed.
+    /// Unparsable text.
     Missing,
 }
 
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// What it is.
+    /// Its form.
     pub kind: ExprKind,
     pub span: Span,
 }
@@ -321,7 +321,7 @@ pub enum ExprKind {
     Match(Box<Expr>, Vec<Clause>),
     /// `if c then a else b`
     If(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// What could not be parsed.
+    /// Unparsable text.
     Missing,
 }
 
@@ -343,7 +343,7 @@ pub enum Stmt {
 /// A clause of a match.
 #[derive(Debug, Clone)]
 pub struct Clause {
-    /// What it matches.
+    /// Its pattern.
     pub pattern: Pattern,
     /// `when`
     pub guard: Option<Expr>,
@@ -354,7 +354,7 @@ pub struct Clause {
 
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    /// What it is.
+    /// Its form.
     pub kind: PatternKind,
     pub span: Span,
 }
@@ -367,7 +367,7 @@ pub enum PatternKind {
     /// A variable, or a constructor without fields.
     Name(Name),
     Int(BigInt),
-    /// A number with a fraction.
+    /// A float.
     Float(f64),
     Str(String),
     /// A character list.
@@ -385,6 +385,6 @@ pub enum PatternKind {
     Ctor(Ident, Vec<Pattern>),
     /// `P{a: x}`
     Record(Ident, Vec<(Ident, Pattern)>),
-    /// What could not be parsed.
+    /// Unparsable text.
     Missing,
 }

@@ -1,8 +1,8 @@
 //! The formatter: indentation follows the tree, tokens are separated by at most one space, and the author's line breaks
 //! stay.
 //!
-//! It changes white space only, so the meaning stays; formatting twice changes nothing more. A text with syntax errors
-//! is left alone.
+//! It changes white space only, so the meaning stays the same; formatting twice changes nothing more. A text with
+//! syntax errors is left alone.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,8 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
         return Err(parsed.diagnostics);
     }
     let formatted = lay_out(&parsed.tree());
-    // White space matters only between tokens that would join. Should the tokens differ, the text stays unchanged.
+    // White space matters only between tokens that would join. If the tokens differ afterwards, the text stays
+    // unchanged.
     Ok(if same_tokens(text, &formatted) { formatted } else { text.to_owned() })
 }
 
@@ -178,7 +179,7 @@ fn spaced(left: &SyntaxToken, right: &SyntaxToken) -> bool {
     if matches!(a, K::LParen | K::LBracket | K::LVector) || a == K::Dot || b == K::Dot {
         return false;
     }
-    // The braces of traits and implementations hold definitions, all others hold values.
+    // The braces of traits and implementations contain definitions; all others contain values.
     let block = |kind| matches!(kind, K::Trait | K::Impl);
     if (a == K::LBrace && !block(pa)) || (b == K::RBrace && !block(pb)) {
         return false;

@@ -17,7 +17,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    // Trivia and what is not a token.
+    // Trivia and invalid tokens.
     Whitespace Comment Unknown Eof
     // Words and literals.
     Ident Int Float Str StrOpen StrMid StrClose Charlist QuotedAtom Atom
@@ -44,7 +44,7 @@ kinds! {
     UnaryExpr BinaryExpr AsExpr LetStmt BlockExpr ListExpr VectorExpr TupleExpr LambdaExpr MatchExpr Clause IfExpr
     // Patterns.
     PatName PatLiteral PatList PatTuple PatCtor PatRecord PatField
-    // What could not be parsed.
+    // Unparsable text.
     Error
 }
 
@@ -54,7 +54,7 @@ impl SyntaxKind {
         matches!(self, K::Whitespace | K::Comment)
     }
 
-    /// Whether an item of a module begins with it. No expression does, so the parser finds its feet here.
+    /// Whether an item of a module begins with it. No expression does, so the parser recovers here.
     pub(crate) fn starts_item(self) -> bool {
         matches!(
             self,
@@ -75,7 +75,7 @@ impl SyntaxKind {
         )
     }
 
-    /// The binary operators: how strongly they bind, and whether they group to the right.
+    /// The binary operators: precedence, and whether they associate to the right.
     pub(crate) fn binding(self) -> Option<(u8, bool)> {
         Some(match self {
             K::PipeGt | K::PipeArrow | K::Bind | K::GtGt => (1, false),
@@ -105,13 +105,13 @@ impl SyntaxKind {
         }
     }
 
-    /// The text of a token that has only one.
+    /// The text of a token, if the kind determines it.
     pub(crate) fn text(self) -> Option<&'static str> {
         PUNCTUATION.iter().chain(KEYWORDS).find(|(_, kind)| *kind == self).map(|(text, _)| *text)
     }
 }
 
-/// Punctuation and operators, longest first among those with the same beginning.
+/// Punctuation and operators; among those with a common prefix, the longest first.
 pub(crate) const PUNCTUATION: &[(&str, SyntaxKind)] = &[
     ("-->", K::LongArrow),
     ("|->", K::PipeArrow),
@@ -195,7 +195,7 @@ pub(crate) const KEYWORDS: &[(&str, SyntaxKind)] = &[
     ("else", K::ElseKw),
 ];
 
-/// The language, for the tree library.
+/// The language type for the tree library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CureLanguage {}
 

@@ -1,12 +1,12 @@
-//! The lexer. Every byte belongs to exactly one token, so the tree loses nothing; text that is no token of the language
-//! becomes `Unknown` with a diagnostic.
+//! The lexer. Every byte belongs to exactly one token, so the tree is lossless; invalid text becomes `Unknown` with a
+//! diagnostic.
 
 use super::build::literals;
 use super::kind::{KEYWORDS, PUNCTUATION, SyntaxKind as K};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::limit::Errors;
 
-/// A token: its kind and how many bytes it is long.
+/// A token: its kind and its length in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
     pub kind: K,
@@ -19,8 +19,8 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Errors) {
     let mut ends: Vec<usize> = Vec::new();
     loop {
         let (tokens, errors, unclosed) = lex_with(text, &ends);
-        // A quote without its partner turns everything behind it inside out. The first string that spans lines is
-        // the likely culprit: it is taken to end with its line, so that the rest of the text means what it says.
+        // An unmatched quote inverts everything behind it. The first string that spans lines is the likely culprit: it
+        // is assumed to end with its line, so that the rest of the text keeps its meaning.
         match unclosed.filter(|at| ends.len() < MOST_UNCLOSED && !ends.contains(at)) {
             Some(at) => ends.push(at),
             None => return (tokens, errors),
@@ -28,14 +28,14 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Errors) {
     }
 }
 
-/// The longest name, in bytes, which is that of an Erlang atom.
+/// The maximal length of a name in bytes, which is that of an Erlang atom.
 pub(crate) const LONGEST_NAME: usize = 255;
-/// The longest integer literal, in bytes. Computed integers may be longer.
+/// The maximal length of an integer literal in bytes. Computed integers may be longer.
 const MOST_DIGITS: usize = 100_000;
-/// The most unterminated strings that are searched for.
+/// The maximal number of unterminated strings that are repaired.
 const MOST_UNCLOSED: usize = 8;
 
-/// The tokens, where some strings end with their line; and where the string begins that has no end, if there is one.
+/// The tokens, given the strings that end with their line; and the start of the unterminated string, if there is one.
 fn lex_with(text: &str, ends: &[usize]) -> (Vec<Token>, Errors, Option<usize>) {
     let mut lexer = Lexer {
         text,
@@ -68,22 +68,22 @@ struct Lexer<'t> {
     at: usize,
     tokens: Vec<Token>,
     errors: Errors,
-    /// The interpolations that are open, innermost last.
+    /// The open interpolations, innermost last.
     open: Vec<Open>,
     /// The starts of strings that end with their line.
     ends: &'t [usize],
     /// The start of the first string that spans lines.
     spanning: Option<usize>,
-    /// The start of the first string without an end.
+    /// The start of the first unterminated string.
     unclosed: Option<usize>,
 }
 
 struct Open {
-    /// Where its `#{` is.
+    /// The position of its `#{`.
     at: usize,
-    /// Where its string begins.
+    /// The start of its string.
     string: usize,
-    /// How many braces have been opened inside.
+    /// The number of open braces inside.
     braces: u32,
 }
 
@@ -157,7 +157,7 @@ impl Lexer<'_> {
         KEYWORDS.iter().find(|(text, _)| *text == word).map_or(K::Ident, |(_, kind)| *kind)
     }
 
-    /// A name that Erlang can have too.
+    /// A name that is also valid in Erlang.
     fn named(&mut self, start: usize, end: usize) {
         if end - start > LONGEST_NAME {
             let message = format!("this name has {} bytes; names have at most {LONGEST_NAME}", end - start);
@@ -187,7 +187,7 @@ impl Lexer<'_> {
         self.number_end(start, K::Float)
     }
 
-    /// A number runs into no name: `12ab` is one mistake, not two tokens.
+    /// A number must not run into a name: `12ab` is one error, not two tokens.
     fn number_end(&mut self, start: usize, kind: K) -> K {
         if !is_word(self.byte(0)) {
             self.bounded(start, kind);
@@ -199,7 +199,7 @@ impl Lexer<'_> {
         K::Unknown
     }
 
-    /// Reports a number outside of the limits.
+    /// Reports a number outside the limits.
     fn bounded(&mut self, start: usize, kind: K) {
         let text = &self.text[start..self.at];
         let wrong = match kind {
@@ -214,7 +214,8 @@ impl Lexer<'_> {
         self.errors.push(Diagnostic::error(code::NUMBER, span, wrong));
     }
 
-    /// The rest of a string or of the piece behind an interpolation. `start` is where to point when it does not end.
+    /// The rest of a string, or of the piece after an interpolation. `start` is the position to report if it is
+    /// unterminated.
     fn string(&mut self, start: usize, string: usize, whole: K, before_interpolation: K) -> K {
         loop {
             match self.byte(0) {
@@ -307,7 +308,7 @@ impl Lexer<'_> {
             self.errors.push(error.fix("write `and`", span, "and"));
             return K::Unknown;
         }
-        // One error for a whole run of them, so that foreign text does not hide other errors.
+        // One error for a whole run of invalid characters, so that foreign text does not hide other errors.
         while let Some(next) = self.text[self.at..].chars().next() {
             let foreign = !next.is_ascii() || (next.is_ascii_control() && !next.is_ascii_whitespace());
             if !foreign {

@@ -18,7 +18,7 @@ fn exprs(node: &SyntaxNode) -> impl Iterator<Item = Expr> {
     node.children().filter_map(|child| expr(&child))
 }
 
-/// The expression at a place among those of a node. The others are not built: in long chains that would double the
+/// The expression at an index among those of a node. The others are not built: in long chains that would double the
 /// work at every link.
 fn boxed(node: &SyntaxNode, at: usize) -> Box<Expr> {
     let found = node.children().filter(|child| is_expr(child.kind())).nth(at);
@@ -50,7 +50,7 @@ fn is_expr(kind: K) -> bool {
     )
 }
 
-/// The expression that a node is, if it is one.
+/// The expression of a node, if it is one.
 pub(super) fn expr(node: &SyntaxNode) -> Option<Expr> {
     let kind = match node.kind() {
         K::Literal => literals::value(&node.first_token()?),
@@ -138,7 +138,7 @@ fn statements(node: &SyntaxNode) -> Vec<Stmt> {
         K::LetStmt => {
             let pattern = node.children().find_map(|child| pattern(&child));
             let pattern = pattern.unwrap_or_else(|| Pattern { kind: PatternKind::Missing, span: span(&node) });
-            // A type between pattern and value; the pattern itself is never a type's node but in parentheses.
+            // A type between pattern and value; a pattern is a type node only in parentheses.
             let ty = node.children().skip(1).find_map(|child| type_of(&child));
             Some(Stmt::Let(pattern, ty, first_expr(&node)))
         }
@@ -157,7 +157,7 @@ fn clause_of(node: &SyntaxNode) -> Clause {
     }
 }
 
-/// The pattern that a node is, if it is one.
+/// The pattern of a node, if it is one.
 fn pattern(node: &SyntaxNode) -> Option<Pattern> {
     let many = |node: &SyntaxNode| node.children().filter_map(|child| pattern(&child)).collect::<Vec<_>>();
     let kind = match node.kind() {
@@ -214,7 +214,7 @@ fn types(node: &SyntaxNode) -> Vec<Type> {
     node.children().filter_map(|child| type_of(&child)).collect()
 }
 
-/// The type that a node is, if it is one.
+/// The type of a node, if it is one.
 pub(super) fn type_of(node: &SyntaxNode) -> Option<Type> {
     let kind = match node.kind() {
         K::TyName => {

@@ -83,7 +83,7 @@ fn export(node: &SyntaxNode) -> Export {
     }
 }
 
-/// The comments on the lines right before an item, without `#`.
+/// The comments on the lines directly before an item, without `#`.
 fn doc(node: &SyntaxNode) -> String {
     let mut lines = Vec::new();
     let mut before = node.prev_sibling_or_token();
@@ -129,7 +129,7 @@ fn idents(node: &SyntaxNode) -> Vec<Ident> {
     tokens(node).filter(|token| token.kind() == K::Ident).map(|token| ident(&token)).collect()
 }
 
-/// The parameters of a record, a type or a class: names in the place of a type's arguments.
+/// The parameters of a record, a type or a class: names in the positions of type arguments.
 fn type_param_names(node: &SyntaxNode) -> Vec<Ident> {
     let Some(args) = child(node, K::TyArgs) else { return Vec::new() };
     let inner = |node: SyntaxNode| if node.kind() == K::TypeParam { node.children().next() } else { Some(node) };
@@ -286,7 +286,7 @@ fn edge(fsm: &mut Fsm, node: &SyntaxNode) {
         return;
     }
     let (Some(event), Some(to)) = (words.next(), words.next()) else { return };
-    // `A --> |timeout| B` in the arrow form is an event of that name: a time cannot be written there.
+    // `A --> |timeout| B` in the arrow form is an event with the name `timeout`: this form cannot express a time.
     let trigger = Trigger::Event(literals::atom(&event));
     let to = ident(&to);
     fsm.transitions.push(Transition {

@@ -6,7 +6,7 @@ use super::token_span;
 use crate::syntax::ast::{ExprKind, Ident, Name};
 use crate::syntax::kind::{SyntaxKind as K, SyntaxToken};
 
-/// The value of a token that is a literal.
+/// The value of a literal token.
 pub(super) fn value(token: &SyntaxToken) -> ExprKind {
     let text = token.text();
     match token.kind() {
@@ -32,7 +32,7 @@ pub(super) fn atom(token: &SyntaxToken) -> Ident {
     Ident { name: Name::from(name), span: token_span(token) }
 }
 
-/// An integer as it is written.
+/// An integer in source notation.
 pub(crate) fn int(text: &str) -> BigInt {
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'_').collect();
     let (digits, radix) = match digits.strip_prefix(b"0x").or(digits.strip_prefix(b"0X")) {
@@ -42,7 +42,7 @@ pub(crate) fn int(text: &str) -> BigInt {
     read(digits, radix)
 }
 
-/// Reads long integers in halves: digit by digit takes quadratic time.
+/// Parses long integers in halves: digit by digit would take quadratic time.
 fn read(digits: &[u8], radix: u32) -> BigInt {
     if digits.len() <= 1_000 {
         return BigInt::parse_bytes(digits, radix).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(in crate::syntax) fn float(text: &str) -> f64 {
     text.replace('_', "").parse().unwrap_or(0.0)
 }
 
-/// The text of a piece of a string, without quotes and interpolation marks.
+/// The text of a string piece, without quotes and interpolation marks.
 pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();

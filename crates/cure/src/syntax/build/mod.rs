@@ -1,4 +1,4 @@
-//! Builds the syntax from the lossless tree. Tolerant: a tree with errors gives what it holds, with `Missing` in the
+//! Builds the abstract syntax from the lossless tree. A tree with errors gives a partial result, with `Missing` in the
 //! gaps.
 
 mod exprs;
@@ -47,7 +47,7 @@ fn children(node: &SyntaxNode, kind: K) -> impl Iterator<Item = SyntaxNode> {
     node.children().filter(move |child| child.kind() == kind)
 }
 
-/// The first name of a node; an empty one where it is missing.
+/// The first name of a node; empty if it is missing.
 fn first_ident(node: &SyntaxNode) -> Ident {
     token(node, K::Ident).map_or_else(|| missing(node), |token| ident(&token))
 }

@@ -1,5 +1,5 @@
-//! Parses expressions and bodies. Each function returns the height of the tree it made, so that chains of operators,
-//! which nest to the left without recursion, are bounded like everything else.
+//! Parses expressions and bodies. Each function returns the height of its tree, so that chains of operators, which nest
+//! to the left without recursion, are bounded like everything else.
 
 use rowan::Checkpoint;
 
@@ -56,7 +56,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An expression; with `let`s before it, a block.
+    /// An expression; preceded by `let`s, it becomes a block.
     pub(super) fn expr(&mut self) -> u32 {
         if !self.is(K::LetKw) {
             return self.operators();
@@ -145,7 +145,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `f(x)(y)` calls what `f(x)` returns; on the next line a parenthesis begins an expression of its own.
+    /// `f(x)(y)` calls the result of `f(x)`; a parenthesis on the next line begins a new expression.
     fn called_again(&self) -> bool {
         let before = self.at.checked_sub(1).map(|at| self.tokens[self.significant[at] as usize].kind);
         before == Some(K::RParen) && !self.first_of_line(0)

@@ -1,11 +1,11 @@
-//! Recognizes syntax of other languages and of earlier versions of Cure, and parses it as what was meant, so that one
-//! mistake is one error.
+//! Recognizes syntax of other languages and of earlier versions of Cure, and parses it with its intended meaning, so
+//! that one mistake is one error.
 
 use super::Parser;
 use crate::diagnostic::{Fix, code};
 use crate::syntax::kind::SyntaxKind as K;
 
-/// How many tokens of a line are searched for a foreign form.
+/// The maximal number of tokens in a line that are searched for a foreign form.
 const LOOK: usize = 64;
 
 impl Parser<'_> {
@@ -31,7 +31,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether an `if` is called like a function: `if(x, 1, 2)`.
+    /// Whether an `if` is written like a function call: `if(x, 1, 2)`.
     pub(super) fn at_foreign_if(&self) -> bool {
         let mut open = 0;
         for ahead in 1..LOOK {
@@ -49,7 +49,7 @@ impl Parser<'_> {
         false
     }
 
-    /// Whether the parenthesis opened after `if` closes before something that cannot continue a condition.
+    /// Whether the parenthesis opened after `if` closes before a token that cannot continue a condition.
     fn is_call(&self, from: usize) -> bool {
         let mut open = 1;
         for ahead in from..from + LOOK {
@@ -76,7 +76,7 @@ impl Parser<'_> {
         self.args()
     }
 
-    /// `||` where `or` is meant.
+    /// `||` instead of `or`.
     pub(super) fn foreign_or(&mut self) -> bool {
         let (one, two) = (self.span_of(0), self.span_of(1));
         if !(self.is(K::Pipe) && self.nth(1) == K::Pipe && one.end == two.start) {

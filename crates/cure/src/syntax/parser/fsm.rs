@@ -138,7 +138,7 @@ impl Parser<'_> {
             p.bump();
             p.bump();
             if p.is(K::LBracket) {
-                // `A --> [*]` says that A is terminal.
+                // `A --> [*]` makes A terminal.
                 p.bump();
                 p.expect(K::Star);
                 p.expect(K::RBracket);

@@ -74,7 +74,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Whether an `end` at this place ends the module: nothing but another module or the end of the text follows.
+    /// Whether an `end` here ends the module: only another module or the end of the text follows.
     fn closes_module(&self, opened: Span) -> bool {
         if self.layout.is_some() {
             return self.is_left_of(opened, true);
@@ -82,7 +82,7 @@ impl Parser<'_> {
         matches!(self.nth(1), K::Eof | K::ModuleKw) || !(self.nth(1).starts_item() || self.nth(1) == K::EndKw)
     }
 
-    /// Reports that a block has no `end`.
+    /// Reports that a block lacks its `end`.
     pub(super) fn missing_end(&mut self, what: &str, opened: Span) {
         let span = self.behind();
         let said = self.error(code::MISSING_END, span, format!("this `{what}` has no `end`"));
@@ -143,7 +143,7 @@ impl Parser<'_> {
         });
     }
 
-    /// A defined name: a word, an atom or a word that is an operator elsewhere.
+    /// A defined name: a word, an atom, or a word that is an operator elsewhere.
     pub(super) fn name(&mut self, operators: bool) {
         self.node(K::Name, |p| match p.peek() {
             K::Ident | K::NotKw | K::AndKw | K::OrKw | K::SendKw | K::SpawnKw | K::ReceiveKw => p.bump(),
@@ -256,7 +256,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `x :Int` is a name and an atom. Reports that once.
+    /// `x :Int` is lexed as a name and an atom. Reports that once.
     pub(super) fn foreign_colon(&mut self) -> bool {
         if !self.is(K::Atom) {
             return false;

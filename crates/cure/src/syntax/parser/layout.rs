@@ -3,9 +3,9 @@
 /// The lines of a text.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// Where they begin.
+    /// The start of each line.
     starts: Vec<u32>,
-    /// With how much white space.
+    /// The indentation of each line.
     indents: Vec<u32>,
 }
 
@@ -21,7 +21,7 @@ impl Layout {
         layout
     }
 
-    /// How far the line of this byte is indented.
+    /// The indentation of the line that contains this byte.
     pub(super) fn indent(&self, at: u32) -> u32 {
         let line = self.starts.partition_point(|start| *start <= at);
         line.checked_sub(1).map_or(0, |line| self.indents[line])

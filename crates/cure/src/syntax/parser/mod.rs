@@ -1,7 +1,7 @@
 //! The parser: from tokens to the lossless tree, with every syntax error and local recovery.
 //!
 //! Owns the machinery (look-ahead, nodes, errors, skipping); the grammar is in the modules below, top-down from
-//! [`items`]. A parse never fails: what does not fit becomes an `Error` node, and the tree still holds every byte.
+//! [`items`]. A parse never fails: unexpected tokens go into an `Error` node, and the tree still holds every byte.
 
 mod classes;
 mod exprs;
@@ -23,9 +23,9 @@ use crate::diagnostic::{Code, Diagnostic, Span, code};
 use crate::limit::Errors;
 use layout::Layout;
 
-/// The largest text that is parsed.
+/// The maximal size of a text.
 pub const MAX_SOURCE: usize = 16 << 20;
-/// The maximal nesting of expressions, types and patterns. Because of it, later stages may recurse over the tree.
+/// The maximal nesting of expressions, types and patterns. It allows later stages to recurse over the tree.
 pub(crate) const MAX_HEIGHT: u32 = 128;
 
 /// A parsed text.
@@ -55,8 +55,8 @@ pub fn parse(text: &str) -> Parse {
     }
     let (tokens, errors) = lex(text);
     let (parse, count) = parse_tokens(text, tokens.clone(), errors.clone(), None);
-    // Line breaks mean nothing, so an `end` that is missing shows only at the end of all. How far the lines are
-    // indented then says which one was forgotten.
+    // Line breaks are not significant, so a missing `end` shows only at the end of the text. The indentation then tells
+    // which one was forgotten.
     if parse.diagnostics.iter().any(|error| matches!(error.code, code::MISSING_END | code::STRAY_END)) {
         let (by_layout, fewer) = parse_tokens(text, tokens, errors, Some(Layout::of(text)));
         if fewer <= count {
@@ -85,7 +85,7 @@ fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Errors, layout: Option<L
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
-    /// Where each token starts; one more for the end.
+    /// The start of each token, and the end of the text.
     starts: Vec<u32>,
     /// The tokens that are not trivia, as indices.
     significant: Vec<u32>,
@@ -95,12 +95,12 @@ struct Parser<'a> {
     emitted: usize,
     builder: GreenNodeBuilder<'static>,
     errors: Errors,
-    /// The place of the error about deep nesting.
+    /// The position of the error about deep nesting.
     too_deep: Option<u32>,
-    /// The token of the last error, since one mistake is one error.
+    /// The token of the last error: each token gets at most one error.
     blamed: Option<usize>,
     depth: u32,
-    /// Where it counts: an `end` left of the line that opened a block does not close it.
+    /// Where layout is significant: an `end` left of the line that opened a block does not close it.
     layout: Option<Layout>,
     /// Whether the current expression is the body of a clause, after which another clause may begin.
     in_clause: bool,
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         self.nth(0) == kind
     }
 
-    /// Whether the next token is this word, which is a keyword only where it is asked for.
+    /// Whether the next token is this contextual keyword.
     fn is_word(&self, word: &str) -> bool {
         self.is(K::Ident) && self.text_of(0) == word
     }
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// Where a token ahead stands. At the end of the text: behind the last token.
+    /// The position of a token ahead; at the end of the text, the position after the last token.
     fn span_of(&self, ahead: usize) -> Span {
         match self.significant.get(self.at + ahead) {
             Some(index) => Span { start: self.starts[*index as usize], end: self.starts[*index as usize + 1] },
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The place directly after the last token.
+    /// The position directly after the last token.
     fn behind(&self) -> Span {
         let Some(last) = self.at.checked_sub(1) else { return Span::default() };
         let end = self.starts[self.significant[last] as usize + 1];
@@ -185,8 +185,8 @@ impl<'a> Parser<'a> {
         self.text[start..self.span_of(ahead).start as usize].contains('\n')
     }
 
-    /// Where the layout counts: whether the next token begins a line, left of the line that holds `opened` (or as far
-    /// left).
+    /// Where layout is significant: whether the next token begins a line, left of the line that holds `opened` (or at
+    /// the same indentation).
     fn is_left_of(&self, opened: Span, or_as_far: bool) -> bool {
         let Some(layout) = self.layout.as_ref().filter(|_| self.first_of_line(0)) else { return false };
         let (here, there) = (layout.indent(self.span_of(0).start), layout.indent(opened.start));
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         self.emitted += 1;
     }
 
-    /// Takes the next token into the tree.
+    /// Adds the next token to the tree.
     fn bump(&mut self) {
         self.trivia();
         if self.at < self.significant.len() {
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes the token or reports that it is missing.
+    /// Consumes the token or reports that it is missing.
     fn expect(&mut self, kind: K) -> bool {
         let found = self.eat(kind);
         if !found {
@@ -238,7 +238,7 @@ impl<'a> Parser<'a> {
         self.builder.checkpoint()
     }
 
-    /// A node around what the closure parses.
+    /// Wraps the result of the closure in a node.
     fn node<T>(&mut self, kind: K, inside: impl FnOnce(&mut Self) -> T) -> T {
         self.trivia();
         self.builder.start_node(rowan::SyntaxKind(kind as u16));
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// A node around what has been parsed since the checkpoint and what the closure parses.
+    /// A node around everything parsed since the checkpoint and by the closure.
     fn node_at<T>(&mut self, checkpoint: Checkpoint, kind: K, inside: impl FnOnce(&mut Self) -> T) -> T {
         self.builder.start_node_at(checkpoint, rowan::SyntaxKind(kind as u16));
         let value = inside(self);
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// Reports an error and returns it for hints, unless this token has one already.
+    /// Reports an error and returns it so that hints can be added, unless this token already has one.
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> Option<&mut Diagnostic> {
         if self.blamed == Some(self.at) {
             return None;
@@ -284,12 +284,12 @@ impl<'a> Parser<'a> {
         } else {
             format!("`{what}`")
         };
-        // A missing token is missing after the last one; a wrong token is the next one.
+        // A missing token is reported after the last token, a wrong one at the next token.
         let span = if self.first_of_line(0) || self.is(K::Eof) { self.behind() } else { self.span_of(0) };
         self.error(code::EXPECTED, span, format!("expected {what}, {found}"))
     }
 
-    /// Skips tokens until the test holds, or the line, a block or an item ends.
+    /// Skips tokens until the test holds, or until a line, a block or an item ends.
     fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
         let mut skipped = false;
         let done = |p: &Self| matches!(p.peek(), K::Eof | K::EndKw) || p.peek().starts_item() || stop(p);
@@ -347,7 +347,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a token of this kind follows before the line of the next token ends, not too far ahead.
+    /// Whether a token of this kind follows before the end of the next token's line, within the look-ahead limit.
     fn on_this_line(&self, kind: K) -> bool {
         const FAR: usize = 1_000;
         for ahead in 0..FAR {
@@ -361,7 +361,7 @@ impl<'a> Parser<'a> {
         false
     }
 
-    /// Runs the closure one level deeper, or reports too deep nesting and skips the rest of the line.
+    /// Runs the closure one level deeper, or reports excessive nesting and skips the rest of the line.
     fn deeper(&mut self, inside: impl FnOnce(&mut Self) -> u32) -> u32 {
         if self.depth >= MAX_HEIGHT {
             self.too_deep();
