@@ -25,7 +25,7 @@ pub(crate) fn module(interface: &Interface, functions: Vec<Function>, machines: 
     }
 }
 
-/// The functions that other modules may call: exported ones and those that instances need.
+/// The functions that other modules may call: exported ones, and those that instances and defaults need.
 fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
     let exported = interface.functions.iter().filter(|(_, signature)| signature.exported);
     let exported: HashSet<(&str, u32)> =

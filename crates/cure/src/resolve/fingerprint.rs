@@ -16,7 +16,7 @@ pub(crate) struct Fingerprint {
     pub known: u64,
 }
 
-/// The fingerprint of a module's dependencies.
+/// The fingerprint of a module that uses these other modules.
 pub(crate) fn fingerprint(interface: &Interface, uses: &[Name]) -> Fingerprint {
     let Interface { module, functions, types, constructors, classes, instances, machines } = interface;
     let mut known = DefaultHasher::new();

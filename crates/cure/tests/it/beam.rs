@@ -1,4 +1,4 @@
-//! Generated BEAM files on a real Erlang: they load, pass the validator, and do what the interpreter does.
+//! Generated BEAM files on a real Erlang: they load, pass the validator, and behave as in the interpreter.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use testkit::otp::{Job, Otp, Outcome};
 use cure::form::Module;
 use cure::{Compilation, Limits, NoSources, beam, compile, standard};
 
-/// The files of a program, with everything it needs.
+/// The files of a program, with all its dependencies.
 fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
     beam::program(&compiled.forms(), &|_| None).unwrap()
 }
@@ -33,7 +33,7 @@ fn the_smallest_program_runs() {
     let Some(otp) = Otp::start() else { return };
     let compiled = compile("module T do\n  def main(): Int = 42\nend\n", &NoSources);
     assert_eq!(otp.run(&files(&compiled), "T", "main"), Outcome { result: Ok("42".to_owned()), output: String::new() });
-    // What the harness reports about a broken module.
+    // The harness's report about a broken module.
     let broken = "{module, x}.\n{exports, [{f,0}]}.\n{attributes, []}.\n{labels, 3}.\n{function, f, 0, 2}.\n{label,1}.\n\
                   {func_info,{atom,x},{atom,f},0}.\n{label,2}.\n{move,{x,5},{x,0}}.\nreturn.\n";
     let said = otp.validate(&[broken]).remove(0).unwrap_err();
@@ -85,8 +85,8 @@ fn every_module_is_valid_and_does_the_same_on_erlang() {
 
 #[test]
 fn every_file_says_that_it_is_for_otp_24_and_later() {
-    // By the highest opcode that a file names, a loader tells how old it is: OTP 27 refuses what could be from before
-    // OTP 24, OTP 24 what is newer.
+    // A loader infers a file's age from its highest opcode: OTP 27 refuses files that could be from before OTP 24, and
+    // OTP 24 refuses newer ones.
     for (name, file) in files(&compile("module T do\n  def main(): Int = 42\nend\n", &NoSources)) {
         let code = file.windows(4).position(|bytes| bytes == b"Code").unwrap();
         let header: Vec<u32> =
@@ -114,7 +114,7 @@ fn what_a_file_cannot_hold_is_told() {
         T.f has or passes 300 arguments, with what functions capture; the BEAM allows 255: pass a record or a list instead
         there are two BEAM modules A.M: a module, and a state machine of the module that its name begins with; rename one
     "#]].assert_eq(&said.collect::<String>());
-    // No text comes so far: names are held to this before.
+    // No source text reaches this error: the length of names is checked earlier.
     let form = compile("module T do\n  def main(): Int = 1\nend\n", &NoSources).forms()[0].as_ref().clone();
     let long = cure::form::Module { name: "A".repeat(256).into(), ..form };
     let said = beam::program(&[long.into()], &|_| None).unwrap_err().to_string();

@@ -1,11 +1,11 @@
-//! Conversations with state machines, and edge values: the interpreter and Erlang give the same.
+//! Conversations with state machines, and edge values: the interpreter and Erlang give the same results.
 
 use expect_test::{Expect, expect};
 use testkit::otp::{Job, Otp};
 
 use cure::{Limits, NoSources, beam, compile};
 
-/// Runs `main/0` in both, with these lines to read; both say the same, and this.
+/// Runs `main/0` in both with these input lines; both must produce this output.
 fn check(otp: &Otp, text: &str, expected: Expect) {
     let compiled = compile(text, &NoSources);
     let lines = cure::diagnostic::Lines::new(text);
@@ -46,7 +46,7 @@ fn conversations_with_machines() {
     let program = |main: &str| {
         format!("module Conv do\n  export [main/0]\n  import Std.Fsm\n{machine}\n  def main(): Any =\n{main}\nend\n")
     };
-    // Guards, changed data, events that mean nothing here, and what is remembered.
+    // Guards, changed data, unknown events, and the history.
     let main = r##"
     let till = Till_spawn()
     let _ = Till_send(till, :sell)
@@ -64,7 +64,7 @@ fn conversations_with_machines() {
         {{ok,{'Open',{'Till',2,1}}},{ok,{'Shut',{'Till',99,2}}},ok,{'Till','Shut',{'Till',99,2}},[{'Open',sell,'Open'},{'Open',sell,'Empty'},{'Empty',fill,'Open'},{'Open',sell,'Open'},{'Open',close,'Shut'}],{'Till','Open',['Open','Empty','Shut'],[{'Open',sell,'Open'},{'Open',sell,'Empty'},{'Open',close,'Shut'},{'Empty',fill,'Open'}]}}
     "#]],
     );
-    // Names, ends, and what is not there.
+    // Names, terminal states, and missing machines.
     let main = r##"
     let till = fsm_spawn(:Till, Till{cents: 1, sold: 7})
     let named = fsm_advertise(till, :front)
@@ -256,7 +256,7 @@ end
     pretty(&parts(&here), &parts(&there));
 }
 
-/// Two texts are equal; if not, the first line where they differ.
+/// Asserts that two texts are equal, or shows the first line that differs.
 fn pretty(here: &str, there: &str) {
     let differ = here.lines().zip(there.lines()).position(|(a, b)| a != b);
     if let Some(at) = differ {

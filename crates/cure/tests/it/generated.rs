@@ -1,5 +1,5 @@
 //! Runs generated programs in the interpreter, formatted, and on Erlang. `HOB_CURE_PROGRAMS` is the number of programs
-//! (default 100), `HOB_CURE_SEED` the seed of the first, `HOB_CURE_FAULTS` a file for all failures. Ten thousand:
+//! (default 100), `HOB_CURE_SEED` the seed of the first, `HOB_CURE_FAULTS` a file for all failures. For ten thousand:
 //!
 //! `HOB_CURE_PROGRAMS=10000 cargo nextest run --release -p cure --no-capture -E 'test(generated::)'`
 
@@ -21,10 +21,10 @@ use cure::form::Module;
 use cure::syntax::format;
 use cure::{Limits, NoSources, Stop, Watched, beam, compile, interpret};
 
-/// The number of programs, unless the environment sets another.
+/// The default number of programs.
 const PROGRAMS: u64 = 100;
 
-/// How many programs go to Erlang at once.
+/// The number of programs in one batch for Erlang.
 const BATCH: u64 = 50;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -35,7 +35,7 @@ fn count() -> u64 {
     number("HOB_CURE_PROGRAMS", PROGRAMS)
 }
 
-/// How many programs a VM takes: their code stays in its memory.
+/// The number of programs per VM: their code stays in its memory.
 const PROGRAMS_OF_A_VM: usize = 1000;
 
 /// Runs a check for all seeds on all cores, with one state per worker; returns the failures.
@@ -66,7 +66,7 @@ fn others(seed: u64, measure: u64) -> impl Iterator<Item = u64> {
     (0..1 << 10).map(move |attempt| seed + (attempt << 40) * measure)
 }
 
-/// A program's core form, or why it is refused.
+/// A program's core form, or why it is rejected.
 fn forms(text: &str) -> Result<Vec<Arc<Module>>, String> {
     let compiled = compile(text, &NoSources);
     if compiled.is_ok() {
@@ -98,7 +98,7 @@ fn is_own(name: &str) -> bool {
     !name.starts_with("Std.")
 }
 
-/// Formatted, it is the same program, and formatted already.
+/// The formatted program is the same program, and formatting it again changes nothing.
 fn formatted(text: &str, files: &Files) -> Result<(), String> {
     let once = format(text).map_err(|_| "could not be formatted".to_owned())?;
     if format(&once).as_ref() != Ok(&once) {
@@ -113,7 +113,7 @@ fn formatted(text: &str, files: &Files) -> Result<(), String> {
     }
 }
 
-/// A program that goes to Erlang.
+/// A program to run on Erlang.
 struct Case {
     seed: u64,
     name: String,
@@ -129,7 +129,7 @@ impl Case {
         format!("seed {} {said}\n{}", self.seed, self.text)
     }
 
-    /// On Erlang they give the same, and its validator accepts their code.
+    /// Runs the programs on Erlang: the results must be equal, and the validator must accept the code.
     fn run(cases: &[Case], otp: &Otp) -> Vec<String> {
         let jobs = cases.iter();
         let jobs: Vec<Job<'_>> =
@@ -150,13 +150,13 @@ impl Case {
     }
 }
 
-/// What is counted while programs run.
+/// Counters of a run.
 #[derive(Default)]
 struct Tally {
     features: Mutex<BTreeMap<&'static str, usize>>,
     unusable: AtomicU64,
     on_erlang: AtomicU64,
-    /// What took how long, all cores together.
+    /// The time spent on each step, summed over all cores.
     times: Mutex<BTreeMap<&'static str, Duration>>,
 }
 
@@ -168,7 +168,7 @@ impl Tally {
         given
     }
 
-    /// A program, held to its value in the interpreter, and formatted; what is left is for Erlang.
+    /// Checks a program's value in the interpreter and its formatting; returns what remains for Erlang.
     fn here(&self, seed: u64) -> Result<Case, String> {
         let (program, output, expected) = self.timed("making", || {
             let made = others(seed, 1).find_map(|seed| {
@@ -200,7 +200,7 @@ impl Tally {
     }
 }
 
-/// Fails with the shortest, the easiest to understand.
+/// Fails with the shortest program, which is the easiest to understand.
 fn report(mut faults: Vec<String>) {
     faults.sort_by_key(String::len);
     if let Ok(path) = std::env::var("HOB_CURE_FAULTS") {

@@ -1,15 +1,16 @@
-//! Texts made to keep the compiler busy forever, fill the memory or overflow its stack. Each gets a clear answer, on a
-//! thread with the stack of the daemon's threads, after an amount of work that does not depend on the computer.
+//! Texts designed to keep the compiler busy forever, fill the memory or overflow the stack. Each gets a clear answer,
+//! on a thread with the stack size of the daemon's threads, after an amount of work that does not depend on the
+//! computer.
 
 use std::time::Duration;
 
 use cure::diagnostic::Lines;
 use cure::{NoSources, beam, compile};
 
-/// No answer may take more of a processor, in whatever build.
+/// The maximal CPU time of an answer, in any build.
 const LONG: Duration = Duration::from_secs(120);
 
-/// How long this thread has run: what else the machine does has no part in it.
+/// The CPU time of this thread, which other load on the machine does not affect.
 fn ran() -> Duration {
     let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(said.split(' ').next().unwrap().parse().unwrap())
@@ -27,7 +28,7 @@ fn joined(count: usize, between: &str, one: impl Fn(usize) -> String) -> String 
     (0..count).map(one).collect::<Vec<_>>().join(between)
 }
 
-/// `accepted`, or the first error and how many there are. What is accepted is lowered and written, too.
+/// `accepted`, or the first error and the number of errors. An accepted program is lowered and written, too.
 fn said(text: &str) -> String {
     let text = text.to_owned();
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
@@ -61,7 +62,7 @@ macro_rules! hostile {
     };
 }
 
-/// What is too deep, wherever it is nested.
+/// Excessive nesting, in every construct.
 const DEEP: usize = 100_000;
 
 fn nested(open: &str, inside: &str, close: &str) -> String {
@@ -153,7 +154,7 @@ hostile! {
     every_truth: module(&format!("  def f({}): Int =\n    match {{{}}} do\n{}    end", joined(10, ", ", |at| format!("a{at}: Bool")), joined(10, ", ", |at| format!("a{at}")), many(1_024, |row| format!("      {{{}}} -> 1\n", joined(10, ", ", |at| (row >> at & 1 == 1).to_string()))))) => "accepted";
 }
 
-/// What takes much, in a text with many modules: they share what a text may take.
+/// Expensive code in a text with many modules: they share the budget of the text.
 #[test]
 fn many_hard_modules_take_no_more_than_one() {
     let conditions = joined(30, " and ", |at| format!("(a{at} == 1 or a{at} == 2)"));
@@ -169,7 +170,7 @@ fn many_hard_modules_take_no_more_than_one() {
     let compiled = compile(&text, &NoSources);
     let spent = compiled.diagnostics.iter().filter(|one| one.code.to_string() == "C0007").count();
     assert!(spent > 10, "{spent} of {}", compiled.diagnostics.len());
-    // What takes no more than its length lets it is checked all the same.
+    // Code whose cost fits the budget for its length is still checked.
     let plain = compiled.diagnostics.iter().filter(|one| one.span.start as usize >= hard.len()).count();
     assert_eq!(plain, 0);
 }
@@ -189,6 +190,6 @@ fn what_takes_too_much_is_told_once() {
     assert_eq!(codes.iter().filter(|code| *code == "C0007").count(), 1, "{codes:?}");
     assert_eq!(codes.last().unwrap(), "C0007");
     assert!(codes.len() < 90, "{codes:?}");
-    // The next module has all its own.
+    // The next module has its full budget.
     assert!(compile(&module("  def f(n: Int): {x: Int | x > 0} = if n > 0 then n else 1"), &NoSources).is_ok());
 }

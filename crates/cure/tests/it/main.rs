@@ -1,5 +1,5 @@
-//! Tests through the compiler's public interface: tables of programs, hostile texts, random programs and what Erlang makes
-//! of the code. `generator/` makes the random programs.
+//! Tests through the compiler's public interface: tables of programs, hostile texts, random programs, and the generated
+//! code on Erlang. `generator/` makes the random programs.
 
 // The lints' own exception for tests covers only functions that are marked as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! The table of programs: each is accepted, refused or run as its row says.
+//! The table of programs: each is accepted, rejected or run as its row says.
 
 use cure::diagnostic::{Diagnostic, Lines};
 use cure::{Limits, NoSources, beam, compile};
@@ -15,7 +15,7 @@ fn programs() -> Vec<Program> {
     rows.map(|row| Program { name: row[0], verdict: row[2], text: row[3].replace("\\n", "\n") }).collect()
 }
 
-/// What is wrong with the outcome of a program, if anything.
+/// The difference from the expected outcome of a program, if any.
 fn wrong(program: &Program) -> Option<String> {
     let compiled = compile(&program.text, &NoSources);
     let lines = Lines::new(&program.text);
@@ -60,8 +60,8 @@ fn every_program_does_what_its_line_says() {
     assert!(faults.is_empty(), "{} of {} hold\n{}", all.len() - faults.len(), all.len(), faults.join("\n"));
 }
 
-/// Programs with what becomes of each: `=== title: refused C0301@2`, `accepted` or `gives VALUE`, then the program. One
-/// that is indented is the body of a module. Lines count from the first of the module.
+/// Programs with their outcomes: `=== title: refused C0301@2`, `accepted` or `gives VALUE`, followed by the program. An
+/// indented program is the body of a module. Lines count from the first of the module.
 pub(crate) struct Block<'a> {
     pub title: &'a str,
     pub outcome: &'a str,
@@ -80,7 +80,7 @@ pub(crate) fn blocks(table: &str) -> Vec<Block<'_>> {
     table.split("\n=== ").filter_map(|block| one(block.trim_start_matches("=== "))).collect()
 }
 
-/// What becomes of a program, in the words of a block's head.
+/// The outcome of a program, in the words of a block's head.
 pub(crate) fn outcome(text: &str) -> String {
     let compiled = compile(text, &NoSources);
     let lines = Lines::new(text);
@@ -102,7 +102,7 @@ pub(crate) fn outcome(text: &str) -> String {
     if said.is_empty() { ran } else { format!("{ran}, {}", said.join(" ")) }
 }
 
-/// Why a program that stands cannot be a BEAM file.
+/// Why a valid program cannot become a BEAM file.
 fn unwritten(text: &str) -> String {
     assert_eq!(outcome(text), "accepted", "{text}");
     let error =
@@ -110,7 +110,8 @@ fn unwritten(text: &str) -> String {
     format!("not written {}@{}", error.code, Lines::new(text).place(error.span.start).0)
 }
 
-/// The first diagnostic of each refused or warned program, and the line where a person would look for the mistake.
+/// The first diagnostic of each program with errors or warnings, and the line where a person would look for the
+/// mistake.
 #[test]
 fn what_is_said_first_stands_in_the_right_line() {
     let table = include_str!("../data/programs-lines.tsv");
@@ -194,8 +195,8 @@ fn every_row_of_the_dialect_document_is_true() {
     assert!(faults.is_empty() && rows.len() >= 60, "{} rows\n{}", rows.len(), faults.join("\n"));
 }
 
-/// Each code has a program that is told it, at the line where it is wrong. Too much text (C0004) needs no table, and too
-/// many errors (C0005) and too much work (C0007) have tests of their own.
+/// Each code has a program that triggers it, at the line of the mistake. Too much text (C0004) needs no table; too many
+/// errors (C0005) and too much work (C0007) have their own tests.
 #[test]
 fn every_code_has_a_program_that_provokes_it() {
     let blocks = blocks(include_str!("../data/codes.txt"));

@@ -22,7 +22,7 @@ pub(super) fn order(groups: &[Group<'_>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(groups.len());
     let mut met = vec![false; groups.len()];
     for at in (0..groups.len()).filter(|at| groups[*at].inferred) {
-        // Added only when it is needed: in a cycle, the function written first is checked first, and the error is
+        // Not marked as met before it is needed: in a cycle, the function written first is checked first, and the error is
         // reported there.
         if met[at] {
             continue;

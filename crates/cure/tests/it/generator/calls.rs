@@ -45,7 +45,7 @@ impl Maker {
         };
         let mut args: Vec<_> = params.iter().map(|ty| self.expr(ty, depth - 1, scope)).collect();
         if function.wants.is_some() {
-            // Of which type they are decides what the call gives.
+            // Their types decide the type of the result.
             let first = args.remove(0);
             args.insert(0, Expr::As(Box::new(first), params[0].clone()));
         }
@@ -69,7 +69,7 @@ impl Maker {
         self.under_test(depth, scope, |divisor, _| Expr::Call(at, Vec::new(), vec![first, divisor]))
     }
 
-    /// A function value of this type, applied.
+    /// An applied function value of this type.
     pub(super) fn applied(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
         self.note("closures");
         let known: Vec<(String, Type)> = scope
@@ -109,7 +109,7 @@ impl Maker {
         if is_exact(ty)
             || matches!(ty, Type::List(_) | Type::Option(_) | Type::Result(..) | Type::Named(..) | Type::Tuple(_))
         {
-            // The function is looked at before what it should give is known.
+            // The function is checked before its expected result is known.
             let Expr::Lambda(params, _) = &function else { return None };
             let written = Type::Fn(params.iter().filter_map(|(_, ty)| ty.clone()).collect(), Box::new(ty.clone()));
             let name = self.name("v");
@@ -166,7 +166,7 @@ impl Maker {
         (!found.is_empty()).then(|| self.random.pick(&found).clone())
     }
 
-    /// A function of the program as a value, or one made here.
+    /// A function of the program as a value, or a lambda.
     pub(crate) fn function_literal(&mut self, params: &[Type], result: &Type, depth: usize, scope: &Scope) -> Expr {
         let fits = |function: &Function| {
             function.type_params.is_empty()

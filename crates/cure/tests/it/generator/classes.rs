@@ -22,9 +22,9 @@ impl Evaluator<'_> {
             (1, None) => &class.default,
             _ => instance.base.as_ref().expect("the class is built upon another"),
         };
-        // The default speaks of the instance's type, the instance of what is in it.
+        // The default refers to the instance's type, the instance to its elements.
         let own = if at == 1 && instance.twice.is_none() { ty.clone() } else { inner };
-        // The method of the class below speaks of `x`, whatever the parameter of the others is called.
+        // The superclass's method is written over `x`, whatever the parameter of the other methods is called.
         let var = if at == 2 { "x" } else { class.var };
         self.eval(body, &Env::over(vec![("T", own)]).with(var, arg))
     }
@@ -63,7 +63,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// The text that the library's Show gives.
+    /// The result of the library's Show.
     pub(super) fn show(&self, ty: &Type, value: &Value) -> String {
         let listed =
             |of: &Type, items: &[Value]| items.iter().map(|item| self.show(of, item)).collect::<Vec<_>>().join(", ");
@@ -116,7 +116,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Which constructor a value has, and the types of its fields.
+    /// The constructor of a value, and the types of its fields.
     fn shape(&self, data: &super::tree::Data, parts: &[Value], args: &[Type]) -> (usize, Vec<Type>) {
         let types = data.params.iter().copied().zip(args.iter().cloned()).collect();
         let env = Env::over(types);
@@ -134,7 +134,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The order that the library's Ord gives, derived or not.
+    /// The result of the library's Ord, derived or not.
     pub(super) fn compare(&self, ty: &Type, a: &Value, b: &Value) -> Ordering {
         match (ty, a, b) {
             (Type::List(of), Value::List(a), Value::List(b)) => {
@@ -156,7 +156,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Of a type of the program, which one it is.
+/// The index of a program's type.
 fn data(ty: &Type) -> Option<usize> {
     if let Type::Named(data, _) = ty { Some(*data) } else { None }
 }

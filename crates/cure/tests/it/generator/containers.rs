@@ -8,7 +8,7 @@ use super::tree::*;
 use super::types::is_exact;
 
 impl Maker {
-    /// A class of type constructors, or instances of the library's.
+    /// A class of type constructors, or instances of the library's class.
     pub(super) fn containers(&mut self) {
         self.note("classes over type constructors");
         let own = self.random.chance(50);
@@ -39,7 +39,7 @@ impl Maker {
             self.budget = 15;
             let (from, to) = (self.inexact(1), self.inexact(1));
             let name = self.name("lift");
-            // Over x, which is in any container.
+            // Over x, which may be in any container.
             let function = self.step(&from, &to, &Scope::default());
             let ty = Type::Applied("F", Box::new(from.clone()));
             let mut body = Expr::Contained(method, ty, vec![Expr::Var("x".to_owned()), function]);
@@ -52,14 +52,14 @@ impl Maker {
         }
     }
 
-    /// A function whose result says its type.
+    /// A function whose result type is obvious.
     fn step(&mut self, from: &Type, to: &Type, scope: &Scope) -> Expr {
         let name = self.name("v");
         let body = self.expr(to, 2, &scope.with(&name, from));
         Expr::Lambda(vec![(name, Some(from.clone()))], Rc::new(Expr::As(Box::new(body), to.clone())))
     }
 
-    /// The function `f` on everything in `x` that is of the type's parameter.
+    /// Applies the function `f` to everything in `x` that has the parameter's type.
     fn mapped(&mut self, data: usize, method: &'static str) -> Expr {
         let shape = self.program.data[data].shape.clone();
         let f = || Expr::Var("f".to_owned());
@@ -93,7 +93,7 @@ impl Maker {
         Expr::Match(Box::new(Expr::Var("x".to_owned())), clauses)
     }
 
-    /// A container of a type, by a method of its class or a function over all of them.
+    /// A container of a type, from a method of its class or a function over all of them.
     pub(super) fn contained(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
         let containers = self.program.containers.clone()?;
         let of = match ty {

@@ -1,5 +1,5 @@
-//! Evaluates state machines as the dialect document says: the first transition whose guard holds fires, actions change
-//! data one after the other, timeouts count from the entry of a state, on a clock that only sleeping moves.
+//! Evaluates state machines by the dialect document: the first transition whose guard holds fires, actions change data
+//! one after the other, and timeouts count from the entry of a state, on a clock that only sleeping advances.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ struct Running {
     state: usize,
     data: Value,
     entered: u64,
-    /// The timeouts of this state that have passed.
+    /// The timeouts of this state that have fired.
     passed: Vec<u64>,
     history: Vec<Value>,
 }
@@ -36,7 +36,7 @@ fn error(reason: &str) -> Value {
 }
 
 impl Evaluator<'_> {
-    /// A function that a machine brings into its module.
+    /// A function that a machine adds to its module.
     pub(super) fn machine(&mut self, at: usize, name: &str, mut args: Vec<Value>) -> Outcome {
         let machine = &self.program.machines[at];
         match name {
@@ -150,7 +150,7 @@ impl Evaluator<'_> {
         Ok(Value::Machine(id))
     }
 
-    /// Takes the first transition that fits and whose guard holds; returns whether there was one.
+    /// Takes the first matching transition whose guard holds; returns whether there was one.
     fn fire(&mut self, id: usize, event: &Value, data: &Value, fits: impl Fn(&On) -> bool) -> Result<bool, Unusable> {
         let program = self.program;
         let running = &self.machines.running[&id];
@@ -198,7 +198,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Timeouts of no time come before the next event.
+    /// Timeouts of zero fire before the next event.
     fn at_once(&mut self, id: usize) -> Result<(), Unusable> {
         while self.due(id, self.machines.clock).is_some_and(|(at, after)| after == 0 && at <= self.machines.clock) {
             self.time_out(id, 0)?;
@@ -206,7 +206,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// The next timeout of a machine, when and how long it is; none behind the end of a sleep.
+    /// The next timeout of a machine, as its time and duration; `None` if it is after the end of a sleep.
     fn due(&self, id: usize, until: u64) -> Option<(u64, u64)> {
         let running = self.machines.running.get(&id)?;
         let machine = &self.program.machines[running.machine];
@@ -222,7 +222,7 @@ impl Evaluator<'_> {
         self.fire(id, &event, &nothing, |on| matches!(on, On::Timeout(ms) if *ms == after)).map(drop)
     }
 
-    /// Time goes by; what falls due on the way happens, in order.
+    /// Advances the clock; timeouts on the way fire in order.
     fn pass(&mut self, ms: u64) -> Result<(), Unusable> {
         let until = self.machines.clock + ms;
         loop {

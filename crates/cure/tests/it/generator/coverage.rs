@@ -3,7 +3,7 @@
 use super::faults::{ANYWHERE, UNPROVED};
 use super::wrong::{BEHIND, DEFINITIONS};
 
-/// By row: features of programs that are made, and kinds of programs that are wrong.
+/// By row: features of well-typed programs, and kinds of ill-typed programs.
 const ROWS: &[(usize, &[&str])] = &[
     (1, &["refinement violated by a number", "refinement not provable", "refinement violated inside of a value"]),
     (2, &["body with a wrong refinement", "results with conditions", "results that depend on arguments"]),

@@ -1,5 +1,5 @@
-//! Makes functions: plain ones, with guarded clauses, over lists and numbers down to zero, with preconditions, over all
-//! types and over those of a class, and operators.
+//! Makes functions: plain ones, with guarded clauses, recursive over lists and numbers, with preconditions, generic
+//! over all types or over those of a class, and operators.
 
 use super::make::{Maker, Scope, binary};
 use super::refinements::condition;
@@ -64,7 +64,7 @@ impl Maker {
         self.push(Function { in_block, ..Function::new(name, params, result, clauses) });
     }
 
-    /// Over the elements of a list, with or without a tail call.
+    /// Recurses over a list, with or without a tail call.
     pub(super) fn recursion_on_list(&mut self) {
         self.note("recursion");
         let (of, result) = (self.ty(1), self.ty(1));
@@ -99,7 +99,7 @@ impl Maker {
         self.push(Function { recursive: true, ..function });
     }
 
-    /// Down to zero; that the argument stays in its type has to be proved.
+    /// Recurses down to zero; the checker must prove that the argument keeps its type.
     pub(super) fn countdown(&mut self) {
         self.note("recursion");
         self.note("refinements");
@@ -141,7 +141,7 @@ impl Maker {
         self.push(Function { recursive: true, ..Function::new(name, params, result, clauses) });
     }
 
-    /// One clause with a guard: callers prove it, the body may rely on it.
+    /// A single clause with a guard: callers prove it, and the body may rely on it.
     pub(super) fn condition(&mut self) {
         self.note("conditions that callers prove");
         let params = vec![("a".to_owned(), Type::Int), ("b".to_owned(), Type::Int)];
@@ -157,12 +157,12 @@ impl Maker {
         self.push(Function { condition: true, ..function });
     }
 
-    /// As [`Maker::condition`], with a condition that is the one of a refinement.
+    /// Like [`Maker::condition`], with the condition of a refinement.
     pub(super) fn refined_condition(&mut self) {
         self.note("conditions that callers prove");
         let at = self.random.below(REFINEMENTS.len());
         let guard = condition(at, "n");
-        // Inside, the parameter is what the condition says.
+        // Inside, the parameter has the refined type.
         let scope = self.scope(&[("n".to_owned(), Type::Refined(at))]);
         let body = self.expr(&Type::Int, 4, &scope);
         let (name, params) = (self.name("given"), vec![("n".to_owned(), Type::Int)]);
@@ -170,7 +170,7 @@ impl Maker {
         self.push(Function { condition: true, given: Some(at), ..function });
     }
 
-    /// For every type, or for every type of a class.
+    /// Generic over all types, or over the types of a class.
     pub(super) fn generic(&mut self) {
         self.note("type parameters");
         let param = Type::Param("T");

@@ -1,4 +1,4 @@
-//! Evaluates a program by walking its tree. Independent of the compiler, which is tested against the result.
+//! Evaluates a program by walking its tree. It is independent of the compiler, which is tested against the result.
 
 use std::rc::Rc;
 
@@ -9,17 +9,17 @@ use super::operators::{binary, float, int, ordering};
 use super::tree::{Clause, Expr, Piece, Program, Type};
 use super::value::{Closure, Value};
 
-/// Why a program is not used: it is too long, its numbers grow too large, a float leaves its range.
+/// Why a program is not used: it runs too long, its numbers grow too large, or a float leaves its range.
 #[derive(Debug)]
 pub(crate) struct Unusable;
 
 pub(super) type Outcome = Result<Value, Unusable>;
 
-/// Variables, innermost first, and what the type parameters are.
+/// Variables, innermost first, and the values of the type parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Env {
     vars: Option<Rc<Bound>>,
-    /// Of a type constructor: the type of some value in it.
+    /// For a type constructor: the type of some value in it.
     types: Rc<Vec<(&'static str, Type)>>,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Evaluator<'p> {
     pub(super) machines: Machines,
 }
 
-/// A type with another one in it.
+/// A type that contains another one.
 pub(super) fn with_inside(container: &Type, of: Type) -> Type {
     match container {
         Type::List(_) => Type::List(Box::new(of)),

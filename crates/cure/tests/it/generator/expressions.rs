@@ -1,5 +1,5 @@
-//! Makes expressions of a given type. Where the language asks for a proof, the expression has a form for which there is
-//! one: a test before a division, a guard before a call.
+//! Makes expressions of a given type. Where the language requires a proof, the expression has a provable form: a test
+//! before a division, a guard before a call.
 
 use num_bigint::BigInt;
 
@@ -8,7 +8,7 @@ use super::tree::*;
 use super::types::{has_param, is_exact, with_param};
 
 impl Maker {
-    /// A whole number: mostly small, sometimes far beyond a machine word.
+    /// An integer: mostly small, sometimes far beyond a machine word.
     pub(crate) fn number(&mut self) -> BigInt {
         match self.random.below(20) {
             0 => {
@@ -33,7 +33,7 @@ impl Maker {
         (*self.random.pick(WORDS)).to_owned()
     }
 
-    /// A new name, or now and then one that hides another.
+    /// A new name, or occasionally one that shadows another.
     pub(crate) fn fresh(&mut self, scope: &Scope) -> String {
         if self.random.chance(12) {
             let old: Vec<_> =
@@ -107,7 +107,7 @@ impl Maker {
             } else if let Some(wrong) = (kind.1)(self, scope) {
                 return Expr::Wrong(Box::new(wrong));
             } else {
-                // Nothing here to do it with; further on there may be.
+                // Nothing here to make it from; a deeper place may have something.
                 self.fault = Some((0, kind));
             }
         }
@@ -154,7 +154,7 @@ impl Maker {
             let takes_apart = matches!(of, Type::Tuple(_) | Type::Named(..) | Type::Vector(..) | Type::Unit);
             let mut whole = if takes_apart && self.random.chance(60) { self.cover(&of, 2) } else { Vec::new() };
             let pattern = match whole.pop() {
-                // Only one that takes every value.
+                // Only an irrefutable pattern.
                 Some((pattern, bound)) if whole.is_empty() => {
                     self.note("patterns of let");
                     inner = bound.iter().fold(inner, |inner, (name, ty)| inner.with(name, ty));
@@ -173,7 +173,7 @@ impl Maker {
         Expr::Let(bindings, Box::new(self.expr(ty, depth - 1, &inner)))
     }
 
-    /// `let v = … in if v != 0 then … else …`: what is made may rely on the test.
+    /// `let v = … in if v != 0 then … else …`: the branches may rely on the test.
     pub(super) fn under_test(
         &mut self,
         depth: usize,
@@ -209,7 +209,7 @@ impl Maker {
         Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(chosen))
     }
 
-    /// By a function of the library that gives back what it is given.
+    /// Through a library function that returns its argument.
     fn through_library(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
         if is_exact(ty) {
             return None;
@@ -272,7 +272,7 @@ impl Maker {
         })
     }
 
-    /// A list whose elements' type stands beside it.
+    /// A list with an annotation of its element type.
     fn list_said(&mut self, of: &Type, depth: usize, scope: &Scope) -> Expr {
         let ty = Type::List(Box::new(of.clone()));
         let list = self.expr(&ty, depth - 1, scope);
@@ -316,7 +316,7 @@ impl Maker {
         Some(Expr::Field(data, place, Box::new(base)))
     }
 
-    /// Anything, with its type forgotten.
+    /// Any expression, with its type forgotten.
     pub(super) fn anything(&mut self, depth: usize, scope: &Scope) -> Expr {
         self.note("Any");
         let of = self.ty(depth.min(2) - 1);
@@ -354,7 +354,7 @@ impl Maker {
         }
     }
 
-    /// A guard over what is in scope: operators only.
+    /// A guard over the variables in scope: operators only.
     pub(crate) fn guard(&mut self, scope: &Scope) -> Expr {
         self.note("guards");
         let numbers: Vec<_> = scope

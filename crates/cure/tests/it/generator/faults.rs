@@ -1,6 +1,6 @@
-//! Makes ill-typed programs: a well-typed program with one expression, in a random place, that is wrong in any context.
-//! Each kind is a function that makes such an expression in the place of a number; whole definitions that are wrong are
-//! in [`super::wrong`].
+//! Makes ill-typed programs: a well-typed program with one expression, in a random place, that is invalid in any
+//! context. Each kind is a function that makes such an expression in place of a number; invalid definitions are in
+//! [`super::wrong`].
 
 use std::rc::Rc;
 
@@ -8,10 +8,10 @@ use super::make::{Maker, Scope, binary, lambda};
 use super::tree::*;
 use super::unproved::*;
 
-/// A kind: its name and what makes it; none where the program has nothing to do it with.
+/// A kind: its name and its maker, which returns `None` if the program lacks what it needs.
 pub(crate) type Kind = (&'static str, fn(&mut Maker, &Scope) -> Option<Expr>);
 
-/// What is wrong only where it is ever reached, because a proof is missing.
+/// Faults that matter only in reachable code, because a proof is missing.
 pub(crate) const UNPROVED: &[Kind] = &[
     ("missing clause", missing_clause),
     ("guards that leave something out", open_guards),
@@ -26,7 +26,7 @@ pub(crate) const UNPROVED: &[Kind] = &[
     ("Succ or Pred not provable", natural),
 ];
 
-/// What is wrong wherever it stands.
+/// Faults in any position.
 pub(crate) const ANYWHERE: &[Kind] = &[
     ("argument of the wrong type", argument),
     ("wrong number of arguments", arity),
@@ -53,7 +53,7 @@ impl Maker {
         Expr::Raw(text.to_owned())
     }
 
-    /// A value of a type that this one has nothing in common with.
+    /// A value of an unrelated type.
     pub(super) fn other(&mut self, ty: &Type, scope: &Scope) -> Expr {
         let other = match ty {
             Type::Int | Type::Refined(_) => {
@@ -62,12 +62,12 @@ impl Maker {
             Type::Text => [Type::Int, Type::Atom, Type::Bool][self.random.below(3)].clone(),
             _ => [Type::Int, Type::Text][self.random.below(2)].clone(),
         };
-        // Not by a variable of type Any and not by a choice whose ways could be read in two manners: said plainly.
+        // Not a variable of type Any and not an ambiguous choice: the type must be plain.
         let value = self.expr(&other, 2, scope);
         Expr::As(Box::new(value), other)
     }
 
-    /// `(fn(z: Type) -> body end)(value)`: nothing is known of z but its type.
+    /// `(fn(z: Type) -> body end)(value)`: only the type of z is known.
     pub(super) fn unknown(
         &mut self,
         of: &Type,
@@ -80,7 +80,7 @@ impl Maker {
         Some(Expr::Apply(Box::new(Expr::Lambda(vec![(name, Some(of.clone()))], Rc::new(body))), vec![value]))
     }
 
-    /// A function in whose body the expression is reached, whatever stands around it.
+    /// A function in whose body the expression is reachable in any context.
     pub(crate) fn reached(&mut self, kind: Kind) -> Option<Function> {
         let params = vec![
             ("p".to_owned(), Type::Bool),
@@ -101,7 +101,7 @@ impl Maker {
         Some(Function { type_params, wants, ..Function::new(name, params, result, clauses) })
     }
 
-    /// Something around an expression that leaves it reached.
+    /// Wraps an expression in a context that leaves it reachable.
     fn around(&mut self, inner: Expr, scope: &Scope) -> Expr {
         let var = |name: &str| Expr::Var(name.to_owned());
         let name = self.name("v");
@@ -224,7 +224,7 @@ fn field(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
         3 => {
             let Expr::Record(_, mut given) = value else { return None };
             let wrong = maker.random.below(given.len());
-            // Nothing is wrong for Any.
+            // Nothing is invalid for Any.
             let ty = Some(fields[given[wrong].0].1.clone()).filter(|ty| *ty != Type::Any)?;
             given[wrong].1 = maker.other(&ty, scope);
             bound(count, Expr::Record(at, given))

@@ -5,7 +5,7 @@ use super::tree::*;
 use super::types::{has_param, is_exact};
 
 impl Maker {
-    /// An expression in a way of its type; none where it has none here.
+    /// An expression that is specific to its type; `None` if there is no such expression here.
     pub(crate) fn special(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
         Some(match ty {
             Type::Int => self.int(depth, scope),
@@ -67,7 +67,7 @@ impl Maker {
                 self.note("refinements");
                 let divisor = Type::Refined([ABOVE, NONZERO][self.random.below(2)]);
                 let operator = ["/", "%"][self.random.below(2)];
-                // A refinement is kept by a variable, not by every expression.
+                // A variable keeps its refinement; not every expression does.
                 let name = self.name("v");
                 let value = self.expr(&divisor, depth - 1, scope);
                 let divided = binary(operator, *self.boxed(&int, depth, scope), Expr::Var(name.clone()));
@@ -260,7 +260,7 @@ impl Maker {
         }
     }
 
-    /// The value with its type beside it, where it does not say it by itself.
+    /// The value, annotated if it does not determine its type.
     fn said(&self, value: Box<Expr>, ty: &Type) -> Box<Expr> {
         match ty {
             Type::Param(_) | Type::Int | Type::Text | Type::Bool => value,
@@ -332,7 +332,7 @@ impl Maker {
             10 if !exact && matches!(of, Type::Int) => {
                 self.note("lengths");
                 self.program.templates.insert("joined");
-                // Variables have a length, known or not; the ways of a choice may have several.
+                // Variables have one length, known or not; the branches of a choice may have several.
                 let (one, other) = (self.name("v"), self.name("v"));
                 let values = [self.boxed(&list, depth, scope), self.boxed(&list, depth, scope)];
                 let bindings = [&one, &other].into_iter().zip(values);
@@ -373,7 +373,7 @@ impl Maker {
     fn result(&mut self, of: &Type, error: &Type, depth: usize, scope: &Scope) -> Expr {
         match self.random.below(5) {
             0 if !is_exact(of) => {
-                // A pipe over results: each step is for what is in `Ok`.
+                // A pipe over results: each step applies to the value in `Ok`.
                 self.note("pipes over results");
                 let from = self.ty(0);
                 let start = Type::Result(Box::new(from.clone()), Box::new(error.clone()));

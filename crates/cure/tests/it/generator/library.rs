@@ -10,7 +10,7 @@ use super::operators::{binary, int, ordering};
 use super::value::{Closure, Value};
 
 impl Evaluator<'_> {
-    /// Functions of the library and of the templates: what they are documented to do.
+    /// The documented behaviour of library functions and templates.
     pub(super) fn native(&mut self, name: &'static str, args: Vec<Value>) -> Outcome {
         use Value::{Function, Int, List, Text};
         let partial = |name: &'static str, args: Vec<Value>| Ok(Value::Function(Rc::new(Closure::Native(name, args))));

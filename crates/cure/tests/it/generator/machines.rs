@@ -1,23 +1,23 @@
-//! Makes state machines, in both forms, and conversations with them. Timeouts fire at once, within a sleep that follows
-//! every event, or never, so that a result does not depend on the speed of the computer.
+//! Makes state machines, in both forms, and conversations with them. Timeouts fire immediately, within a sleep that
+//! follows every event, or never, so that a result does not depend on the speed of the computer.
 
 use super::make::{Maker, Scope};
 use super::tree::*;
 
-/// Timeouts that a sleep outlasts.
+/// Timeouts that are shorter than a sleep.
 const SHORT: [u64; 3] = [1, 2, 3];
 
-/// Outlasts a short timeout: both are counted by one clock, so that of the two the timeout comes first.
+/// A sleep longer than a short timeout. One clock counts both, so the timeout comes first.
 const SLEEP: u64 = 8;
 
-/// Outlasts every program.
+/// A timeout longer than any program runs.
 const LONG: u64 = 600_000;
 
 const STATES: &[&str] = &["Idle", "Busy", "Open", "Shut", "Hot", "Cold"];
 const EVENTS: &[&str] = &["go", "stop", "tick", "set_up"];
 
 impl Maker {
-    /// A machine, with the record of its data or without data.
+    /// A machine, with a record as its data or without data.
     pub(super) fn machine(&mut self) {
         self.note("state machines");
         let in_blocks = self.random.chance(50);
@@ -51,7 +51,7 @@ impl Maker {
         let (initial, transitions) = (0, Vec::new());
         let mut machine = Fsm { name, data, states, initial, terminal, transitions, in_blocks, listed };
         for from in 0..machine.states.len() {
-            // Now and then a state has no way out.
+            // Occasionally a state has no way out.
             if !machine.terminal.contains(&from) && (from == 0 || self.random.chance(92)) {
                 self.transitions(from, &mut machine, &scope);
             }
@@ -67,7 +67,7 @@ impl Maker {
         self.program.machines.push(machine);
     }
 
-    /// What is worth a warning.
+    /// Faults that deserve a warning.
     fn note_findings(&mut self, machine: &Fsm) {
         let all = &machine.transitions;
         let event = |one: &Edge| if let On::Event(name) = &one.on { Some((one.from, name.clone())) } else { None };
@@ -101,7 +101,7 @@ impl Maker {
                 3 if machine.in_blocks => On::Timeout(LONG),
                 _ => On::Event((*self.random.pick(EVENTS)).to_owned()),
             };
-            // Timeouts lead onward only: no machine runs in a circle by itself.
+            // Timeouts lead forward only: no machine runs in a cycle by itself.
             let onward = matches!(on, On::Timeout(_)) && later;
             let to = if onward { from + 1 + self.random.below(count - from - 1) } else { self.random.below(count) };
             let guard = self.random.chance(40).then(|| {
@@ -125,7 +125,7 @@ impl Maker {
         }
     }
 
-    /// Over the data, and now and then over what came with the event.
+    /// A guard over the data, and occasionally over the event's data.
     fn machine_guard(&mut self, scope: &Scope) -> Expr {
         if self.random.chance(20) {
             self.note("guards over the data of an event");
@@ -136,7 +136,7 @@ impl Maker {
         self.guard(scope)
     }
 
-    /// An event for a machine, and the answer.
+    /// Sends an event to a machine and returns the answer.
     pub(super) fn conversation(&mut self, at: usize, scope: &Scope) -> Expr {
         self.note("conversations with machines");
         let sleeps = self.program.machines[at].transitions.iter().any(|one| matches!(one.on, On::Timeout(1..LONG)));
@@ -188,7 +188,7 @@ impl Maker {
                     _ => Expr::Native("Std.Fsm.fsm_cast", vec![machine, event]),
                 }
             }
-            // Nothing sleeps within these.
+            // Nothing sleeps inside these.
             5 if !talk.sleeps => {
                 let events = (0..1 + self.random.below(4)).map(|_| self.event(scope)).collect();
                 Expr::Native("Std.Fsm.fsm_send_batch", vec![machine, Expr::List(events, None)])
@@ -231,7 +231,7 @@ impl Maker {
         }
     }
 
-    /// An event of the machines, or one that means nothing to them; with data or without.
+    /// An event of the machines or an unknown one, with or without data.
     fn event(&mut self, scope: &Scope) -> Expr {
         let name = if self.random.chance(8) { "nothing" } else { *self.random.pick(EVENTS) };
         let name = Expr::Atom(name.to_owned());
@@ -249,10 +249,10 @@ impl Maker {
     }
 }
 
-/// A conversation that is made.
+/// A generated conversation.
 struct Talk {
     machine: usize,
-    /// Whether short timeouts have to be waited for.
+    /// Whether the conversation must wait for short timeouts.
     sleeps: bool,
     bindings: Vec<(Pattern, Option<Type>, Expr)>,
     given: Vec<Expr>,
@@ -267,10 +267,10 @@ impl Talk {
     }
 }
 
-/// Where a short timeout led, no other one runs: a sleep has to outlast one, however late clocks are.
+/// No other short timeout runs in the target state of one: a sleep must outlast only one, however late clocks are.
 fn one_at_a_time(machine: &mut Fsm) {
     let mut entered = vec![false; machine.states.len()];
-    // They lead onward only.
+    // They lead forward only.
     for from in 0..entered.len() {
         for one in machine.transitions.iter_mut().filter(|one| one.from == from) {
             match &mut one.on {
@@ -283,8 +283,8 @@ fn one_at_a_time(machine: &mut Fsm) {
     }
 }
 
-/// Brings the states of a machine that does not list them into the order in which they are written. An arrow's ends are
-/// all that names a state in arrows; blocks name every state, and stand in that order themselves.
+/// Brings the states of a machine that does not list them into written order. In the arrow form, states are named only
+/// by the ends of arrows; in the block form, blocks name every state, in written order.
 fn settle(machine: &mut Fsm) {
     let mut order: Vec<usize> = Vec::new();
     let mut see = |state: usize| {
@@ -299,7 +299,7 @@ fn settle(machine: &mut Fsm) {
         let has_any = |state: usize| all.iter().any(|one| one.from == state);
         let mut open: std::collections::VecDeque<usize> = std::collections::VecDeque::new();
         let mut rest: Vec<usize> = (0..machine.states.len()).collect();
-        // States without a way out are named last, if nothing leads to them.
+        // States without a way out are named last, if no transition leads to them.
         rest.sort_by_key(|state| !has_any(*state));
         for state in rest {
             open.extend(see(state).then_some(state));
@@ -322,7 +322,7 @@ fn settle(machine: &mut Fsm) {
         machine.transitions.sort_by_key(|one| one.from);
     }
     machine.terminal = machine.terminal.iter().filter_map(|state| place(*state)).collect();
-    // Where no word says it, a machine starts in the first state; in blocks it says it.
+    // Without a declaration, a machine starts in the first state; the block form declares it.
     machine.initial = if machine.in_blocks { place(machine.initial).expect("it is written") } else { 0 };
     machine.states = order.iter().map(|state| machine.states[*state].clone()).collect();
 }

@@ -15,26 +15,26 @@ use super::wrong::{BEHIND, DEFINITIONS};
 pub(crate) struct Maker {
     pub random: Random,
     pub program: Program,
-    /// How many names were given.
+    /// The number of generated names.
     pub names: usize,
-    /// How many expressions the definition at hand may still have.
+    /// The remaining number of expressions for the current definition.
     pub budget: i32,
-    /// Whether `Zero` and `Succ` are numbers, and not constructors of a type of the program.
+    /// Whether `Zero` and `Succ` are numbers, not constructors of a type of the program.
     pub naturals: bool,
-    /// What is wrong, and in the place of which number of the program it is put.
+    /// The fault, and the index of the number that it replaces.
     pub fault: Option<(usize, Kind)>,
 }
 
 /// What an expression may use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scope {
-    /// Variables with their types; later ones hide earlier ones of the same name.
+    /// Variables with their types; later ones shadow earlier ones of the same name.
     pub vars: Vec<(String, Type)>,
-    /// How many functions may be called.
+    /// The number of functions that may be called.
     pub functions: usize,
-    /// What the type parameter of the function at hand has to be.
+    /// The constraint on the type parameter of the current function.
     pub wants: Option<&'static str>,
-    /// Methods of the program's class may be called.
+    /// Whether methods of the program's class may be called.
     pub class: bool,
 }
 
@@ -54,10 +54,10 @@ pub(crate) fn program(seed: u64) -> Program {
     maker.program
 }
 
-/// How many kinds of ill-typed programs there are.
+/// The number of kinds of ill-typed programs.
 pub(crate) const KINDS: usize = UNPROVED.len() + ANYWHERE.len() + DEFINITIONS.len() + BEHIND.len();
 
-/// An ill-typed program and of which kind it is; none where this seed has no place for its kind.
+/// An ill-typed program and its kind; `None` if this seed has no place for its kind.
 pub(crate) fn faulty(seed: u64) -> Option<(&'static str, Program)> {
     let mut maker = Maker::new(seed);
     let mut at = seed as usize % KINDS;
@@ -69,12 +69,12 @@ pub(crate) fn faulty(seed: u64) -> Option<(&'static str, Program)> {
     }
     at -= UNPROVED.len();
     if let Some(kind) = ANYWHERE.get(at) {
-        // Now and then far on: in a machine, in a conversation.
+        // Occasionally far on: in a machine or in a conversation.
         let reach = if maker.random.chance(20) { 150 } else { 25 };
         let place = maker.random.below(reach);
         maker.fault = Some((place, *kind));
         maker.make();
-        // What was made is not always used.
+        // Generated expressions are not always used.
         return maker.program.text().1.contains(WRONG).then_some((kind.0, maker.program));
     }
     at -= ANYWHERE.len();
@@ -145,7 +145,7 @@ impl Maker {
             self.budget = 40;
             let ty = self.ty(2);
             let part = self.expr(&ty, 5, &scope);
-            // A part of `main` is expected to be of any type: what it is has to be said by the part itself.
+            // A part of `main` may have any type, so it must determine its type itself.
             self.program.main.push(if self.needs_type(&part) { Expr::As(Box::new(part), ty) } else { part });
         }
         for at in 0..machines {
@@ -186,7 +186,7 @@ impl Maker {
         }
     }
 
-    /// Any type that a value of a program may have.
+    /// Any type of value that a program may have.
     pub(crate) fn ty(&mut self, depth: usize) -> Type {
         if depth == 0 {
             return [Type::Int, Type::Int, Type::Bool, Type::Text, Type::Atom, Type::Float, Type::Unit]
@@ -210,7 +210,7 @@ impl Maker {
         }
     }
 
-    /// A type of which nothing is forgotten when its values go through a type parameter.
+    /// A type that a type parameter preserves in full.
     pub(crate) fn inexact(&mut self, depth: usize) -> Type {
         let ty = self.ty(depth);
         if super::types::is_exact(&ty) { Type::Int } else { ty }
@@ -362,7 +362,7 @@ impl Maker {
         self.program.class = Some(Class { instances, var, default, as_trait, upon });
     }
 
-    /// A type that is of the program's class and can be shown.
+    /// A type that implements the program's class and can be shown.
     pub(crate) fn shown_and_scored(&mut self, scope: &Scope) -> Option<Type> {
         let class = self.program.class.as_ref().filter(|_| scope.class)?;
         let simple = |ty: &Type| matches!(ty, Type::Int | Type::Bool | Type::Text);
@@ -370,7 +370,7 @@ impl Maker {
         Some(self.random.pick(&all).clone())
     }
 
-    /// A type that is of the program's class.
+    /// A type that implements the program's class.
     pub(crate) fn scored(&mut self, scope: &Scope) -> Option<Type> {
         if has_class(scope.wants, "Score") && self.random.chance(60) {
             return Some(Type::Param("T"));

@@ -1,10 +1,10 @@
-//! Makes matches: some patterns that cover a part, then patterns that together are exhaustive.
+//! Makes matches: some patterns that cover a part, followed by patterns that together are exhaustive.
 
 use super::make::{Maker, Scope, binary};
 use super::tree::*;
 use super::types::with_param;
 
-/// A pattern and what it binds.
+/// A pattern and its bindings.
 type Bound = (Pattern, Names);
 type Names = Vec<(String, Type)>;
 
@@ -48,7 +48,7 @@ impl Maker {
         Expr::Match(Box::new(scrutinee), clauses)
     }
 
-    /// Two clauses whose guards together leave nothing out.
+    /// Two clauses whose guards together are exhaustive.
     fn halves(&mut self, ty: &Type, of: &Type, depth: usize, scope: &Scope) -> Vec<Clause> {
         self.note("guards that leave nothing out");
         let limit = Expr::Int(self.number());
@@ -87,10 +87,10 @@ impl Maker {
                 (Pattern::Float([0.5, 1.0, -2.25, 3.0][self.random.below(4)]), Vec::new())
             }
             Type::Any => {
-                // Of what a part of it is, nothing is known.
+                // The type of its parts is unknown.
                 let as_if = self.ty(1);
                 let (pattern, bound) = self.part(&as_if, depth);
-                // Of a value of which nothing is known `Zero` and `Succ` would be constructors of some type.
+                // For a value of unknown type, `Zero` and `Succ` would be constructors of some type.
                 if counts(&pattern) {
                     return self.any(ty);
                 }
@@ -129,7 +129,7 @@ impl Maker {
         }
     }
 
-    /// Patterns that together leave nothing of the type out.
+    /// Patterns that together cover the type.
     pub(super) fn cover(&mut self, ty: &Type, depth: usize) -> Vec<Bound> {
         if depth == 0 || self.random.chance(15) {
             return vec![self.any(ty)];
@@ -218,7 +218,7 @@ impl Maker {
         }
     }
 
-    /// `Zero` and `Succ(n)`, which together take every number from zero on.
+    /// `Zero` and `Succ(n)`, which together cover the natural numbers.
     fn natural_patterns(&mut self, depth: usize) -> Vec<Bound> {
         self.note("patterns of Zero and Succ");
         let construct = |name: &str, parts, parens| Pattern::Construct(name.to_owned(), parts, parens);
@@ -230,7 +230,7 @@ impl Maker {
         all
     }
 
-    /// Patterns for several values side by side: one of them is looked into.
+    /// Patterns for several values in parallel: one of them is destructured.
     fn product(&mut self, types: &[Type], depth: usize) -> Vec<(Vec<Pattern>, Names)> {
         if types.is_empty() {
             return vec![(Vec::new(), Vec::new())];
@@ -246,7 +246,7 @@ impl Maker {
     }
 }
 
-/// Whether there is `Zero` or `Succ` in a pattern.
+/// Whether a pattern contains `Zero` or `Succ`.
 fn counts(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Construct(name, fields, _) => matches!(&**name, "Zero" | "Succ") || fields.iter().any(counts),

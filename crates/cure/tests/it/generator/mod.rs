@@ -1,5 +1,5 @@
-//! A random generator of Cure programs: well-typed ones together with the value they must give, and ill-typed ones with
-//! the reason. Nothing of the compiler decides what is expected: the generator has its own tree, text and evaluator.
+//! A random generator of Cure programs: well-typed ones with their expected value, and ill-typed ones with the reason.
+//! The expectation is independent of the compiler: the generator has its own tree, printer and evaluator.
 //!
 //! Start at [`make`] for well-typed programs and [`faults`] for ill-typed ones; `generated.rs` runs both.
 

@@ -1,4 +1,4 @@
-//! Evaluates operators, within the bounds of what is compared.
+//! Evaluates operators, within the range of comparable results.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub(super) fn int(value: BigInt) -> Outcome {
 }
 
 pub(super) fn float(value: f64) -> Outcome {
-    // Erlang raises where IEEE has infinities, and releases differ on the sign of zero.
+    // Erlang raises an error where IEEE has infinities, and releases differ on the sign of zero.
     let usable = value.is_finite() && !(value == 0.0 && value.is_sign_negative());
     if usable { Ok(Value::Float(value)) } else { Err(Unusable) }
 }

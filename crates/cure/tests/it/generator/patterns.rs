@@ -1,4 +1,4 @@
-//! Evaluates patterns: whether a value matches, and what is bound.
+//! Evaluates patterns: whether a value matches, and its bindings.
 
 use num_bigint::BigInt;
 
@@ -7,7 +7,7 @@ use super::tree::{Pattern, Shape};
 use super::value::Value;
 
 impl Evaluator<'_> {
-    /// What the pattern binds, if it matches. A name written twice means the same value.
+    /// The bindings of the pattern, if it matches. A name that occurs twice must have the same value.
     pub(super) fn bind(&self, pattern: &Pattern, value: &Value, env: Env) -> Option<Env> {
         let mut bound: Vec<(String, Value)> = Vec::new();
         self.take(pattern, value, &mut bound)

@@ -9,7 +9,7 @@ impl Maker {
         self.note("refinements");
         let own = Type::Refined(at);
         let var = |name: &str| Expr::Var(name.to_owned());
-        // Operands say their refinement, since nothing is expected of them by the operator.
+        // Operands declare their refinement, since the operator expects nothing of them.
         let operand = |maker: &mut Maker, at: usize| {
             let ty = Type::Refined(at);
             Expr::As(maker.boxed(&ty, depth, scope), ty)

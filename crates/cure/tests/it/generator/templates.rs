@@ -1,4 +1,4 @@
-//! Fixed functions over lengths and conditions, as text; [`super::evaluate`] knows their values.
+//! Fixed functions over lengths and conditions, as text; [`super::evaluate`] knows their results.
 
 /// Name and text.
 pub(crate) const ALL: &[(&str, &str)] = &[

@@ -26,18 +26,18 @@ pub(crate) enum Type {
     /// One of [`REFINEMENTS`].
     Refined(usize),
     Param(&'static str),
-    /// A parameter that stands for a type constructor, with what is in it.
+    /// A parameter that stands for a type constructor, with its element type.
     Applied(&'static str, Box<Type>),
-    /// Above all types.
+    /// The top type.
     Any,
 }
 
 /// A refinement of Int.
 pub(crate) struct Refinement {
     pub name: &'static str,
-    /// What holds of x; none for one that the language has.
+    /// The condition on x; `None` for a refinement built into the language.
     pub condition: Option<&'static str>,
-    /// Numbers for which it holds.
+    /// Numbers that satisfy it.
     pub samples: &'static [i64],
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Expr {
     Tuple(Vec<Expr>),
     /// A constructor; whether a nullary one has parentheses.
     Construct(String, Vec<Expr>, bool),
-    /// A record of a type, the fields by their place in its definition, in the order in which they are written.
+    /// A record of a type, with its fields by index in the definition, in written order.
     Record(usize, Vec<(usize, Expr)>),
     Update(usize, Box<Expr>, Vec<(usize, Expr)>),
     Field(usize, usize, Box<Expr>),
@@ -90,30 +90,30 @@ pub(crate) enum Expr {
     FunctionValue(usize),
     /// A constructor as a value.
     ConstructorValue(String),
-    /// A method of the program's class: which, at which type.
+    /// A method of the program's class, by index and type.
     Method(usize, Type, Vec<Expr>),
     /// A method of the program's class as a value, or `show`.
     MethodValue(usize, Type),
     ShowValue(Type),
-    /// A method of a class of type constructors, at which type.
+    /// A method of a class of type constructors, by type.
     Contained(&'static str, Type, Vec<Expr>),
-    /// A function over all type constructors of a class: which, for which type.
+    /// A function over all type constructors of a class, by index and type.
     Lift(usize, Type, Box<Expr>),
     /// `Zero`, `Succ` and `Pred`.
     Natural(&'static str, Vec<Expr>),
-    /// A function that a machine brings with it: `spawn`, `send`, `state`, `stop`, `definition`.
+    /// A function that a machine adds: `spawn`, `send`, `state`, `stop`, `definition`.
     Machine(usize, &'static str, Vec<Expr>),
     /// `show`, `eq` and `compare` of the library's classes.
     Show(Type, Box<Expr>),
     Equal(Box<Expr>, Box<Expr>),
     Compare(Type, Box<Expr>, Box<Expr>),
     Interpolation(Vec<Piece>),
-    /// A value and a function; where the value is a Result, whether what the function gives is to be put into `Ok`.
+    /// A value and a function; for a Result, whether the function's result is wrapped in `Ok`.
     Pipe(Box<Expr>, Box<Expr>, Option<bool>),
     As(Box<Expr>, Type),
-    /// Text that has no value; for programs that are wrong.
+    /// Text without a value, for ill-typed programs.
     Raw(String),
-    /// What is wrong with a program.
+    /// The fault of an ill-typed program.
     Wrong(Box<Expr>),
 }
 
@@ -143,7 +143,7 @@ pub(crate) enum Pattern {
     List(Vec<Pattern>, Option<Box<Pattern>>),
     Tuple(Vec<Pattern>),
     Construct(String, Vec<Pattern>, bool),
-    /// Fields by their place in the definition.
+    /// Fields by index in the definition.
     Record(usize, Vec<(usize, Pattern)>),
 }
 
@@ -172,32 +172,32 @@ pub(crate) enum Shape {
 pub(crate) struct Function {
     pub name: String,
     pub type_params: Vec<&'static str>,
-    /// Whether its type parameter has to be of the program's class, of Show or of [`BOTH`].
+    /// Whether its type parameter must implement the program's class, Show or [`BOTH`].
     pub wants: Option<&'static str>,
     pub params: Vec<(String, Type)>,
     pub result: Type,
     /// Guard and body of each clause.
     pub clauses: Vec<(Option<Expr>, Expr)>,
-    /// Whether the guard of the only clause is for callers to prove.
+    /// Whether callers must prove the guard of the only clause.
     pub condition: bool,
     /// Written with `do … end`.
     pub in_block: bool,
     /// Whether it calls itself.
     pub recursive: bool,
-    /// The refinement that its condition asks of its only parameter.
+    /// The refinement of its only parameter that its condition requires.
     pub given: Option<usize>,
 }
 
-/// What a type parameter has to be of: the program's class and Show.
+/// A constraint on a type parameter: the program's class and Show.
 pub(crate) const BOTH: &str = "Score, Show";
 
-/// Whether what a type parameter has to be of has this class among it.
+/// Whether a constraint includes this class.
 pub(super) fn has_class(wants: Option<&str>, class: &str) -> bool {
     wants.is_some_and(|wants| wants.split(", ").any(|one| one == class))
 }
 
 impl Function {
-    /// A plain one.
+    /// A plain function.
     pub(super) fn new(
         name: String,
         params: Vec<(String, Type)>,
@@ -224,23 +224,23 @@ impl Function {
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
     pub instances: Vec<Instance>,
-    /// What the methods' parameter is called: `x`, or `self`, which needs no type.
+    /// The name of the methods' parameter: `x`, or `self`, which needs no type.
     pub var: &'static str,
     /// The default of the second method.
     pub default: Expr,
     pub as_trait: bool,
-    /// Whether it is built upon a class with the method `base(x: T): Int`.
+    /// Whether it has a superclass with the method `base(x: T): Int`.
     pub upon: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
-    /// The type; for a list or an option, of every `T` that is of the class.
+    /// The type; for a list or an option, every `T` that implements the class.
     pub of: Type,
-    /// The first method's body over `x`, and the second's where it is given.
+    /// The first method's body over `x`, and the second's, if given.
     pub score: Expr,
     pub twice: Option<Expr>,
-    /// The method of the class that the class is built upon.
+    /// The method of the superclass.
     pub base: Option<Expr>,
 }
 
@@ -248,9 +248,9 @@ pub(crate) struct Instance {
 #[derive(Debug, Clone)]
 pub(crate) struct Containers {
     pub own: bool,
-    /// Instances that the program makes: of a type over `A`, and what the method gives over `x` and `f`.
+    /// Instances that the program defines: a type over `A`, and the method's body over `x` and `f`.
     pub instances: Vec<(Type, Expr)>,
-    /// Functions over all of them: name, what is in the argument `x` and in the result, body.
+    /// Functions over all of them: name, element types of the argument `x` and of the result, body.
     pub lifts: Vec<(String, Type, Type, Expr)>,
 }
 
@@ -265,14 +265,14 @@ impl Containers {
 #[derive(Debug, Clone)]
 pub(crate) struct Fsm {
     pub name: String,
-    /// The record of its data, and what its fields begin with.
+    /// The record of its data, and the initial values of its fields.
     pub data: Option<(usize, Vec<Expr>)>,
     pub states: Vec<String>,
     pub initial: usize,
     pub terminal: Vec<usize>,
-    /// In the order in which they are written.
+    /// In written order.
     pub transitions: Vec<Edge>,
-    /// Of which form it is: `state A do … end`, or `A --> |event| B`.
+    /// Its form: `state A do … end`, or `A --> |event| B`.
     pub in_blocks: bool,
     /// Whether its states are listed.
     pub listed: bool,
@@ -284,15 +284,15 @@ pub(crate) struct Edge {
     pub on: On,
     pub guard: Option<Expr>,
     pub to: usize,
-    /// Fields by their place, and their new values.
+    /// Fields by index, and their new values.
     pub actions: Vec<(usize, Expr)>,
 }
 
-/// What fires a transition.
+/// The trigger of a transition.
 #[derive(Debug, Clone)]
 pub(crate) enum On {
     Event(String),
-    /// This many milliseconds after entering the state.
+    /// A timeout, this many milliseconds after entering the state.
     Timeout(u64),
 }
 
@@ -305,15 +305,15 @@ pub(crate) struct Program {
     pub containers: Option<Containers>,
     pub machines: Vec<Fsm>,
     pub templates: BTreeSet<&'static str>,
-    /// What `main` prints, then what it returns.
+    /// The output of `main`, followed by its result.
     pub prints: Vec<Expr>,
     pub main: Vec<Expr>,
-    /// How many of the functions stand in a module of their own, with the types.
+    /// The number of functions in a separate module, together with the types.
     pub library: Option<usize>,
-    /// A definition that stands as text, and what stands behind all modules.
+    /// A definition given as text, and the text after all modules.
     pub definition: Option<&'static str>,
     pub behind: Option<&'static str>,
-    /// Decides how what means the same is written.
+    /// Selects between equivalent notations.
     pub style: u64,
     pub features: BTreeSet<&'static str>,
 }

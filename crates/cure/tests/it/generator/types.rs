@@ -1,8 +1,8 @@
-//! Questions about types that the maker asks.
+//! Queries on types for the maker.
 
 use super::tree::Type;
 
-/// Whether something in the type is forgotten when a value goes through a type parameter: refinements and lengths.
+/// Whether a type parameter forgets part of the type: refinements and lengths.
 pub(crate) fn is_exact(ty: &Type) -> bool {
     match ty {
         Type::Refined(_) | Type::Vector(..) | Type::Fn(..) | Type::Any => true,
@@ -24,7 +24,7 @@ pub(crate) fn has_param(ty: &Type) -> bool {
     }
 }
 
-/// The type with this one in the place of its parameter.
+/// The type with its parameter replaced by this one.
 pub(crate) fn with_param(ty: &Type, of: &Type) -> Type {
     let each = |types: &[Type]| types.iter().map(|ty| with_param(ty, of)).collect();
     match ty {
@@ -40,7 +40,7 @@ pub(crate) fn with_param(ty: &Type, of: &Type) -> Type {
     }
 }
 
-/// What the parameter of `pattern` has to be so that it is `ty`.
+/// The parameter of `pattern` for which it equals `ty`.
 pub(crate) fn unified(pattern: &Type, ty: &Type) -> Option<Type> {
     match (pattern, ty) {
         (Type::Param(_), ty) => Some(ty.clone()),

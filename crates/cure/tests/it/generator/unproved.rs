@@ -1,4 +1,4 @@
-//! Makes expressions that are wrong because a proof is missing, in the place of a number.
+//! Makes expressions that are invalid because a proof is missing, in place of a number.
 
 use std::rc::Rc;
 
@@ -63,7 +63,7 @@ pub(super) fn open_guards(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     })
 }
 
-/// A number for which the refinement does not hold.
+/// A number that violates the refinement.
 fn outside(maker: &mut Maker, at: usize) -> Expr {
     let all: &[i64] = match REFINEMENTS[at].name {
         "Above" => &[0, -1, -1000],
@@ -108,21 +108,21 @@ pub(super) fn open_refinement(maker: &mut Maker, scope: &Scope) -> Option<Expr> 
     match maker.random.below(5) {
         0 => maker.unknown(&Type::Int, scope, |_, z| Some(Expr::As(Box::new(z), ty))),
         1 => {
-            // One beyond what the type promises.
+            // One more than the type promises.
             let step = if REFINEMENTS[at].name == "Small" || REFINEMENTS[at].name == "Even" { 1 } else { -1 };
             maker.unknown(&ty.clone(), scope, |_, z| {
                 Some(Expr::As(Box::new(binary("+", z, Expr::Int(step.into()))), ty))
             })
         }
         2 => maker.unknown(&Type::Int, scope, |maker, z| {
-            // The wrong way of a test.
+            // The wrong branch of a test.
             let Expr::Var(name) = &z else { return None };
             let condition = test(at, name);
             let fine = maker.leaf(&ty, &Scope::default());
             Some(Expr::As(Box::new(Expr::If(Box::new(condition), Box::new(fine), Box::new(z.clone()))), ty.clone()))
         }),
         3 => maker.unknown(&Type::Int, scope, |maker, z| {
-            // A test of something else.
+            // A test of another value.
             let Expr::Var(name) = &z else { return None };
             let condition = binary("or", test(at, name), Expr::Bool(true));
             let fine = maker.leaf(&ty, &Scope::default());
@@ -240,7 +240,7 @@ pub(super) fn condition(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
         0 => Some(Expr::Call(at, Vec::new(), vec![a, Expr::Int(0.into())])),
         1 => maker.unknown(&Type::Int, scope, |_, z| Some(Expr::Call(at, Vec::new(), vec![a, z]))),
         _ => {
-            // A function with a condition is no value.
+            // A function with a condition cannot be used as a value.
             let (f, of) = (maker.name("v"), Type::Fn(vec![Type::Int, Type::Int], Box::new(Type::Int)));
             let call = Expr::Apply(Box::new(Expr::Var(f.clone())), vec![a, Expr::Int(0.into())]);
             Some(Expr::Let(vec![(Pattern::Var(f), Some(of), Expr::FunctionValue(at))], Box::new(call)))

@@ -1,4 +1,4 @@
-//! Values as the BEAM has them: their order and their text.
+//! Values as on the BEAM: their order and their text.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub(crate) enum Value {
     Tuple(Rc<Vec<Value>>),
     List(Rc<Vec<Value>>),
     Function(Rc<Closure>),
-    /// A state machine that was started.
+    /// A running state machine.
     Machine(usize),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Closure {
     Constructor(String),
     Method(usize, Type),
     Show(Type),
-    /// A function of the library that is given only a part of its arguments.
+    /// A partially applied library function.
     Native(&'static str, Vec<Value>),
 }
 
@@ -54,7 +54,7 @@ impl Value {
         Value::List(Rc::new(items))
     }
 
-    /// A constructor's value: its name begins with a small letter there.
+    /// A constructor's value: its tag begins with a lower-case letter.
     pub(crate) fn construct(name: &str, fields: Vec<Value>) -> Value {
         let mut tag = name.to_owned();
         tag[..1].make_ascii_lowercase();
@@ -65,7 +65,7 @@ impl Value {
         matches!(self, Value::Atom(name) if &**name == atom)
     }
 
-    /// The fields behind the tag, if it is this constructor's or record's.
+    /// The fields after the tag, if the value is of this constructor or record.
     pub(crate) fn fields(&self, tag: &str) -> Option<&[Value]> {
         match self {
             Value::Tuple(parts) if parts.first().is_some_and(|first| first.is(tag)) => Some(&parts[1..]),
@@ -75,7 +75,7 @@ impl Value {
 
     fn rank(&self) -> u8 {
         match self {
-            // Where only equality asks: a float is no integer.
+            // For exact equality only: a float never equals an integer.
             Value::Int(_) => 0,
             Value::Float(_) => 1,
             Value::Atom(_) => 2,
@@ -136,7 +136,7 @@ fn each(a: &[Value], b: &[Value]) -> Ordering {
     orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// The character that a number is, where Erlang would print a list of such as text.
+/// The character of a number, if Erlang would print a list of such numbers as text.
 fn printable(value: &Value) -> Option<char> {
     let Value::Int(code) = value else { return None };
     let c = char::from_u32(code.to_u32()?)?;

@@ -1,6 +1,6 @@
-//! Text that is wrong in any program.
+//! Text that is invalid in any program.
 
-/// Definitions that are wrong by themselves.
+/// Definitions that are invalid by themselves.
 pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
     (
         "missing method",
@@ -106,7 +106,7 @@ pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What is wrong behind the modules of a program.
+/// Invalid text after the modules of a program.
 pub(crate) const BEHIND: &[(&str, &str)] = &[
     ("definition outside of a module", "def bad(): Int = 1\n"),
     ("module of Erlang", "module lists do\nend\n"),

@@ -8,7 +8,7 @@ use crate::generator::tree::*;
 /// The methods of the program's classes.
 const METHODS: [&str; 3] = ["score", "twice", "base"];
 
-/// How strongly an operator binds, and whether it groups to the right.
+/// The precedence of an operator, and whether it associates to the right.
 fn power(operator: &str) -> (u8, bool) {
     match operator {
         "|>" | "|->" | ">>=" | ">>" => (1, false),
@@ -23,11 +23,11 @@ fn power(operator: &str) -> (u8, bool) {
     }
 }
 
-/// Above all operators: what stands behind a unary one.
+/// Above all operators: the operand of a unary one.
 const TIGHT: u8 = 30;
 
 impl Writer<'_> {
-    /// A body: `let`s as statements of their own.
+    /// A body: `let`s become statements.
     pub(super) fn body(&self, expr: &Expr, indent: usize) -> String {
         match expr {
             Expr::Let(bindings, body) => {
@@ -38,7 +38,7 @@ impl Writer<'_> {
                     text.push_str(&format!("let {}{ty} = {value}\n{}", self.pattern(pattern), " ".repeat(indent)));
                 }
                 let rest = self.body(body, indent);
-                // On a line of its own a sign or a parenthesis would continue the line above.
+                // At the start of a line, a sign or a parenthesis would continue the line above.
                 match rest.starts_with(['-', '+', '(']) {
                     true => format!("{} in\n{}{rest}", text.trim_end(), " ".repeat(indent)),
                     false => text + &rest,
@@ -71,7 +71,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A list of characters, now and then, as `‘text’`.
+    /// A list of characters, occasionally as `‘text’`.
     fn characters(&self, codes: &[BigInt]) -> Option<String> {
         let character =
             |code: &BigInt| u32::try_from(code).ok().and_then(char::from_u32).filter(|c| *c >= ' ' && *c != '’');
@@ -83,7 +83,7 @@ impl Writer<'_> {
         Some(format!("‘{text}’"))
     }
 
-    /// What stands between quotes, with its breaks or on one line.
+    /// The text between quotes, with its line breaks or on one line.
     fn text(&self, text: &str) -> String {
         let text = escaped(text);
         if self.ragged || !text.contains("\\n") || self.chance(70) {
@@ -101,7 +101,7 @@ impl Writer<'_> {
         format!("'{name}'")
     }
 
-    /// A constructor; outside of its module now and then by its full name.
+    /// A constructor; outside its module occasionally by its full name.
     fn constructor(&self, name: &str) -> String {
         if self.outside && name.starts_with("Ctor") && self.chance(20) {
             self.note("constructors of another module");
@@ -110,7 +110,7 @@ impl Writer<'_> {
         name.to_owned()
     }
 
-    /// An expression where everything weaker than `least` stands in parentheses.
+    /// An expression in which everything weaker than `least` is in parentheses.
     pub(super) fn expr(&self, expr: &Expr, least: u8) -> String {
         let wrap = |text: String, wraps: bool| if wraps { format!("({text})") } else { text };
         match expr {
@@ -148,7 +148,7 @@ impl Writer<'_> {
                 codes.and_then(|codes| self.characters(&codes)).unwrap_or_else(|| format!("[{}]", self.list(items)))
             }
             Expr::List(items, Some(rest)) => {
-                // Behind a type a bar would continue the type.
+                // After a type, a bar would continue the type.
                 let items: Vec<_> = items.iter().map(|item| self.expr(item, 3)).collect();
                 format!("[{} | {}]", items.join(", "), self.expr(rest, 0))
             }
@@ -175,7 +175,7 @@ impl Writer<'_> {
                     [left, right] if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
                         self.binary(name, left, right, least)
                     }
-                    // Every third call from outside says where the function is.
+                    // Every third call from outside qualifies the function.
                     _ => match self.program.library {
                         Some(count) if *function < count && function % 3 == 1 && self.outside => {
                             format!("{}.{name}({})", self.program.library_name(), self.list(args))

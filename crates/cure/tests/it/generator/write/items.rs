@@ -28,11 +28,11 @@ impl Writer<'_> {
         items.extend(self.functions(count..all));
         items.extend(self.own());
         let second = self.module(name, items);
-        // Modules may stand in any order, too.
+        // The order of modules is free, too.
         if self.chance(50) { format!("{first}\n{second}") } else { format!("{second}\n{first}") }
     }
 
-    /// A module. The order of its items has no meaning, nor have indentation and comments.
+    /// A module. The order of its items, indentation and comments have no meaning.
     fn module(&self, name: &str, mut items: Vec<String>) -> String {
         items.extend(self.imports());
         if self.chance(50) {
@@ -66,7 +66,7 @@ impl Writer<'_> {
         text
     }
 
-    /// What both of two modules may use.
+    /// The definitions that both of two modules may use.
     fn shared(&self) -> Vec<String> {
         let mut items = self.aliases();
         items.extend(self.program.data.iter().map(|data| self.data(data)));
@@ -77,7 +77,7 @@ impl Writer<'_> {
         items
     }
 
-    /// What stands beside `main`.
+    /// The definitions beside `main`.
     fn own(&self) -> Vec<String> {
         let mut items: Vec<String> = self.program.machines.iter().map(|machine| self.machine(machine)).collect();
         items.extend(self.program.definition.map(|definition| format!("  {definition}\n")));
@@ -107,7 +107,7 @@ impl Writer<'_> {
     }
 
     fn functions(&self, which: std::ops::Range<usize>) -> Vec<String> {
-        // Later ones first: the order of definitions has no meaning.
+        // Later definitions first: their order has no meaning.
         self.program.functions[which].iter().rev().map(|function| self.function(function)).collect()
     }
 
@@ -128,7 +128,7 @@ impl Writer<'_> {
             }
             None => (String::new(), String::new()),
         };
-        // What the only clause of a function gives says its type, if that is a simple one.
+        // The result of a single clause determines a simple type.
         let simple = matches!(function.result, Type::Int | Type::Text | Type::Bool);
         let plain = function.clauses.len() == 1 && function.type_params.is_empty() && !function.recursive;
         let result = if simple && plain && self.chance(15) {
@@ -137,7 +137,7 @@ impl Writer<'_> {
         } else {
             format!(": {}", self.ty(&function.result))
         };
-        // The clauses of one function say the same.
+        // All clauses of one function declare the same type.
         let params: Vec<_> = function.params.iter().map(|(name, ty)| format!("{name}: {}", self.ty(ty))).collect();
         for (guard, body) in &function.clauses {
             let guard = guard.as_ref().map_or_else(String::new, |guard| format!(" when {}", self.expr(guard, 0)));

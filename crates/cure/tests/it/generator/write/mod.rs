@@ -1,5 +1,5 @@
-//! Prints a program. Parentheses stand only where precedence requires them, so that precedence is tested too. Where the
-//! language has several notations, the program's style chooses one.
+//! Prints a program. Parentheses appear only where precedence requires them, so that precedence is tested too. Where
+//! the language has several notations, the program's style selects one.
 
 mod expressions;
 mod items;
@@ -12,10 +12,10 @@ use testkit::Random;
 
 use super::tree::*;
 
-/// What is noted where something wrong is written.
+/// Marks the place of a fault.
 pub(super) const WRONG: &str = "something wrong";
 
-/// How a module of the library is reached.
+/// How a library module is imported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Reach {
     /// By its full name, without an import.
@@ -32,24 +32,24 @@ enum Reach {
 
 struct Writer<'p> {
     program: &'p Program,
-    /// Whether it is at the second of two modules, which may call into the first by full name.
+    /// Whether this is the second of two modules, which may call into the first by full name.
     outside: bool,
     random: RefCell<Random>,
-    /// What is met that only the text shows.
+    /// Features that only the text shows.
     notes: RefCell<BTreeSet<&'static str>>,
-    /// How modules of the library are reached, and what of them is used: name and number of arguments.
+    /// The imports of library modules, and the functions used from them: name and arity.
     reach: BTreeMap<&'static str, Reach>,
     used: RefCell<BTreeMap<&'static str, BTreeSet<(&'static str, usize)>>>,
-    /// Aliases of types that are defined.
+    /// Aliases of the defined types.
     ranges: bool,
     sizes: bool,
     short: bool,
-    /// Whether lines begin anywhere.
+    /// Whether line breaks are inserted anywhere.
     ragged: bool,
 }
 
 impl Program {
-    /// The text, and what there is of features that only the text shows.
+    /// The text, and the features that only the text shows.
     pub(crate) fn text(&self) -> (String, BTreeSet<&'static str>) {
         let mut random = Random::new(self.style);
         let mut reach = BTreeMap::new();
@@ -57,7 +57,7 @@ impl Program {
             let ways = [Reach::Full, Reach::Full, Reach::Whole, Reach::Alias, Reach::Named, Reach::Renamed];
             reach.insert(module, *random.pick(&ways));
         }
-        // Names that lists have, too: not by themselves.
+        // Lists have these names too, so they are not imported unqualified.
         for module in ["Std.String", "Std.Io", "Std.Show"] {
             reach.insert(module, *random.pick(&[Reach::Full, Reach::Alias, Reach::Renamed]));
         }
@@ -78,7 +78,7 @@ impl Program {
         (text, writer.notes.into_inner())
     }
 
-    /// The module that holds what the other one uses.
+    /// The module that the other one uses.
     fn library_name(&self) -> String {
         if self.style.is_multiple_of(3) { format!("{}.Lib", self.name) } else { format!("{}Lib", self.name) }
     }
@@ -97,7 +97,7 @@ impl Writer<'_> {
         self.notes.borrow_mut().insert(feature);
     }
 
-    /// A function of the library as it is called here. Functions of templates are the program's own.
+    /// A library function by its name in this module. Functions of templates belong to the program.
     fn library(&self, name: &'static str, arity: usize) -> String {
         let Some((module, function)) = name.rsplit_once('.') else { return name.to_owned() };
         self.used.borrow_mut().entry(module).or_default().insert((function, arity));
@@ -109,7 +109,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The imports that make [`Writer::library`] right.
+    /// The imports that match [`Writer::library`].
     fn imports(&self) -> Vec<String> {
         let used = std::mem::take(&mut *self.used.borrow_mut());
         let lines = used.into_iter().filter_map(|(module, functions)| {

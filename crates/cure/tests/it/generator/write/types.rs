@@ -4,7 +4,7 @@ use super::Writer;
 use crate::generator::tree::*;
 
 impl Writer<'_> {
-    /// A type as it stands where any form of it may stand.
+    /// A type in a position where any form is allowed.
     pub(super) fn ty(&self, ty: &Type) -> String {
         match ty {
             Type::Refined(at) if *at == SMALL && self.ranges && self.chance(50) => {
@@ -67,7 +67,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The definitions of types that every program has.
+    /// The type definitions that every program has.
     pub(super) fn aliases(&self) -> Vec<String> {
         let mut all = Vec::new();
         for refinement in REFINEMENTS {
