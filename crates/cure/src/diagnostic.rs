@@ -10,22 +10,22 @@ use std::ops::Range;
 pub struct Span {
     /// The first byte.
     pub start: u32,
-    /// Behind the last byte.
+    /// The end, exclusive.
     pub end: u32,
 }
 
 impl Span {
-    /// A span; texts longer than 4 GiB are refused before.
+    /// A span; texts larger than 4 GiB are rejected earlier.
     pub fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }
 
-    /// How many bytes there are in it.
+    /// The length in bytes.
     pub(crate) fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// From the beginning of one to the end of another.
+    /// From the start of one span to the end of another.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start, end: other.end.max(self.start) }
     }
@@ -39,7 +39,7 @@ impl Span {
 /// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The program is refused.
+    /// The program is rejected.
     Error,
     /// The program is accepted, but something in it is probably a mistake.
     Warning,
@@ -300,7 +300,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether the program is refused for it.
+    /// Whether the program is rejected because of it.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
@@ -321,7 +321,7 @@ impl Diagnostic {
     }
 }
 
-/// The longest message, in bytes: what was written may be quoted in it, and that may be anything.
+/// The maximal length of a message in bytes: it may quote arbitrary source text.
 const LONGEST: usize = 2_000;
 
 fn shortened(mut message: String) -> String {
@@ -334,7 +334,7 @@ fn shortened(mut message: String) -> String {
     message
 }
 
-/// The nearest boundary of characters at or before a byte.
+/// The nearest character boundary at or before a byte.
 fn floor(text: &str, at: u32) -> usize {
     let mut at = (at as usize).min(text.len());
     while !text.is_char_boundary(at) {
@@ -343,12 +343,12 @@ fn floor(text: &str, at: u32) -> usize {
     at
 }
 
-/// Where the lines of a text begin.
+/// The starts of the lines of a text.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
     text: &'a str,
     starts: Vec<u32>,
-    /// A place that was asked for, and its column: places are asked for in order, and a line may be long.
+    /// The last requested position and its column: positions are requested in order, and a line may be long.
     last: Cell<(u32, usize)>,
 }
 
@@ -382,7 +382,7 @@ impl<'a> Lines<'a> {
         self.starts[line] as usize..end
     }
 
-    /// The nearest boundary of characters at or before a byte.
+    /// The nearest character boundary at or before a byte.
     pub(crate) fn floor(&self, at: u32) -> usize {
         floor(self.text, at)
     }

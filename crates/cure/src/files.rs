@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use project::draft;
 use project::visible::path as shown;
 
-/// The most files of a project.
+/// The maximal number of files in a project.
 const MOST_FILES: usize = 10_000;
-/// The most directories that are searched.
+/// The maximal number of directories that are searched.
 const MOST_DIRECTORIES: usize = 50_000;
-/// The largest file that is read, in bytes.
+/// The maximal size of a file in bytes.
 pub const MOST_BYTES: u64 = 16 << 20;
 
 /// Why a file was not read or written.
@@ -33,7 +33,7 @@ pub enum FileError {
     Outside { path: PathBuf },
 }
 
-/// Reads a file without ever blocking: a pipe, a device or a directory is refused.
+/// Reads a file without ever blocking: a pipe, a device or a directory is rejected.
 pub fn read(path: &Path) -> Result<String, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
     // Opening a pipe would otherwise block until something writes to it.
@@ -77,7 +77,7 @@ fn no_file(path: &Path, data: &Metadata) -> FileError {
     FileError::NoFile { path: path.to_owned(), what }
 }
 
-/// What a path leads to, if that is inside of this directory. Links are followed first, so that none leads out.
+/// The target of a path, if it is inside this directory. Links are resolved first, so that none leads out.
 pub fn inside(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
     let real = root.join(path).canonicalize().map_err(failed)?;
@@ -91,7 +91,7 @@ pub fn followed(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
     let root = root.canonicalize().map_err(failed)?;
     let mut at = PathBuf::new();
-    // As the kernel goes: step by step, so that `..` leads to what is above a link's target.
+    // Resolved like the kernel does: step by step, so that `..` is the parent of a link's target.
     for step in std::path::absolute(path).map_err(failed)?.components() {
         let within = at.starts_with(&root);
         let link = at.join(step).is_symlink();
@@ -103,7 +103,7 @@ pub fn followed(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     Ok(at)
 }
 
-/// The `.cure` files below these directories, sorted; hidden ones, links and build directories are passed over.
+/// The `.cure` files below these directories, sorted; hidden files, links and build directories are skipped.
 pub fn cure_files(roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> = roots.to_vec();
     let mut files = Vec::new();
@@ -130,7 +130,7 @@ pub fn cure_files(roots: &[PathBuf]) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a path has the ending of Cure's files.
+/// Whether a path has the extension of Cure files.
 pub fn is_cure(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cure")
 }
@@ -201,7 +201,7 @@ mod tests {
         std::fs::write(&path, "old").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         std::fs::write(&precious, "mine").unwrap();
-        // As drafts were once named: after the process.
+        // The former name of drafts, which contained the process id.
         let planted = root.join(format!(".a.cure.{}", std::process::id()));
         std::os::unix::fs::symlink(&precious, &planted).unwrap();
         write(&path, "new").unwrap();
@@ -212,7 +212,7 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &planted, rustix::fs::Mode::RWXU).unwrap();
         write(&path, "newer").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"newer");
-        // Nothing but a file is replaced.
+        // Only a file is replaced.
         let link = root.join("link.cure");
         std::os::unix::fs::symlink(&precious, &link).unwrap();
         assert!(write(&link, "x").unwrap_err().to_string().ends_with("link.cure is a link and not a file"));
@@ -249,7 +249,7 @@ mod tests {
             ("fine.cure", "project/a.cure"),
             ("fine/b.cure", "project/deep/b.cure"),
             ("./deep/../a.cure", "project/a.cure"),
-            // What was named outside is meant.
+            // An explicit path outside the project is intended.
             ("../other/c.cure", "other/c.cure"),
             ("../back.cure", "project/a.cure"),
             ("out.cure", "outside"),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::diagnostic::{Diagnostic, Span, code};
 
 thread_local! {
-    /// The remaining budget of the current module. Outside of a module there is no bound.
+    /// The remaining budget of the current module. Outside a module there is no limit.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn spend(units: usize) -> bool {
     })
 }
 
-/// Whether all of it is spent.
+/// Whether the budget is spent.
 pub(crate) fn is_spent() -> bool {
     LEFT.get() == 0
 }
@@ -65,7 +65,7 @@ pub(crate) struct Budget<'s> {
 }
 
 impl Budget<'_> {
-    /// A budget for a module of `bytes` bytes. What it needs beyond its own part comes out of the share.
+    /// A budget for a module of `bytes` bytes. Work beyond the module's own part is charged to the shared budget.
     pub(crate) fn new(bytes: usize, share: &Share) -> Budget<'_> {
         Budget { before: LEFT.replace(share.0.get() + FOR_A_BYTE * bytes as u64), share }
     }
@@ -106,7 +106,7 @@ mod tests {
             let _one = Budget::new(10, &share);
             assert!(spend(10 * FOR_A_BYTE as usize));
         }
-        // Each has its own for its length, and all have the rest together.
+        // Each module has a budget by its length, and all share the rest.
         for rest in [BASE as usize - 1, 0] {
             let _next = Budget::new(10, &share);
             assert!(spend(10 * FOR_A_BYTE as usize + rest - usize::from(rest == 0)));

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Severity, Span, code};
 
-/// The most diagnostics that are reported for one text.
+/// The maximal number of diagnostics that are reported for one text.
 pub(crate) const MOST: usize = 1_000;
 
 /// Diagnostics as they are found; those beyond the bound are counted.
@@ -58,7 +58,7 @@ fn cut(mut all: Vec<Diagnostic>, more: usize) -> Vec<Diagnostic> {
     let more = more + rest.len();
     let last = all.last().map_or(Span::default(), |one| one.span);
     if more > 0 {
-        // If an error is among those left out, the text is still refused.
+        // If an error is among those left out, the text is still rejected.
         let severity = rest.iter().map(|one| one.severity).min().unwrap_or(Severity::Error);
         let span = rest.first().map_or(last, |one| one.span);
         let closing = Diagnostic::error(code::TOO_MANY, span, format!("{more} more are not told"));

@@ -1,5 +1,5 @@
 //! Diagnostics for people, with the source lines they point at. Output is bounded: an excessively long line is named
-//! and not drawn, and a place far away is given by its line number.
+//! and not drawn, and a distant position is given by its line number.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use crate::diagnostic::{Diagnostic, Lines, Span};
 
-/// The longest line that is drawn, in bytes.
+/// The maximal length of a drawn line, in bytes.
 const WIDEST: usize = 2_000;
-/// The most text that is drawn from, in bytes.
+/// The maximal size of the drawn text, in bytes.
 const MOST: usize = 16_000;
 
 impl Diagnostic {

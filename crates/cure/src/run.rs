@@ -33,7 +33,7 @@ pub enum Outcome {
     Faulty(Vec<String>),
     /// The function does not exist; the signatures of those that do.
     NoFunction(Vec<String>),
-    /// The arguments do not fit; one line for each reason.
+    /// The arguments are invalid; one line for each reason.
     Arguments(Vec<String>),
 }
 

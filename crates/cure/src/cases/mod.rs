@@ -1,6 +1,6 @@
 //! Test cases for a function: arguments come from its types, its refinements and the constants it tests for; expected
-//! values are what the function gives today. Calls that the checker refuses are left out; calls that raise an error are
-//! reported.
+//! values are what the function returns today. Calls that the checker rejects are left out; calls that raise an error
+//! are reported.
 
 mod values;
 
@@ -17,23 +17,23 @@ use crate::syntax::ast::{Item, Name};
 use crate::syntax::{self, SyntaxKind};
 use values::{Constants, Types, modules_of, quoted, rows};
 
-/// How many calls are tried.
+/// The maximal number of calls.
 const MOST_CASES: usize = 40;
-/// How far one call may run.
+/// The limits of one call.
 const LIMITS: Limits =
     Limits { steps: 1_000_000, depth: 100_000, output: 1 << 16, memory: 64 << 20, time: Some(Duration::from_secs(1)) };
-/// How long all of them may run together.
+/// The time limit of all calls together.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A test module.
 #[derive(Debug)]
 pub(crate) struct Cases {
     pub module: String,
-    /// Its text; its `main/0` gives the cases that fail.
+    /// Its text; its `main/0` returns the failed cases.
     pub code: String,
-    /// How many cases it has.
+    /// The number of its cases.
     pub count: usize,
-    /// Calls that raise an error or do not end, each with why.
+    /// Calls that raise an error or do not end, with the reason.
     pub raise: Vec<String>,
 }
 
@@ -42,16 +42,16 @@ pub(crate) struct Cases {
 pub(crate) enum NoCases {
     /// The program has errors.
     Refused(Vec<Diagnostic>),
-    /// The function does not exist; the signatures of those that do.
+    /// The function does not exist; the signatures of the existing functions.
     NoFunction(Vec<String>),
     /// No argument could be written or passed the checker; the reason.
     NoArguments(String),
 }
 
-/// A call and what is known of it.
+/// A call and its known outcome.
 struct Case {
     call: String,
-    /// What it gives, where that can be written.
+    /// Its result, if it can be written as source.
     gives: Option<String>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn cases(text: &str, sources: &dyn Sources, function: &str) -> Result
     let module = format!("{}.{}Tests", signature.module, capital(&signature.name));
     let code = loop {
         let (code, starts) = written(&module, &imports, &cases);
-        // Calls whose result cannot be compared (it contains a function, say) are made all the same.
+        // Calls whose result cannot be compared (because it contains a function, say) are still made.
         let checked = compile(&format!("{text}\n{code}"), sources);
         let before = text.lines().count() + usize::from(text.ends_with('\n'));
         let wrong = lines_of(&checked, &format!("{text}\n{code}"));
@@ -120,7 +120,7 @@ pub(crate) fn cases(text: &str, sources: &dyn Sources, function: &str) -> Result
 /// The module in which calls are tried.
 const TRIED: &str = "Calls_that_are_tried";
 
-/// The calls that the checker lets pass, and a program that makes each of them.
+/// The calls that the checker accepts, and a program that makes each of them.
 fn sound(
     text: &str,
     sources: &dyn Sources,
@@ -157,13 +157,13 @@ fn sound(
     }
 }
 
-/// The lines on which errors stand.
+/// The lines that contain errors.
 fn lines_of(compiled: &Compilation, text: &str) -> BTreeSet<usize> {
     let lines = Lines::new(text);
     compiled.diagnostics.iter().filter(|one| one.is_error()).map(|one| lines.place(one.span.start).0).collect()
 }
 
-/// The test module, and the lines on which its cases begin.
+/// The test module, and the first lines of its cases.
 fn written(module: &str, imports: &str, cases: &[Case]) -> (String, Vec<usize>) {
     let all: Vec<String> = (1..=cases.len()).map(|at| format!("case{at}()")).collect();
     let mut code = format!("module {module} do\n{imports}\n  # The cases that fail, each in words.\n");
@@ -184,7 +184,7 @@ fn written(module: &str, imports: &str, cases: &[Case]) -> (String, Vec<usize>) 
     (code, starts)
 }
 
-/// The module of the function, and those whose types it speaks of.
+/// The module of the function, and those whose types it mentions.
 fn imports(compiled: &Compilation, signature: &Signature) -> String {
     let mut modules = BTreeSet::from([signature.module.to_string()]);
     signature.params.iter().for_each(|(_, ty)| modules_of(ty, &mut modules));
@@ -193,7 +193,7 @@ fn imports(compiled: &Compilation, signature: &Signature) -> String {
     modules.iter().map(|module| format!("  import {module}\n")).collect()
 }
 
-/// The exported function that is meant.
+/// The requested exported function.
 fn find(compiled: &Compilation, function: &str) -> Option<Arc<Signature>> {
     let (path, arity) = match function.split_once('/') {
         Some((path, arity)) => (path, Some(arity.parse::<usize>().ok()?)),

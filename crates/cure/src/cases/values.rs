@@ -11,9 +11,9 @@ use crate::resolve::interface::{TypeInfo, TypeInfoKind};
 use crate::standard;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// How many values are tried for one argument.
+/// The maximal number of values for one argument.
 const MOST_VALUES: usize = 12;
-/// How deep a value of a type that contains itself is built.
+/// The maximal depth of a value of a recursive type.
 const DEEPEST: usize = 3;
 
 /// The constants in a function, near which its behaviour may change.
@@ -25,14 +25,14 @@ pub(super) struct Constants {
     pub atoms: Vec<String>,
 }
 
-/// What is known of types.
+/// The known types.
 pub(super) struct Types<'a> {
     pub info: &'a dyn Fn(&str) -> Option<Arc<TypeInfo>>,
     pub constants: Constants,
 }
 
 impl Types<'_> {
-    /// Values worth trying, the plainest first; none where none can be written.
+    /// Values worth trying, the simplest first; empty if none can be written.
     pub(super) fn worth_trying(&self, ty: &Ty, depth: usize) -> Vec<String> {
         let mut values = self.all(ty, depth);
         let mut seen = BTreeSet::new();
@@ -136,7 +136,7 @@ impl Types<'_> {
         }
     }
 
-    /// How a value of this type is written; `None` where it cannot be.
+    /// How a value of this type is written; `None` if it cannot be.
     pub(super) fn written(&self, value: &Value, ty: &Ty) -> Option<String> {
         let all = |values: &[Value], types: &mut dyn Iterator<Item = Ty>| -> Option<Vec<String>> {
             values.iter().zip(types).map(|(value, ty)| self.written(value, &ty)).collect()
@@ -198,7 +198,7 @@ impl Types<'_> {
     }
 }
 
-/// The modules whose names have to be known to write values of a type.
+/// The modules that must be imported to write values of a type.
 pub(super) fn modules_of(ty: &Ty, into: &mut BTreeSet<String>) {
     ty.map(&mut |part| {
         if let Ty::Con(name, _) = part
@@ -211,7 +211,7 @@ pub(super) fn modules_of(ty: &Ty, into: &mut BTreeSet<String>) {
     });
 }
 
-/// Rows that try every value of every column at least once, the first ones together.
+/// Rows that use every value of every column at least once; the first row has the first value of each.
 pub(super) fn rows(columns: &[Vec<String>], most: usize) -> Vec<Vec<String>> {
     if columns.iter().any(Vec::is_empty) {
         return Vec::new();
@@ -271,7 +271,7 @@ fn numbers(condition: &Expr, into: &mut Vec<BigInt>) {
     }
 }
 
-/// A text as a string of Cure.
+/// A text as a string literal of Cure.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     let mut rest = text.chars().peekable();

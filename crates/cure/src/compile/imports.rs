@@ -34,7 +34,7 @@ impl Loader<'_> {
         into.take(name, &loaded);
         match &import.names {
             _ if loaded.broken => {}
-            // Under another name its functions are called by that; types and constructors have no other way in.
+            // Functions are called by the alias; types and constructors can only be imported.
             None if import.alias.is_some() => prelude(&mut into.scope, &loaded.interface),
             None => import_all(&mut into.scope, &loaded.interface),
             Some(names) => {
@@ -68,7 +68,7 @@ impl Loader<'_> {
     }
 }
 
-/// What a module has is known by full name wherever it is used at all.
+/// A module's definitions are known by full name wherever the module is used.
 pub(super) fn know(scope: &mut Scope, interface: &Interface) {
     interface.types.values().for_each(|info| scope.know_type(info.clone()));
     interface.classes.values().for_each(|info| scope.know_class(info.clone()));
@@ -102,8 +102,7 @@ fn import_all(scope: &mut Scope, interface: &Arc<Interface>) {
     }
 }
 
-/// The functions and methods of a module by their names, with their numbers of parameters; functions that are private
-/// stand for themselves only in messages.
+/// The functions and methods of a module by name, with their arities; private functions are included only for messages.
 type ByName<'i> = HashMap<&'i Name, Vec<(u32, Option<Function>)>>;
 
 fn by_name(interface: &Interface) -> ByName<'_> {

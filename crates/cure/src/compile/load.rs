@@ -21,8 +21,8 @@ use crate::syntax::{self, SyntaxKind, ast};
 use crate::types::check::{self, Checked, CheckedModule};
 use ast::Name;
 
-/// How deep modules that were not looked at yet may import each other. Known imports are followed without recursion
-/// before that, so a project has no such bound.
+/// The maximal depth of imports between unvisited modules. Known imports are followed first, without recursion, so a
+/// project has no such limit.
 const MOST_DEEP: usize = 64;
 
 enum State {
@@ -34,13 +34,13 @@ enum State {
 pub(crate) struct Loader<'a> {
     text: &'a str,
     here: &'a [ast::Module],
-    /// The modules of the text by name; of two of one name, the first.
+    /// The modules of the text by name; the first of several with the same name.
     named: HashMap<&'a Name, &'a ast::Module>,
     sources: &'a dyn Sources,
     states: HashMap<Name, State>,
-    /// How many of the caller's modules wait for one of their imports.
+    /// The number of the caller's modules that wait for one of their imports.
     depth: usize,
-    /// How many modules of the text do; only in a circle do many.
+    /// The number of the text's modules that wait; it is high only in a cycle.
     inner: usize,
     /// The budget of the text's modules.
     share: Share,
@@ -54,7 +54,7 @@ pub(crate) struct Loader<'a> {
 #[derive(Default)]
 pub(super) struct Importing {
     pub scope: Scope,
-    /// The modules it uses, directly or through others.
+    /// The modules it uses, directly or indirectly.
     uses: Vec<Name>,
     known: HashSet<Name>,
     direct: HashSet<Name>,
@@ -68,7 +68,7 @@ pub(super) struct Importing {
 }
 
 impl Importing {
-    /// A module's dependents use what it uses.
+    /// A module's dependents also use what it uses.
     pub(super) fn take(&mut self, name: &Name, loaded: &Loaded) {
         for one in loaded.uses.iter().chain(std::iter::once(name)) {
             if self.known.insert(one.clone()) {
@@ -93,7 +93,7 @@ impl<'a> Loader<'a> {
         let here = self.here;
         let mut met: HashSet<&Name> = HashSet::new();
         for module in here {
-            // Not met before it is needed: of a circle, the first written is the first checked.
+            // Not marked as met before it is needed: in a cycle, the module written first is checked first.
             if met.contains(&module.name.name) {
                 continue;
             }
@@ -153,7 +153,7 @@ impl<'a> Loader<'a> {
         self.elsewhere(name)
     }
 
-    /// All modules that were found.
+    /// All modules found.
     pub(crate) fn found(self) -> HashMap<Name, Arc<Loaded>> {
         let found = self.states.into_iter().filter_map(|(name, state)| match state {
             State::Done(Some(loaded)) => Some((name, loaded)),
@@ -182,14 +182,14 @@ impl<'a> Loader<'a> {
         let modules = syntax::modules(&syntax::parse(text).tree());
         let module = modules.iter().find(|module| module.name.name == *name)?;
         let loaded = Arc::new(self.check(module, text, &Share::default()).0);
-        // A text may hold a module of a library's name, which then is no library.
+        // A text may contain a module with a library's name; that module is not a library.
         if !loaded.uses.iter().any(|used| self.named.contains_key(used)) {
             STANDARD.lock().insert(name.clone(), loaded.clone());
         }
         Some(loaded)
     }
 
-    /// A module of the caller, after all that it is known to need, so that long chains of imports need no recursion.
+    /// A module of the caller, after all its known dependencies, so that long chains of imports need no recursion.
     fn in_order(&mut self, name: &Name) -> Option<Arc<Loaded>> {
         let mut met: HashSet<Name> = HashSet::from([name.clone()]);
         let mut open = vec![(name.clone(), self.sources.needs(name))];
@@ -260,7 +260,7 @@ impl<'a> Loader<'a> {
         Some(loaded)
     }
 
-    /// Checks a module. Also gives what it saw of others, unless an import cycle makes that depend on the start.
+    /// Checks a module. Also returns what it saw of others, unless an import cycle makes that depend on the start.
     fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Seen>>) {
         let mut importing = Importing::default();
         if standard::is_reserved(&module.name.name) {
@@ -286,14 +286,14 @@ impl<'a> Loader<'a> {
             ast::Item::Import(import) => Some(import),
             _ => None,
         });
-        // A name imported on its own wins over one that comes with a whole module, in whatever order they are imported.
+        // A name imported by itself takes precedence over one from a whole module, whatever the order of imports.
         let (named, whole): (Vec<_>, Vec<_>) = imports.partition(|import| import.names.is_some());
         for import in whole.into_iter().chain(named) {
             importing.direct.insert(import.module.name.clone());
             self.import(import, &mut importing);
         }
         for path in qualified(text, module.span) {
-            // `A.B.c` is of A only when there is no A.B.
+            // `A.B.c` refers to A only if there is no A.B.
             for name in beginnings(&path) {
                 importing.direct.insert(name.clone());
                 if let Some(loaded) = self.load(&name) {
@@ -378,7 +378,7 @@ pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
     paths
 }
 
-/// A path and its beginnings, the longest first; without those that are too long for the name of a module.
+/// A path and its prefixes, the longest first, without those that are too long for the name of a module.
 pub(crate) fn beginnings(path: &str) -> impl Iterator<Item = Name> {
     let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
     let ends: Vec<_> = ends.take_while(|end| *end <= LONGEST_NAME).collect();

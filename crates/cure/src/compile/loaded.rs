@@ -15,13 +15,13 @@ use crate::syntax::ast::Name;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub interface: Arc<Interface>,
-    /// The fingerprint of what other modules see of it.
+    /// The fingerprint of everything other modules see of it.
     pub print: Fingerprint,
     /// The core form, unless the module has errors.
     pub form: Option<Arc<form::Module>>,
-    /// The modules it uses, directly or through others.
+    /// The modules it uses, directly or indirectly.
     pub uses: Vec<Name>,
-    /// Its state machines, with what was found.
+    /// Its state machines, with their findings.
     pub machines: Vec<(Graph, Vec<Finding>)>,
     pub diagnostics: Vec<Diagnostic>,
     /// Whether the module, or one that it needs, could not be parsed, so that its interface is unknown.
@@ -48,7 +48,7 @@ impl Loaded {
     }
 }
 
-/// What a module saw of another one when it was checked.
+/// Everything a module saw of another one when it was checked.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub module: Name,
@@ -59,14 +59,15 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The present fingerprint of a module.
+    /// The current fingerprint of a module.
     pub(super) fn of(module: &Name, direct: bool, found: Option<&Loaded>) -> Seen {
         let print = found.map(|found| if direct { found.print.whole } else { found.print.known });
         Seen { module: module.clone(), direct, print }
     }
 }
 
-/// Modules that were checked before. An entry is valid while the module's text and what it saw of others stay the same.
+/// Modules that were checked before. An entry is valid while the module's text and everything it saw of others stay the
+/// same.
 #[derive(Debug, Default)]
 pub struct ModuleCache(Mutex<HashMap<Name, CacheEntry>>);
 
@@ -96,5 +97,5 @@ impl ModuleCache {
     }
 }
 
-/// The modules of the standard library that were needed so far. They never change.
+/// The modules of the standard library that have been needed so far. They never change.
 pub(super) static STANDARD: LazyLock<Mutex<HashMap<Name, Arc<Loaded>>>> = LazyLock::new(Mutex::default);

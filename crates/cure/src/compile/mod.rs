@@ -92,7 +92,7 @@ impl Compilation {
         lines
     }
 
-    /// The state machines of the text, with what was found about each.
+    /// The state machines of the text, with the findings about each.
     pub fn machines(&self) -> impl Iterator<Item = &(Graph, Vec<Finding>)> {
         self.modules.iter().flat_map(|module| &module.machines)
     }
@@ -103,7 +103,7 @@ impl Compilation {
         self.closure(&modules)
     }
 
-    /// These modules and all they use, in the core form, each after what it uses.
+    /// These modules and all they use, in the core form, in dependency order.
     fn closure(&self, modules: &[Name]) -> Vec<Arc<form::Module>> {
         let mut seen: HashSet<&Name> = HashSet::new();
         let mut forms = Vec::new();
@@ -116,7 +116,7 @@ impl Compilation {
         forms
     }
 
-    /// The modules outside of the text that it uses and that have errors of their own, sorted.
+    /// The modules outside the text that it uses and that have errors of their own, sorted.
     pub fn faulty(&self) -> Vec<&str> {
         let here = |name: &Name| self.syntax.iter().any(|module| module.name.name == *name);
         let mut names: Vec<&str> = Vec::new();
@@ -126,7 +126,7 @@ impl Compilation {
         names
     }
 
-    /// Whether a module of the text lets others call this function.
+    /// Whether a module of the text exports this function.
     pub fn exports(&self, module: &str, function: &str, arity: u32) -> bool {
         let form =
             self.found.get(module).and_then(|module| module.interface.functions.get(&(Name::from(function), arity)));

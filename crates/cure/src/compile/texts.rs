@@ -9,14 +9,14 @@ use crate::fuel::Share;
 use crate::syntax::{self, ast};
 use ast::Name;
 
-/// How many bytes of text are kept in their read form, which is some times larger.
+/// The maximal number of bytes of text that are kept in parsed form, which is several times larger.
 const MOST_KEPT: usize = 16 << 20;
 
-/// A text without errors of syntax.
+/// A text without syntax errors.
 #[derive(Debug)]
 pub(super) struct Read {
     modules: Vec<ast::Module>,
-    /// The modules by name; of two of one name, the first.
+    /// The modules by name; the first of several with the same name.
     places: HashMap<Name, usize>,
     /// The budget of its modules.
     pub share: Share,
@@ -49,7 +49,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// The text as it is read; nothing if there are errors in its syntax.
+    /// The parsed text; `None` if it has syntax errors.
     pub(super) fn read(&mut self, text: &Arc<str>) -> Option<Rc<Read>> {
         if let Some((_, known)) = self.known.get(&text.as_ptr()) {
             return known.clone();

@@ -1,4 +1,4 @@
-//! The core form: a checked program as the interpreter and the writer of BEAM files take it.
+//! The core form: a checked program as the interpreter and the writer of BEAM files read it.
 //!
 //! A program in it has no types, classes, patterns or nested expressions left. Each function is a [`Block`]: steps
 //! that each compute one value into a variable, then an [`End`]. Arguments are variables or literals only, so the
@@ -18,11 +18,11 @@ use crate::syntax::ast::Name;
 
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// Its name, which is the BEAM module's name too.
+    /// Its name, which is also the name of the BEAM module.
     pub name: Name,
-    /// What other modules may call: name and arity, dictionaries' arguments counted.
+    /// The exported functions: name and arity, including dictionary parameters.
     pub exports: Vec<(Name, u32)>,
-    /// All functions, those lifted out of closures among them.
+    /// All functions, including those lifted from closures.
     pub functions: Vec<Function>,
     /// The state machines.
     pub machines: Vec<Machine>,
@@ -34,9 +34,9 @@ pub struct Function {
     pub name: Name,
     /// How many parameters it has: variables `0..arity`. For a closure's function the captured ones come last.
     pub arity: u32,
-    /// How many of the parameters are captured variables.
+    /// The number of parameters that are captured variables.
     pub captured: u32,
-    /// How many variables it has altogether.
+    /// The total number of variables.
     pub variables: u32,
     /// What it does.
     pub body: Block,
@@ -81,7 +81,7 @@ impl Literal {
 pub struct Block {
     /// Run in order.
     pub steps: Vec<Step>,
-    /// What happens then.
+    /// The end of the block.
     pub end: End,
 }
 
@@ -105,7 +105,7 @@ pub enum Value {
         function: Name,
         /// Its own parameters.
         arity: u32,
-        /// What it takes along.
+        /// The captured variables.
         captured: Vec<Var>,
     },
     /// A function of another module as a value.
@@ -125,7 +125,7 @@ pub enum Value {
     Head(Operand),
     /// The tail of a list that is known to be a cell.
     Tail(Operand),
-    /// An operation of the machine: no process is left, nothing waits.
+    /// An operation of the machine, without side effects.
     Operation(Operation, Vec<Operand>),
     /// The value of a block, whose variables live in the same function. No tail call and no `Fail` leaves it.
     Nested(Box<Block>),
@@ -196,11 +196,11 @@ pub enum End {
     Tail(Call, Span),
     /// One of two ways.
     If {
-        /// What decides.
+        /// The condition.
         test: Test,
-        /// The way when it holds.
+        /// The branch if it holds.
         then: Box<Block>,
-        /// The way when it does not.
+        /// The branch if it fails.
         otherwise: Box<Block>,
     },
     /// The way of the equal literal (integers, atoms and binaries, all different), or the other one.
@@ -226,7 +226,7 @@ pub enum End {
     },
 }
 
-/// A question about a value.
+/// A test of a value.
 #[derive(Debug, Clone)]
 pub enum Test {
     /// It is the atom `true`.

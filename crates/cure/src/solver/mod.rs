@@ -17,9 +17,9 @@ use omega::{System, solve};
 
 use crate::fuel;
 
-/// How much work one question may be.
+/// The maximal amount of work for one question.
 pub(crate) const BUDGET: u32 = 200_000;
-/// The most unknowns of one question.
+/// The maximal number of unknowns in one question.
 const MAX_SYMBOLS: usize = 200;
 
 /// Whether integers exist for which all the formulas hold.

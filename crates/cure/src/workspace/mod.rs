@@ -19,7 +19,7 @@ use crate::limit::bounded;
 use crate::syntax::{self, ast};
 use ast::Name;
 
-/// The most bytes of source that are kept; files beyond that are left out and reported.
+/// The maximal number of bytes of source that are kept; files beyond that are left out and reported.
 const MOST_TEXT: usize = 64 << 20;
 /// How long after its last change a file has to have been read for the time of change to tell it from later ones:
 /// clocks of file systems are coarse.

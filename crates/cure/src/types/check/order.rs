@@ -22,8 +22,8 @@ pub(super) fn order(groups: &[Group<'_>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(groups.len());
     let mut met = vec![false; groups.len()];
     for at in (0..groups.len()).filter(|at| groups[*at].inferred) {
-        // Not marked as met before it is needed: in a cycle, the function written first is checked first, and the error is
-        // reported there.
+        // Not marked as met before it is needed: in a cycle, the function written first is checked first, and the error
+        // is reported there.
         if met[at] {
             continue;
         }
