@@ -42,7 +42,7 @@ fn made(function: &str) -> Cases {
     cases(PROGRAM, &NoSources, function).unwrap_or_else(|why| panic!("{function}: {why:?}"))
 }
 
-/// What the tests say of a program.
+/// The result of the tests for a program.
 fn failed(program: &str, tests: &Cases) -> String {
     let whole = format!("{program}\n{}", tests.code);
     let compiled = compile(&whole, &NoSources);

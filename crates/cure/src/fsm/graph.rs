@@ -10,9 +10,9 @@ pub struct Graph {
     pub name: String,
     /// All states, in the order in which they are declared or first written.
     pub states: Vec<String>,
-    /// Where it starts; empty for a machine without states.
+    /// The initial state; empty for a machine without states.
     pub initial: String,
-    /// The states that may end.
+    /// The terminal states.
     pub terminal: Vec<String>,
     /// Its transitions, in order.
     pub edges: Vec<Edge>,
@@ -22,31 +22,31 @@ pub struct Graph {
 
 #[derive(Debug, Clone)]
 pub struct Edge {
-    /// From which state.
+    /// The source state.
     pub from: String,
-    /// To which state.
+    /// The target state.
     pub to: String,
-    /// What fires it.
+    /// The trigger.
     pub trigger: Trigger,
     /// Its guard as written.
     pub guard: Option<String>,
     /// Whether it changes the data.
     pub acts: bool,
-    /// Where it is written.
+    /// The place of its definition.
     pub span: Span,
 }
 
-/// What fires a transition.
+/// The trigger of a transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
     /// An event of this name.
     Event(String),
-    /// This many milliseconds after entering the state.
+    /// A timeout, this many milliseconds after entering the state.
     Timeout(u64),
 }
 
 impl Trigger {
-    /// As messages and diagrams show it.
+    /// The trigger as messages and diagrams show it.
     pub fn label(&self) -> String {
         match self {
             Trigger::Event(name) => name.clone(),

@@ -1,5 +1,5 @@
-//! Each kind of finding, with a machine that has it and a twin that does not; and random machines against an exhaustive
-//! search of all paths.
+//! Each kind of finding, with a machine that has it and a twin that does not; and random machines checked against an
+//! exhaustive search of all paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ fn every_kind_is_found_and_its_twin_is_clean() {
     }
 }
 
-/// A transition of a random machine; its guard over `n` as text and as what it is for each `n`.
+/// A transition of a random machine; its guard over `n` as text and as its value for each `n`.
 struct Edge {
     from: usize,
     event: usize,
@@ -80,7 +80,7 @@ struct Edge {
     guard: Option<(String, Vec<bool>)>,
 }
 
-/// The numbers that are tried; all constants in guards are well inside.
+/// The tested numbers; all constants in guards are well inside this range.
 const RANGE: std::ops::RangeInclusive<i64> = -12..=12;
 
 fn guard(random: &mut Random) -> (String, Vec<bool>) {
@@ -148,7 +148,7 @@ fn a_thousand_random_machines_are_as_a_search_of_every_path_says() {
         let (graph, findings) = found(&text);
         let of = |kind: FindingKind| findings.iter().filter(move |one| one.kind == kind);
 
-        // A transition fires for some n that no earlier one of its event takes.
+        // A transition fires for some n that no earlier one of its event accepts.
         let all: Vec<bool> = RANGE.map(|_| true).collect();
         let holds = |edge: &Edge| edge.guard.as_ref().map_or_else(|| all.clone(), |(_, holds)| holds.clone());
         let fires = |at: usize| {
@@ -183,7 +183,7 @@ fn a_thousand_random_machines_are_as_a_search_of_every_path_says() {
         });
         assert_eq!(of(FindingKind::NoTerminal).count(), endless.count(), "ends\n{text}\n{findings:?}");
 
-        // Every reported path exists, and no other is shorter.
+        // Every reported path exists, and none is shorter.
         for finding in findings.iter().filter(|one| !one.path.is_empty()) {
             let number = |state: &String| state[1..].parse::<usize>().expect("states are numbered");
             let way: Vec<usize> = finding.path.iter().step_by(2).map(number).collect();

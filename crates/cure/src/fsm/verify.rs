@@ -1,5 +1,5 @@
-//! Verifies a machine: unreachable states, dead ends, transitions that compete or never fire, states from which no
-//! final state is reachable. Each finding carries a shortest path that shows it.
+//! Verifies a machine: unreachable states, dead ends, transitions that compete or never fire, and states from which no
+//! terminal state is reachable. Each finding carries a shortest path that shows it.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -10,9 +10,9 @@ use crate::diagnostic::{Code, Diagnostic, Span, code};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,
-    /// What it is, in one sentence.
+    /// The finding in one sentence.
     pub message: String,
-    /// A shortest way from the initial state to where it shows: states with the triggers between them.
+    /// A shortest path from the initial state to the finding: states with the triggers between them.
     pub path: Vec<String>,
     pub span: Span,
 }
@@ -28,7 +28,7 @@ pub enum FindingKind {
     Nondeterminism,
     /// A transition that can never fire.
     Dead,
-    /// A state from which no terminal state is reached, though there is one.
+    /// A state from which no terminal state is reachable, although the machine has one.
     NoTerminal,
     /// A timeout that cannot work.
     Timeout,
@@ -74,13 +74,13 @@ pub(crate) struct Guards {
     pub never: HashSet<usize>,
     /// Pairs of transitions whose guards can hold at once.
     pub overlap: HashSet<(usize, usize)>,
-    /// Transitions whose guard holds only when an earlier one of the same trigger does.
+    /// Transitions whose guard implies that of an earlier one with the same trigger.
     pub covered: HashSet<usize>,
 }
 
-/// The most findings that are reported for a machine.
+/// The maximal number of findings for a machine.
 const MOST: usize = 1_000;
-/// The longest path that is reported in full, in states and triggers.
+/// The maximal length of a path that is reported in full, in states and triggers.
 const LONGEST: usize = 1_000;
 
 /// Everything found.
@@ -175,7 +175,7 @@ impl Findings {
     }
 }
 
-/// The transitions that never fire, because a shorter timeout without a guard always leaves the state before.
+/// Transitions that never fire because a shorter timeout without a guard always leaves the state earlier.
 fn late(graph: &Graph) -> HashSet<usize> {
     let mut soonest: HashMap<&str, u64> = HashMap::new();
     for edge in graph.edges.iter().filter(|edge| edge.to != edge.from && edge.guard.is_none()) {
@@ -190,7 +190,7 @@ fn late(graph: &Graph) -> HashSet<usize> {
     graph.edges.iter().enumerate().filter(|(_, edge)| is_late(edge)).map(|(at, _)| at).collect()
 }
 
-/// Where each state is first spoken of.
+/// The first mention of each state.
 fn places(graph: &Graph) -> HashMap<&str, Span> {
     let mut places = HashMap::new();
     for edge in &graph.edges {
@@ -202,7 +202,7 @@ fn places(graph: &Graph) -> HashMap<&str, Span> {
 
 /// The shortest paths to the reachable states.
 struct Ways<'g> {
-    /// Live transitions by the state that they leave.
+    /// Live transitions by source state.
     out: HashMap<&'g str, Vec<usize>>,
     /// The last transition of a shortest path; `None` for the initial state.
     reached: HashMap<&'g str, Option<usize>>,
@@ -233,7 +233,7 @@ impl<'g> Ways<'g> {
         Ways { out, reached, graph }
     }
 
-    /// The path to a state: states with the triggers between them. A very long one is shown by both ends.
+    /// The path to a state: states with the triggers between them. A very long path is shortened in the middle.
     fn to(&self, state: &str) -> Vec<String> {
         let mut path = Vec::new();
         let Some((mut state, _)) = self.reached.get_key_value(state) else { return path };

@@ -8,14 +8,14 @@ use crate::syntax::ast::Name;
 /// A variable of a function.
 pub(crate) type VarId = u32;
 
-/// The place of a dictionary that is known only when the whole function has been checked.
+/// The placeholder for a dictionary that is known only when the whole function has been checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Hole(pub u32);
 
 /// A checked expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
-    /// What it is.
+    /// Its form.
     pub kind: TreeKind,
     pub span: Span,
 }
@@ -40,7 +40,7 @@ pub(crate) enum TreeKind {
     LocalValue(Name, u32, Vec<Tree>),
     /// A function of another module as a value.
     RemoteValue(Name, Name, u32, Vec<Tree>),
-    /// A function made here.
+    /// A lambda.
     Lambda(Vec<VarId>, Box<Tree>),
     Tuple(Vec<Tree>),
     /// A list with a tail.
@@ -61,7 +61,7 @@ pub(crate) enum TreeKind {
 /// A clause of a match or of a function.
 #[derive(Debug, Clone)]
 pub(crate) struct Branch {
-    /// What it matches.
+    /// Its pattern.
     pub shape: Shape,
     pub guard: Option<Tree>,
     pub body: Tree,
@@ -73,11 +73,11 @@ pub(crate) enum Shape {
     Any,
     /// Anything, into a variable.
     Bind(VarId),
-    /// What equals a variable bound further left.
+    /// A value equal to a variable bound further left.
     Same(VarId),
     /// This constant.
     Literal(Literal),
-    /// An integer above zero; the shape is for the one before it.
+    /// A positive integer; the shape applies to its predecessor.
     Succ(Box<Shape>),
     Tuple(Vec<Shape>),
     /// A record or constructor: the tag and the elements behind it.
@@ -95,7 +95,7 @@ pub(crate) struct CheckedFunction {
     pub name: Name,
     /// Its parameters, dictionaries first.
     pub params: Vec<VarId>,
-    /// How many variables there are so far.
+    /// The number of variables so far.
     pub variables: u32,
     /// What it does.
     pub body: Tree,
@@ -103,13 +103,13 @@ pub(crate) struct CheckedFunction {
     pub span: Span,
 }
 
-/// How a dictionary is made.
+/// How a dictionary is obtained.
 #[derive(Debug, Clone)]
 pub(crate) enum Dictionary {
     /// A parameter of the function.
     Param(VarId),
     /// The dictionary of a superclass: an element of this one.
     Super(Box<Dictionary>, u32),
-    /// An instance: the function that makes its dictionary, in this or another module, and what it needs.
+    /// An instance: the function that builds its dictionary, in this or another module, and its arguments.
     Instance { module: Name, function: Name, args: Vec<Dictionary> },
 }

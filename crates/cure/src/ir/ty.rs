@@ -7,8 +7,8 @@ use crate::fuel;
 use crate::solver::{Linear, Sym};
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// The most parts of a type. Types hold their parts as often as they are written, so that a few lines could make one
-/// larger than any memory.
+/// The maximal number of parts of a type. Types repeat shared parts in full, so a few lines could produce one larger
+/// than any memory.
 pub(crate) const MOST_PARTS: usize = 500;
 
 #[derive(Debug)]
@@ -21,17 +21,17 @@ pub(crate) enum Ty {
     Fn(Vec<Ty>, Arc<Ty>),
     /// A type parameter of the current function or type.
     Param(Name),
-    /// A type that takes arguments, without them: what classes over type constructors are for.
+    /// A type constructor without arguments, as the subject of classes over type constructors.
     Ctor(Name),
-    /// A type parameter, or a type not known yet, with arguments: `F(A)`.
+    /// A type parameter, or an unsolved type, with arguments: `F(A)`.
     App(Arc<Ty>, Vec<Ty>),
-    /// A type not known yet.
+    /// An unsolved type.
     Meta(u32),
     /// Values of the type for which the predicate holds.
     Refined(Arc<Ty>, Arc<Pred>),
-    /// The type above all others.
+    /// The top type.
     Any,
-    /// The type of a wrong expression; it fits everything, so that one mistake is one error.
+    /// The type of an invalid expression; it matches everything, so that one mistake is one error.
     Wrong,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Seq {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Len {
-    /// A length that nothing states.
+    /// An unspecified length.
     Unknown,
     /// A term over integers.
     Term(Linear),
@@ -75,7 +75,7 @@ pub(crate) struct Pred {
 }
 
 impl Pred {
-    /// Whether the condition speaks of the value alone.
+    /// Whether the condition mentions the value alone.
     pub(crate) fn is_closed(&self) -> bool {
         fn closed(expr: &Expr, var: &str) -> bool {
             match &expr.kind {
@@ -180,7 +180,7 @@ impl Ty {
         (count > 0 && args.len() == count).then_some((head, args))
     }
 
-    /// Whether it has more parts than a type may have; `known` resolves metavariables.
+    /// Whether it exceeds the size limit for types; `known` resolves metavariables.
     pub(crate) fn is_large<'t>(&'t self, known: &impl Fn(u32) -> Option<&'t Ty>) -> bool {
         fn count<'t>(ty: &'t Ty, known: &impl Fn(u32) -> Option<&'t Ty>, left: &mut usize) -> bool {
             if *left == 0 {
@@ -200,7 +200,7 @@ impl Ty {
         !count(self, known, &mut MOST_PARTS.clone())
     }
 
-    /// Whether any part of it is such.
+    /// Whether any part of it satisfies the test.
     pub(crate) fn any(&self, test: &mut impl FnMut(&Ty) -> bool) -> bool {
         fuel::spend(1);
         test(self)
@@ -219,7 +219,7 @@ impl Ty {
         matches!(self, Ty::Con(name, args) if args.is_empty() && &**name == wanted)
     }
 
-    /// Without the conditions on the whole.
+    /// The type without the conditions on the whole.
     pub(crate) fn unrefined(&self) -> &Ty {
         match self {
             Ty::Refined(base, _) => base.unrefined(),
@@ -262,12 +262,12 @@ pub(crate) fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
     }
 }
 
-/// The type as the source writes it, without module names, which a reader has in view.
+/// The type as in the source, without module names.
 pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
     written(ty, name_of, &|full| full.rsplit('.').next().unwrap_or(full))
 }
 
-/// Two types side by side; with the names of modules, where they would look the same without.
+/// Two types for comparison; with module names if they would otherwise look the same.
 pub(crate) fn show_both(one: &Ty, other: &Ty, name_of: &impl Fn(Sym) -> String) -> (String, String) {
     match (show(one, name_of), show(other, name_of)) {
         (first, second) if first == second => {
@@ -311,7 +311,7 @@ fn written(ty: &Ty, name_of: &impl Fn(Sym) -> String, of: &impl Fn(&str) -> &str
     }
 }
 
-/// A term as a person would write it.
+/// A term in readable notation.
 pub(crate) fn show_linear(term: &Linear, name_of: &impl Fn(Sym) -> String) -> String {
     let factors = term.factors.iter().map(|(sym, factor)| (name_of(*sym), factor.to_string()));
     sum(factors, &term.constant.to_string())

@@ -13,7 +13,7 @@ pub(crate) struct Sym(pub u32);
 /// `constant + Σ factor · symbol`
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Linear {
-    /// The factors, none zero.
+    /// The factors, all nonzero.
     pub factors: BTreeMap<Sym, BigInt>,
     pub constant: BigInt,
 }
@@ -27,12 +27,12 @@ impl Linear {
         Linear { factors: BTreeMap::from([(sym, BigInt::one())]), constant: BigInt::zero() }
     }
 
-    /// The number that it is, if it is one.
+    /// The number, if the term is constant.
     pub(crate) fn as_number(&self) -> Option<&BigInt> {
         self.factors.is_empty().then_some(&self.constant)
     }
 
-    /// The symbol that it is, if it is one.
+    /// The symbol, if the term is a single symbol.
     pub(crate) fn as_symbol(&self) -> Option<Sym> {
         let (sym, factor) = self.factors.first_key_value()?;
         (self.factors.len() == 1 && factor.is_one() && self.constant.is_zero()).then_some(*sym)
@@ -77,7 +77,7 @@ impl Linear {
         }
     }
 
-    /// Its value under these values of symbols; missing ones are zero.
+    /// Its value under this assignment of symbols; missing symbols are zero.
     pub(crate) fn value(&self, model: &BTreeMap<Sym, BigInt>) -> BigInt {
         let zero = BigInt::zero();
         self.factors
@@ -85,7 +85,7 @@ impl Linear {
             .fold(self.constant.clone(), |sum, (sym, factor)| sum + factor * model.get(sym).unwrap_or(&zero))
     }
 
-    /// The length of its longest number, in bits.
+    /// The size of its largest number, in bits.
     pub(crate) fn bits(&self) -> u64 {
         self.factors.values().map(BigInt::bits).max().unwrap_or(0).max(self.constant.bits())
     }
@@ -103,9 +103,9 @@ pub(crate) enum Formula {
     AtMostZero(Linear),
     /// `term == 0`
     IsZero(Linear),
-    /// All of them; the empty one is true.
+    /// A conjunction; the empty one is true.
     And(Vec<Formula>),
-    /// One of them; the empty one is false.
+    /// A disjunction; the empty one is false.
     Or(Vec<Formula>),
 }
 
@@ -179,7 +179,7 @@ impl Formula {
         !count(self, &mut most.clone())
     }
 
-    /// Whether it is true when the symbols have these values.
+    /// Whether it is true under this assignment of symbols.
     pub(crate) fn holds(&self, model: &BTreeMap<Sym, BigInt>) -> bool {
         match self {
             Formula::AtMostZero(term) => !term.value(model).is_positive(),
@@ -197,7 +197,7 @@ impl Formula {
         }
     }
 
-    /// With other terms in it.
+    /// Substitutes other terms.
     pub(crate) fn map(&self, change: &impl Fn(&Linear) -> Linear) -> Formula {
         match self {
             Formula::AtMostZero(term) => Formula::AtMostZero(change(term)),

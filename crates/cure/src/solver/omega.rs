@@ -13,7 +13,7 @@ use crate::fuel;
 /// Values of symbols.
 pub(crate) type Model = BTreeMap<Sym, BigInt>;
 
-/// What became of a question.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Satisfiability {
     /// Satisfiable, for example with these values.
@@ -30,7 +30,7 @@ pub(super) struct System {
     pub at_most: Vec<Linear>,
 }
 
-/// Solves a system. `fresh` is above every symbol in it; `steps` counts down.
+/// Solves a system. `fresh` exceeds every symbol in it; `steps` counts down.
 pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Satisfiability {
     let mut fresh = fresh;
     // Substitutions, resolved backwards once the other symbols have values.
@@ -91,7 +91,7 @@ fn spend(steps: &mut u32, cost: usize, parts: usize) -> bool {
 
 /// The fuel for a part of a term.
 const PART: usize = 24;
-/// How many parts of a term's own take about as long as a step.
+/// How many parts of a term cost as much as one step.
 const SMALL: usize = 64;
 
 /// The size of a term: symbols, plus the words of their factors.
@@ -238,7 +238,7 @@ fn choose(terms: &[Linear]) -> Option<Sym> {
     counts.iter().min_by_key(|(_, count)| cost(count)).map(|(sym, _)| *sym)
 }
 
-/// A value between the bounds, as near to zero as they allow: counter-examples are for reading.
+/// A value between the bounds, as close to zero as possible: counter-examples should be readable.
 fn with_value(sym: Sym, lower: &[Linear], upper: &[Linear], mut model: Model) -> Model {
     model.remove(&sym);
     let bound = |term: &Linear| {

@@ -1,4 +1,4 @@
-//! `parse_cure`: the outline of a text.
+//! `parse_cure`: outline of a source text.
 
 use std::collections::HashSet;
 

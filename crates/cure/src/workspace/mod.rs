@@ -59,12 +59,12 @@ impl Stamp {
 #[derive(Debug)]
 pub(crate) struct Source {
     stamp: Stamp,
-    /// Whether it had not changed for long enough when it was read.
+    /// Whether it had been unchanged for long enough when it was read.
     settled: bool,
     pub text: Arc<str>,
     /// The modules it declares, with what each imports.
     pub modules: Vec<(Name, Span, Vec<Name>)>,
-    /// What is wrong with its syntax.
+    /// Its syntax errors.
     pub diagnostics: Vec<Diagnostic>,
     /// Why it could not be read.
     pub problem: Option<String>,
@@ -99,7 +99,7 @@ impl Source {
     }
 }
 
-/// The modules that one imports or calls into.
+/// The modules that a module imports or calls into.
 fn needs(module: &ast::Module, text: &str) -> Vec<Name> {
     let imports = module.items.iter().filter_map(|item| match item {
         ast::Item::Import(import) => Some(import.module.name.clone()),
@@ -113,14 +113,14 @@ fn needs(module: &ast::Module, text: &str) -> Vec<Name> {
 }
 
 impl Workspace {
-    /// The files below these directories. They are looked at when [`Workspace::refresh`] is called.
+    /// The files below these directories. They are inspected when [`Workspace::refresh`] is called.
     pub fn new(roots: impl IntoIterator<Item = PathBuf>) -> Workspace {
         let cache: Arc<ModuleCache> = Arc::default();
         let index = Arc::new(Index { cache: cache.clone(), ..Index::default() });
         Workspace { roots: roots.into_iter().collect(), files: BTreeMap::new(), cache, index }
     }
 
-    /// Looks at the files, and reads those that have changed.
+    /// Inspects the files and reads those that have changed.
     pub fn refresh(&mut self) -> Arc<Index> {
         let mut files = BTreeMap::new();
         let (mut same, mut bytes, mut left_out) = (true, 0, Vec::new());
@@ -154,7 +154,7 @@ impl Workspace {
     }
 }
 
-/// The files and modules of a project at one time.
+/// The files and modules of a project at one point in time.
 #[derive(Debug, Default)]
 pub struct Index {
     files: Vec<(PathBuf, Arc<Source>)>,
@@ -169,7 +169,7 @@ pub struct Index {
 pub struct Report {
     /// The files that were asked for, in order.
     pub files: Vec<FileReport>,
-    /// How many modules are in them.
+    /// The number of modules in them.
     pub modules: usize,
     /// The modules that were checked now, in that order; the others had not changed, nor what they see of others.
     pub checked: Vec<Name>,

@@ -12,7 +12,7 @@ use cure::diagnostic::Span;
 use cure::form::{Block, Call, End, Function, Literal, Module, Operand, Operation, Step, Test, Value, Var};
 use cure::{Failure, Limits, Stop, Watched, beam, form, interpret};
 
-/// The types that keep random programs from raising all the time.
+/// The types that keep random programs from raising errors all the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ty {
     Int,
@@ -33,9 +33,9 @@ struct Head {
 
 struct Generator<'r> {
     random: &'r mut Random,
-    /// The functions that may be called: those behind this one.
+    /// The functions that may be called: those after this one.
     heads: Vec<Head>,
-    /// What there is, with the lists that are known to be cells.
+    /// The variables in scope, and those known to be list cells.
     scope: Vec<(Var, Ty)>,
     cells: Vec<Var>,
     variables: u32,
@@ -162,7 +162,7 @@ impl Generator<'_> {
         })
     }
 
-    /// A block that gives a value of this type. `fails`: whether it may come to a `Fail`.
+    /// A block with a value of this type. `fails`: whether it may reach a `Fail`.
     fn block(&mut self, depth: u32, ty: Ty, tail: bool, fails: bool) -> Block {
         let outer = (self.scope.len(), self.cells.len());
         let mut steps = Vec::new();
