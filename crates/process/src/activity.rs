@@ -1,7 +1,7 @@
-//! Activity of a session that should be at rest: how much of the processors its threads want, and which of its
-//! processes are younger than a given age.
+//! Activity of a session that should be at rest: how much processor time its threads want, and which of its processes
+//! are younger than a given age.
 //!
-//! A thread that waits for a processor counts like one that has it: on a busy machine even an endless loop gets little.
+//! A thread that waits for a processor counts like one that runs: on a busy machine even an endless loop gets little.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,23 +10,25 @@ use crate::group::Group;
 use crate::probe::threads;
 use crate::procfs::{self, Member};
 
-/// A thread that had less than one part in `REST_PART` of a processor is at rest: the time that it waited for one does
-/// not count.
+/// A thread that ran for less than one part in `REST_PART` of the window is at rest: the time it waited for a processor
+/// does not count.
 const REST_PART: u64 = 20;
 
-/// What was seen between two looks.
+/// What two looks at a session, some time apart, show.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Activity {
-    /// How many processors its threads wanted: 0.0 is rest, 1.0 a thread that never pauses, however little it got.
+    /// How many processors the session's threads wanted: 0.0 is rest, 1.0 a thread that never pauses, however little it
+    /// got.
     pub wanted: f64,
-    /// How many they had.
+    /// How many processors they got.
     pub had: f64,
-    /// The processes that are younger than asked for and still live, each with the short name of its program.
+    /// The living processes below the given age, each with the short name of its program.
     pub young: Vec<(i32, String)>,
 }
 
 impl Activity {
-    /// Looks twice, `window` apart; a process is young that began within the last `age`. Nothing where the session is gone.
+    /// Looks twice, `window` apart. A process is young if it started within the last `age`. Empty if the session has
+    /// ended.
     pub async fn of(group: &Group, window: Duration, age: Duration) -> Activity {
         let begun = Instant::now();
         let before = sample(group).await;
@@ -35,7 +37,7 @@ impl Activity {
         let passed = u64::try_from((after.at - before.at).as_nanos()).unwrap_or(u64::MAX).max(1);
         let (mut wanted, mut had) = (0, 0);
         for (thread, now) in after.times {
-            // Of a thread that was not there before, all that it ever had is of this window.
+            // All the time of a thread that was not there before belongs to this window.
             let then = before.times.get(&thread).copied().unwrap_or_default();
             let (ran, queued) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
             had += ran;
@@ -53,7 +55,7 @@ impl Activity {
 
 struct Sample {
     at: Instant,
-    /// Of each thread.
+    /// The times of each thread.
     times: HashMap<(i32, i32), (u64, u64)>,
     members: Vec<Member>,
 }
@@ -70,7 +72,7 @@ async fn sample(group: &Group) -> Option<Sample> {
     tokio::task::spawn_blocking(look).await.ok()?
 }
 
-/// How long a thread had a processor, and how long it was in the queue for one, in nanoseconds.
+/// How long a thread ran, and how long it waited in the run queue, in nanoseconds.
 fn times((pid, thread): (i32, i32)) -> Option<(u64, u64)> {
     let text = procfs::read_small(pid, &format!("task/{thread}/schedstat"), 256)?;
     let mut fields = std::str::from_utf8(&text).ok()?.split_ascii_whitespace().map(|field| field.parse().ok());

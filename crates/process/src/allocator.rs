@@ -1,4 +1,4 @@
-//! The allocator of glibc: one arena, and returning what is free.
+//! The allocator of glibc: a single arena, and the return of free memory.
 
 /// Keeps one heap for all threads (mallopt(3), `M_ARENA_MAX`) instead of one for each. Call once at start, before there
 /// are threads.
@@ -8,14 +8,15 @@
 pub fn single_arena() {
     #[cfg(target_env = "gnu")]
     #[expect(unsafe_code, reason = "glibc's mallopt has no safe wrapper")]
-    // SAFETY: it sets a number of the allocator's under its own lock, and is never wrong to ask for.
+    // SAFETY: it sets a number of the allocator's under its own lock, and is always allowed.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
-/// Returns free memory to the system (malloc_trim(3)), also from the middle of the heap, where one piece in use near
-/// its end would keep everything below. Other threads cannot allocate meanwhile. Does nothing with other C libraries.
+/// Returns free memory to the system (malloc_trim(3)), also from the middle of the heap, where one used block near its
+/// end would otherwise keep everything below it. Blocks other threads' allocations meanwhile. Does nothing with other C
+/// libraries.
 pub fn trim() {
     #[cfg(target_env = "gnu")]
     #[expect(unsafe_code, reason = "glibc's malloc_trim has no safe wrapper")]

@@ -1,7 +1,7 @@
 //! A started program: our ends of its pipes, and how it ended.
 //!
-//! The end is learned from the child itself, never from its pipes: a grandchild may hold those open for as long as it
-//! likes. After [`Exit`], read what is there without waiting for an end of file.
+//! The end is learned from the child itself, never from its pipes: a grandchild may hold those open indefinitely. After
+//! [`Exit`], read what is available without waiting for an end of file.
 
 use std::io;
 use std::time::SystemTime;
@@ -16,20 +16,20 @@ use crate::nonce::Nonce;
 use crate::procfs::{Identity, Member};
 use crate::subreaper;
 
-/// A started program. The pipes are taken out by those who use them; [`Child::group`] is the handle that is shared.
+/// A started program. Users take the pipes they need out of it; [`Child::group`] is the handle that is shared.
 ///
 /// Dropping everything, group included, ends the session through its guardian (or at once, if it has none).
 #[derive(Debug)]
 pub struct Child {
-    /// Its process number, which is its process group's and session's too.
+    /// The process number, which is also that of its process group and session.
     pub pid: i32,
-    /// Everything that descends from it.
+    /// Everything that descends from the program.
     pub group: Group,
-    /// Its standard input; dropping it closes it.
+    /// The program's standard input; dropping it closes it.
     pub stdin: Option<pipe::Sender>,
-    /// Its standard output.
+    /// The program's standard output.
     pub stdout: Option<pipe::Receiver>,
-    /// Its standard error.
+    /// The program's standard error.
     pub stderr: Option<pipe::Receiver>,
     /// The further descriptors, in the order of [`crate::Spec::extra`].
     pub extra: Vec<Extra>,
@@ -46,14 +46,14 @@ pub enum Extra {
     FromChild(pipe::Receiver),
 }
 
-/// A running child whose end is not awaited yet.
+/// A running child whose end nothing awaits yet.
 pub(crate) struct Started {
     child: tokio::process::Child,
     pid: i32,
     exit: watch::Sender<Option<Exit>>,
 }
 
-/// Forks and executes, and tells the reaper that this child has an owner.
+/// Forks and executes, and registers the child with the reaper as owned.
 pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started> {
     let (child, pid) = subreaper::spawn_owned(|| {
         let child = command.spawn()?;
@@ -65,13 +65,13 @@ pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started
 
 /// The handle on a started child's descendants.
 pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
-    // It was not awaited, so even if it has ended its entry is still there.
+    // The child has not been awaited: even if it has ended, its entry is still there.
     let start = Member::read(started.pid).map_or(0, |member| member.start);
     let identity = Identity { nonce, leader: Some((started.pid, start)), since: start };
     Group::new(identity, input, started.exit.subscribe(), guardian)
 }
 
-/// Puts the parts together, and starts the task that awaits the end.
+/// Assembles the [`Child`], and starts the task that awaits its end.
 pub(crate) fn watch(
     started: Started,
     group: Group,

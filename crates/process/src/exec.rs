@@ -1,15 +1,17 @@
-//! What a child changes of itself between fork and exec. Only system calls: nothing here allocates or takes a lock.
+//! What a child changes in itself between fork and exec. Only system calls: nothing here allocates or takes a lock.
 
 use rustix::fs::{Mode, OFlags};
 
-/// Makes this process at least this nice, and with it what it starts. Only system calls: it runs between fork and exec.
+/// Raises the niceness of this process, and of what it starts, to at least `nice`. Only system calls: runs between fork
+/// and exec.
 pub(crate) fn lower_priority(nice: i32) -> rustix::io::Result<()> {
     let now = rustix::process::getpriority_process(None)?;
     if now < nice {
         rustix::process::setpriority_process(None, nice)?;
     }
-    // Where the kernel groups processes by session (sched(7), autogroup), niceness counts only within one, and the child
-    // has one to itself: the group's own niceness is what others feel. Best effort, as not every kernel groups them.
+    // Where the kernel groups processes by session (sched(7), autogroup), niceness counts only within a group, and the
+    // child has a group to itself: only the group's own niceness affects others. Best effort, as not every kernel
+    // groups them.
     let digits = [b'0' + (nice / 10) as u8, b'0' + (nice % 10) as u8];
     if let Ok(group) = rustix::fs::open(c"/proc/self/autogroup", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
         // A leading zero would make the number octal.
@@ -18,8 +20,8 @@ pub(crate) fn lower_priority(nice: i32) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Marks every descriptor from this number up to be closed at exec: ours are so from birth, but those that our own parent
-/// left open in us are not.
+/// Marks every descriptor from `first` up to be closed at exec. Our own descriptors are so from birth, but those that
+/// our parent left open are not.
 #[expect(unsafe_code, reason = "rustix has no close_range")]
 pub(crate) fn close_on_exec_from(first: u32) {
     // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent left
@@ -27,11 +29,11 @@ pub(crate) fn close_on_exec_from(first: u32) {
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
-/// Every signal to its default and none blocked: an ignored or blocked one would be inherited through exec (a shell's
-/// background job ignores SIGINT, which then could never interrupt a program).
+/// Resets every signal to its default and unblocks all: exec inherits ignored and blocked signals (a shell's background
+/// job ignores SIGINT, which then could never interrupt a program).
 #[expect(unsafe_code, reason = "rustix sets no signal dispositions")]
 pub(crate) fn default_signals() {
-    // SAFETY: plain system calls on values of our own; numbers that the C library keeps for itself are refused harmlessly.
+    // SAFETY: plain system calls on values of our own; the C library harmlessly refuses the numbers it reserves.
     unsafe {
         for number in 1..=64 {
             libc::signal(number, libc::SIG_DFL);

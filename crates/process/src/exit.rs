@@ -7,13 +7,13 @@ use std::time::SystemTime;
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
-    /// The status it gave, if it ended by itself.
+    /// The exit status, if the program ended by itself.
     pub code: Option<i32>,
-    /// The signal that ended it otherwise.
+    /// The signal that ended it, otherwise.
     pub signal: Option<i32>,
-    /// Whether it left a memory image.
+    /// Whether it dumped core.
     pub core: bool,
-    /// When we learned of it.
+    /// When this process learned of the end.
     pub at: SystemTime,
 }
 

@@ -15,27 +15,27 @@ use crate::nonce::Nonce;
 use crate::procfs::{Identity, Known, Member};
 use crate::records;
 
-/// A handle on a session's processes. Cheap to clone. When the last clone is dropped and [`Group::end`] did not run, the
+/// A handle on a session's processes. Cheap to clone. If the last clone is dropped before [`Group::end`] ran, the
 /// guardian ends the session.
 #[derive(Clone)]
 pub struct Group(Arc<Inner>);
 
 struct Inner {
     identity: Identity,
-    /// What was alive when last looked at: what escapes later is known by this.
+    /// What was alive at the last look: identifies processes that escape later.
     known: Mutex<Known>,
     input: u64,
     exit: watch::Receiver<Option<Exit>>,
     resources: Mutex<Resources>,
 }
 
-/// What is released at the end.
+/// What is released once nothing is left of the session.
 #[derive(Default)]
 struct Resources {
     guardian: Option<Guardian>,
     record: Option<PathBuf>,
     ended: bool,
-    /// Of a shell that may control jobs: those that it had when [`Group::note_jobs`] was called last.
+    /// For a shell with job control: the jobs it had at the last call of [`Group::note_jobs`].
     jobs: Option<Vec<(i32, u64)>>,
 }
 
@@ -53,7 +53,7 @@ impl Group {
         Group(Arc::new(Inner { identity, known: Mutex::default(), input, exit, resources }))
     }
 
-    /// The first process's number, which is its group's too.
+    /// The number of the first process, which is also that of its group.
     pub fn pid(&self) -> i32 {
         self.0.identity.leader.map_or(0, |(pid, _)| pid)
     }
@@ -63,7 +63,7 @@ impl Group {
         &self.0.identity.nonce
     }
 
-    /// The command line of the first process, in words, as it is now: another program may have taken its place.
+    /// The current command line of the first process, in words: it may have executed another program.
     pub fn command_line(&self) -> Option<String> {
         let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).ok().filter(|line| !line.is_empty())?;
         let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
@@ -78,7 +78,7 @@ impl Group {
     /// Sends a signal to the process group, as a terminal would.
     ///
     /// # Errors
-    /// `NotFound` when the first process has ended: use [`Group::end`] for what it left behind.
+    /// `NotFound` when the first process has ended: [`Group::end`] ends what it left behind.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         // While the first process is not reaped, its number cannot name another group.
         if self.0.exit.borrow().is_some() {
@@ -88,21 +88,21 @@ impl Group {
         let jobs = self.resources().jobs.clone();
         for job in jobs.iter().flat_map(|known| self.jobs().into_iter().filter(move |job| !known.contains(&job.key())))
         {
-            // What has ended meanwhile needs no signal.
+            // A job that has ended meanwhile needs no signal.
             let _ = Pid::from_raw(job.pid).map(|job| rustix::process::kill_process_group(job, signal));
         }
         Ok(rustix::process::kill_process_group(pid, signal)?)
     }
 
-    /// From now on a signal also reaches the process groups that the first process starts, as a shell with job control
-    /// does: without a terminal the kernel does not know which of them is in the foreground. Groups that exist already
+    /// Makes later signals also reach the process groups that the first process starts, as a shell with job control
+    /// does: without a terminal the kernel does not know which of them is in the foreground. Groups that already exist
     /// count as background.
     pub fn note_jobs(&self) {
         let jobs = self.jobs().iter().map(Member::key).collect();
         self.resources().jobs = Some(jobs);
     }
 
-    /// Children of the first process with a group of their own in its session.
+    /// Children of the first process that have their own group in its session.
     fn jobs(&self) -> Vec<Member> {
         let shell = self.pid();
         let children =
@@ -112,17 +112,18 @@ impl Group {
         members.filter(|job| job.parent == shell && job.group == job.pid && job.session == shell).collect()
     }
 
-    /// Everything alive that belongs to the session, escaped descendants too. Reads all of `/proc`: some milliseconds.
+    /// Everything alive that belongs to the session, including escaped descendants. Reads all of `/proc`, which takes
+    /// some milliseconds.
     pub fn members(&self) -> Vec<Member> {
         self.remember(self.0.identity.members(&self.known()))
     }
 
-    /// The members without reading environments: cheaper, and enough to see what a session does and costs.
+    /// The members, without reading environments: cheaper, and enough to see what a session does and costs.
     pub(crate) fn near_members(&self) -> Vec<Member> {
         self.remember(self.0.identity.near_members(&self.known()))
     }
 
-    /// The near members as seen at most `age` ago, or now if there were none yet.
+    /// The near members as seen at most `age` ago; looks now if there is no such view.
     pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
         match self.0.identity.near_members_cached(&self.known(), age) {
             none if none.is_empty() => self.near_members(),
@@ -130,7 +131,7 @@ impl Group {
         }
     }
 
-    /// What was alive when last looked at.
+    /// What was alive at the last look.
     pub(crate) fn known(&self) -> Known {
         self.0.known.lock().clone()
     }
@@ -141,7 +142,7 @@ impl Group {
         members
     }
 
-    /// The inode of the pipe that is the session's standard input, by which its descriptors are recognised in `/proc`.
+    /// The inode of the pipe that is the session's standard input, which identifies its descriptors in `/proc`.
     pub(crate) fn input(&self) -> u64 {
         self.0.input
     }
@@ -175,7 +176,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let resources = self.resources.get_mut();
         if !resources.ended && resources.guardian.is_none() {
-            // No guardian that would do it: at once, and without waiting for the dead to be reaped.
+            // No guardian will do it: kill at once, without waiting for zombies to be reaped.
             let known = std::mem::take(self.known.get_mut());
             self.identity.end(known, Duration::ZERO, Duration::from_millis(200));
         }

@@ -1,9 +1,9 @@
-//! The guardian: one tiny process per session that ends the session when this process is gone, however it ended.
+//! The guardian: one tiny process per session, which ends the session once this process is gone, for whatever reason.
 //!
-//! Two sides: [`Guardian`] is ours, [`run`] is the body of the guardian process. Between them is a pipe, its standard
-//! input, with two kinds of lines: `watch PID START` and `farewell`. At the end of file without a farewell the guardian
-//! ends the session. It is started before the session's first process, and knows the session by its nonce until it is
-//! told more.
+//! There are two sides: [`Guardian`] is ours, and [`run`] is the body of the guardian process. Between them is a pipe,
+//! the guardian's standard input, which carries two kinds of lines: `watch PID START` and `farewell`. On an end of file
+//! without a farewell, the guardian ends the session. It starts before the session's first process, and identifies the
+//! session by its nonce until it is told more.
 
 use parking_lot::Mutex;
 use std::ffi::OsString;
@@ -22,9 +22,9 @@ use crate::subreaper;
 
 /// The time from TERM to KILL, after our death.
 const GRACE: Duration = Duration::from_millis(400);
-/// The time after which the guardian gives up on what hangs in the kernel.
+/// The time after which the guardian gives up on processes that hang in the kernel.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How often a guardian that died is replaced.
+/// How many times a guardian that died is replaced.
 const REPLACEMENTS: u32 = 3;
 
 /// Our side. Dropping it without [`Guardian::farewell`] ends the session.
@@ -40,7 +40,7 @@ struct Supervisor {
     line: Mutex<Line>,
 }
 
-/// The pipe to the guardian, and what it was told.
+/// The pipe to the guardian, and what was written to it.
 #[derive(Debug, Default)]
 struct Line {
     pipe: Option<std::fs::File>,
@@ -49,7 +49,7 @@ struct Line {
 }
 
 impl Guardian {
-    /// Starts it: `program args… NONCE`.
+    /// Starts the guardian: `program args… NONCE`.
     pub(crate) fn start(program: &Path, args: &[OsString], nonce: &Nonce) -> io::Result<Guardian> {
         let supervisor = Arc::new(Supervisor {
             program: program.to_owned(),
@@ -62,14 +62,14 @@ impl Guardian {
         Ok(Guardian(supervisor))
     }
 
-    /// Tells it the session's first process.
+    /// Tells the guardian the session's first process.
     pub(crate) fn watch(&self, pid: i32, start: u64) {
         let mut line = self.0.line();
         line.watch = Some((pid, start));
         line.say_watch();
     }
 
-    /// Nothing is left to guard.
+    /// Dismisses the guardian: nothing is left to guard.
     pub(crate) fn farewell(self) {
         let mut line = self.0.line();
         line.farewell = true;
@@ -82,7 +82,7 @@ impl Supervisor {
     fn spawn(&self) -> io::Result<(tokio::process::Child, i32)> {
         let Ready { read, write, told } = self.ready()?;
         let mut command = tokio::process::Command::new(&self.program);
-        // No environment: above all not the session's nonce, by which it would be found and ended itself.
+        // No environment, and above all no nonce of the session: the guardian would find and end itself by it.
         command.arg0("hob").args(&self.args).arg(self.nonce.as_str()).env_clear().current_dir("/");
         command.stdin(Stdio::from(read)).stdout(Stdio::null()).stderr(Stdio::null());
         in_own_session(&mut command);
@@ -102,8 +102,8 @@ impl Supervisor {
         Ok((child, pid))
     }
 
-    /// A pipe that holds everything known so far. A guardian that is started on it knows the session from its first
-    /// moment, even if this process ends in the next.
+    /// A pipe that already holds everything known. A guardian started on it knows the session from its first moment,
+    /// even if this process dies in the next.
     fn ready(&self) -> io::Result<Ready> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let told = self.line().watch;
@@ -117,7 +117,7 @@ impl Supervisor {
     }
 }
 
-/// A line on which everything known was said, for a guardian that is still to be started.
+/// A pipe that already holds everything known, for a guardian that is yet to be started.
 struct Ready {
     read: std::os::fd::OwnedFd,
     write: std::fs::File,
@@ -136,7 +136,7 @@ impl Line {
         }
     }
 
-    /// A few bytes into an empty pipe never block; a guardian that is gone is replaced.
+    /// A few bytes never block on an empty pipe; a guardian that is gone gets replaced.
     fn say(&mut self, text: &str) {
         if let Some(pipe) = &mut self.pipe {
             let _ = pipe.write_all(text.as_bytes());
@@ -182,13 +182,13 @@ fn in_own_session(command: &mut tokio::process::Command) {
     };
 }
 
-/// The body of the guardian process: call it with the arguments after the hidden command's name, before anything else is
-/// set up (no runtime, no logging). Returns when the session is over.
+/// The body of the guardian process. Call it with the arguments after the hidden command's name, before anything else
+/// is set up (no runtime, no logging). Returns when the session is over.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let nonce = args.next().and_then(|text| text.to_str()?.parse::<Nonce>().ok());
     let (Some(nonce), None) = (nonce, args.next()) else {
-        // A person who called it by hand should see why nothing happens.
+        // Someone who started it by hand should see why nothing happens.
         let _ = writeln!(io::stderr(), "guardian: started by hob itself, with the nonce of a session");
         return ExitCode::from(64);
     };
@@ -196,7 +196,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let _ = rustix::process::chdir("/");
     let _ = rustix::thread::set_name(c"hob-guardian");
     ignore_signals();
-    // The session's first process is started after its guardian.
+    // The session's first process starts after its guardian.
     let since = Member::read(std::process::id().cast_signed()).map_or(0, |me| me.start);
     match listen(Identity { nonce, leader: None, since }) {
         Some(orphaned) => {
@@ -207,7 +207,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Listens until the pipe ends; the session if there was no farewell.
+/// Reads until the pipe ends. Returns the session if there was no farewell.
 fn listen(mut session: Identity) -> Option<Identity> {
     let mut kept = [0u8; 128];
     let mut filled = 0;
@@ -227,20 +227,20 @@ fn listen(mut session: Identity) -> Option<Identity> {
                 && let (Ok(pid), Ok(start)) = (pid.parse(), start.parse())
             {
                 session.leader = Some((pid, start));
-                // A guardian that replaces another is younger than the session.
+                // A replacement guardian is younger than the session.
                 session.since = session.since.min(start);
             }
             kept.copy_within(end + 1..filled, 0);
             filled -= end + 1;
         }
         if filled == kept.len() {
-            // No line of ours is that long.
+            // No valid line is that long.
             filled = 0;
         }
     }
 }
 
-/// Only the end of its pipe, or KILL, ends a guardian.
+/// Only the end of its pipe, or KILL, may end a guardian.
 #[expect(unsafe_code, reason = "rustix sets no signal dispositions")]
 fn ignore_signals() {
     // SAFETY: plain system calls; a guardian has one thread and executes no other program.

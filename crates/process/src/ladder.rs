@@ -1,4 +1,4 @@
-//! The ladder by which a session is ended: ask, close its input, TERM, KILL; then everything that escaped, and reap.
+//! The ladder that ends a session: ask, close its input, TERM, KILL; then end everything that escaped, and reap.
 
 use std::time::{Duration, Instant};
 
@@ -15,15 +15,16 @@ use crate::subreaper;
 /// How long each rung waits for the program to end before the next one.
 #[derive(Debug, Clone)]
 pub struct Ladder {
-    /// What makes the program end by itself, with its newline. `None`, or an empty wait, skips this rung.
+    /// The line that makes the program end by itself, with its newline. `None`, or a `quit_wait` of zero, skips this
+    /// rung.
     pub quit: Option<Vec<u8>>,
-    /// After the quit line.
+    /// The wait after the quit line.
     pub quit_wait: Duration,
-    /// After its input is closed.
+    /// The wait after closing the program's input.
     pub close_wait: Duration,
-    /// After TERM to the group. Escaped descendants get the same grace.
+    /// The wait after TERM to the group. Escaped descendants get the same grace.
     pub term_wait: Duration,
-    /// After KILL to the group.
+    /// The wait after KILL to the group.
     pub kill_wait: Duration,
 }
 
@@ -40,14 +41,14 @@ impl Default for Ladder {
 }
 
 impl Ladder {
-    /// KILL at once, for programs that are known not to listen.
+    /// KILL at once, for programs that are known to ignore the other rungs.
     pub fn at_once() -> Ladder {
         let none = Duration::ZERO;
         Ladder { quit_wait: none, close_wait: none, term_wait: none, ..Ladder::default() }
     }
 }
 
-/// What it took.
+/// The rung at which the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rung {
     /// It had ended before.
@@ -60,35 +61,35 @@ pub enum Rung {
     Terminate,
     /// It was killed.
     Kill,
-    /// Not even KILL ended it within its time: it hangs in the kernel. Its guardian goes on trying.
+    /// Not even KILL ended it in time: it hangs in the kernel. Its guardian keeps trying.
     Stuck,
 }
 
 /// The outcome of [`Group::end`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// The last rung that was needed for the first process.
+    /// The last rung that the first process needed.
     pub rung: Rung,
     /// How it ended; `None` only when stuck.
     pub exit: Option<Exit>,
-    /// The whole time.
+    /// How long the whole ladder took.
     pub took: Duration,
-    /// How many other processes of the session had to be signalled one by one, after the first had ended.
+    /// How many other processes of the session had to be signalled individually, after the first had ended.
     pub swept: usize,
-    /// How many are still there: 0 unless something hangs in the kernel.
+    /// How many processes are left: 0 unless one hangs in the kernel.
     pub left: usize,
 }
 
 impl Group {
-    /// Ends the session and everything that descends from it, then lets guardian and record go. Give the program's input
-    /// if you hold it, so that the first two rungs exist. Can be called again; later calls find it ended.
+    /// Ends the session and everything that descends from it, then releases guardian and record. Pass the program's
+    /// input if you hold it: the first two rungs need it. May be called again; later calls find the session ended.
     ///
-    /// Keep reading the program's output meanwhile, or a program that writes much cannot come to its end.
-    /// A dropped future leaves the session somewhere on the ladder; call again, or drop the group.
+    /// Keep reading the program's output meanwhile: a program blocked on a full pipe cannot end. Dropping the future
+    /// leaves the session somewhere on the ladder; call again, or drop the group.
     pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> Ended {
         let began = Instant::now();
         let mut exit = self.exit();
-        // Before parents end, by whom those are known who left the session.
+        // Look before the parents end: only they identify processes that left the session.
         let group = self.clone();
         let look =
             tokio::task::spawn_blocking(move || group.members().into_iter().map(|member| member.key()).collect());
@@ -121,7 +122,7 @@ impl Group {
         }
         if let (Some(input), Some(quit), false) = (stdin.as_mut(), &ladder.quit, ladder.quit_wait.is_zero()) {
             let asked = async {
-                // A full pipe must not hold us: the time counts for writing too. A closed one says nothing yet.
+                // The wait includes writing: a full pipe must not block us. A closed pipe proves nothing yet.
                 let _ = input.write_all(quit).await;
                 ended(exit).await;
             };
@@ -133,7 +134,7 @@ impl Group {
             return Rung::CloseInput;
         }
         if !ladder.term_wait.is_zero() {
-            // Failing means that it has just ended, which the wait sees.
+            // A failure means that it has just ended, which the wait sees.
             let _ = self.signal(Signal::TERM);
             let _ = self.signal(Signal::CONT);
             if within(ladder.term_wait, exit).await {
@@ -151,7 +152,7 @@ async fn within(time: Duration, exit: &mut watch::Receiver<Option<Exit>>) -> boo
 
 async fn ended(exit: &mut watch::Receiver<Option<Exit>>) {
     if exit.wait_for(Option::is_some).await.is_err() {
-        // The watching task is gone without a word: the runtime shuts down. The bounds of the rungs decide.
+        // The watching task is gone without a result: the runtime shuts down. The rungs' waits bound this.
         std::future::pending::<()>().await;
     }
 }

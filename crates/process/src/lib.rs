@@ -2,12 +2,12 @@
 //!
 //! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
 //! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill ladder.
-//! - [`probe`] reads from the kernel what a program is doing: waiting for input, sleeping, computing; [`activity`] whether
-//!   anything goes on in one that should be at rest.
-//! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after a crash of a former life.
-//! - [`output`] keeps everything a program printed, by absolute offsets, within fixed bounds.
+//! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] tells
+//!   whether anything goes on in a session that should be at rest.
+//! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after an earlier daemon that crashed.
+//! - [`output`] keeps everything a program printed, by absolute offset, within fixed bounds.
 //!
-//! It knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
+//! This crate knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
 
 mod mark;
 mod nonce;

@@ -1,6 +1,6 @@
-//! The limit on open files: raised for ourselves, given back to children as it was.
+//! The limit on open files: raised for this process, restored for its children.
 //!
-//! Programs that use `select` break with descriptors above 1,024, so a child must see the limit its user set.
+//! Programs that use `select` break on descriptors above 1,024, so a child must see the limit that its user set.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 
 /// Raises the soft limit on open files to the hard limit, and remembers the old one for children. Call once at start.
 ///
-/// Returns the number of files that may be open now; a failure leaves things as they are.
+/// Returns the number of files that may now be open; on failure the limit stays as it was.
 pub fn raise_open_files() -> Option<u64> {
     let now = getrlimit(Resource::Nofile);
     let original = ORIGINAL.get_or_init(|| now);
@@ -21,7 +21,7 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
-/// What a child gets back, if [`raise_open_files`] changed ours.
+/// The limit that a child gets back, if [`raise_open_files`] changed ours.
 pub(crate) fn original_open_files() -> Option<Rlimit> {
     ORIGINAL.get().cloned()
 }

@@ -1,42 +1,42 @@
-//! A session's mark on its processes, which neither `setsid` nor an empty environment takes off.
+//! A session's mark on its processes, which neither `setsid` nor an empty environment removes.
 //!
-//! A process that has left its session, cleared its environment and lost its parent shows no trace of where it came
-//! from. But limits are inherited, and the kernel has not heeded one of them since Linux 2.4: the number of file locks
+//! A process that has left its session, cleared its environment and lost its parent shows no trace of its origin. But
+//! limits are inherited, and the kernel has ignored one of them since Linux 2.4: the number of file locks
 //! (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The hard value stays, so that a process that
-//! is to outlive the session can take the mark off ([`unmark`]).
+//! is to outlive the session can remove the mark ([`unmark`]).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::nonce::Nonce;
 
-/// What the processes of one session carry.
+/// The mark that the processes of one session carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark(u64);
 
 impl Mark {
-    /// Of a session: 60 bits of its nonce, fewer than any limit that was not set on purpose.
+    /// The mark of a session: 60 bits of its nonce, which is less than any limit that was not set on purpose.
     pub(crate) fn of(nonce: &Nonce) -> Mark {
         Mark(u64::from_str_radix(&nonce.as_str()[..15], 16).unwrap_or_default())
     }
 
-    /// Puts it on this process, for what it executes and starts. Where the limit is taken for something else, the session
-    /// goes without.
+    /// Marks this process, and with it what it executes and starts. If the limit is already used for something else,
+    /// the session goes without a mark.
     pub(crate) fn apply(self) {
         let _ = set(Some(self.0));
     }
 
-    /// Whether a process carries it. Another user's is not told.
+    /// Whether a process carries the mark. Another user's process cannot be asked.
     #[expect(unsafe_code, reason = "rustix's prlimit knows no RLIMIT_LOCKS of another process")]
     pub(crate) fn is_on(self, pid: i32) -> bool {
         let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: nothing is set, and what is asked for is written to a value of our own.
+        // SAFETY: sets nothing, and writes the answer to a value of our own.
         let asked = unsafe { libc::prlimit64(pid, libc::RLIMIT_LOCKS, std::ptr::null(), &raw mut limit) };
         asked == 0 && limit.rlim_cur == self.0
     }
 }
 
-/// Takes the mark off this process, for what it starts from now on: for what is started from within a session and must
-/// outlive it, such as another daemon.
+/// Removes the mark from this process, for what it starts from now on: for a process that was started within a session
+/// and must outlive it, such as another daemon.
 pub fn unmark() {
     let _ = set(None);
 }

@@ -1,22 +1,22 @@
-//! The name of one spawned session, unguessable, carried in the environment of all its processes.
+//! The unguessable name of one spawned session, carried in the environment of all its processes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The environment variable that carries the nonce. A process that is started from within a session and must outlive
-/// it, such as another daemon, gets an environment without it.
+/// The environment variable that carries the nonce. A process that is started within a session and must outlive it,
+/// such as another daemon, gets an environment without it.
 pub const SESSION_VARIABLE: &str = "HOB_SESSION";
 
-/// 128 random bits as 32 hexadecimal digits. Stands in `HOB_SESSION` of the child and is inherited by what it starts, so
+/// 128 random bits as 32 hexadecimal digits. The child has it as `HOB_SESSION` and passes it on to what it starts, so
 /// that everything that belongs to a session can be found. A program can print it: do not use it to mark output.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Nonce(String);
 
 impl Nonce {
-    /// A fresh one.
+    /// A fresh nonce.
     pub fn random() -> Nonce {
         let mut bytes = [0u8; 16];
         getrandom::fill(&mut bytes).expect("the kernel gives random bytes");

@@ -1,5 +1,5 @@
 //! What the processes of a session do, according to the kernel: wait for input, sleep or compute; and how much memory
-//! they take. Nothing is guessed from text.
+//! they use. Nothing is guessed from text.
 //!
 //! A program waits for input when one of its threads stands in `read`, `poll` or `select` on the session's input pipe, or
 //! when its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
@@ -15,17 +15,17 @@ use crate::procfs::{self, Member};
 /// What a session is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// A process of it waits for bytes on the session's standard input.
+    /// One of its processes waits for bytes on the session's standard input.
     WaitingForInput,
-    /// Nothing of it uses a processor, and nothing waits for input: a timer, a lock, a network.
+    /// None of its processes uses a processor or waits for input: it waits for a timer, a lock or a network.
     Sleeping,
-    /// Something of it uses a processor, or waits for a disk.
+    /// One of its processes uses a processor, or waits for a disk.
     Computing,
-    /// The kernel does not tell, or it is no longer there.
+    /// The kernel does not tell, or the session has ended.
     Unknown,
 }
 
-/// Looks at a session again and again: between two looks, processor time tells sleeping from computing.
+/// Probes one session repeatedly: the processor time between two looks tells sleeping from computing.
 #[derive(Debug)]
 pub struct Prober {
     group: Group,
@@ -35,22 +35,23 @@ pub struct Prober {
 /// A session that used less than one part in `BUSY_PART` of a processor between two looks was asleep.
 const BUSY_PART: u32 = 20;
 
-/// The greatest age of a list of processes: sessions that are watched at the same time share one.
+/// The maximum age of a list of processes: sessions that are watched at the same time share one.
 const CACHE_AGE: Duration = Duration::from_millis(500);
 
-/// How old the list of processes may be for a look that comes `since` after the one before: half as old during repeated
-/// looks. A look after a pause asks about something new.
+/// How old the list of processes may be for a look that comes `since` after the one before. During repeated looks it is
+/// half that time. A look after a pause asks about something new.
 fn cache_age(since: Duration) -> Duration {
     if since < CACHE_AGE { since / 2 } else { Duration::ZERO }
 }
 
 impl Prober {
-    /// For one session.
+    /// A prober for one session.
     pub fn new(group: &Group) -> Prober {
         Prober { group: group.clone(), last: None }
     }
 
-    /// Looks now. Some milliseconds, on a thread for blocking work; the first look takes 30 ms more, to have two.
+    /// Looks now. Takes some milliseconds on a blocking thread; the first look takes 30 ms longer, since it needs two
+    /// samples.
     pub async fn look(&mut self) -> Doing {
         if self.last.is_none() {
             let first = self.sample().await;
@@ -71,7 +72,7 @@ impl Prober {
         let group = self.group.clone();
         let age = self.last.map_or(Duration::ZERO, |(then, _)| cache_age(then.elapsed()));
         tokio::task::spawn_blocking(move || {
-            // Which processes there are may be known from the last look at any session; what each does is not.
+            // The list of processes may come from the last look at any session; what each one does may not.
             let now = |member: Member| Member::read(member.pid).filter(|now| now.key() == member.key());
             let members: Vec<_> = group.near_members_cached(age).into_iter().filter_map(now).collect();
             let cpu = members.iter().map(thread_time).sum();
@@ -82,21 +83,22 @@ impl Prober {
     }
 }
 
-/// What a session's processes hold in memory.
+/// The memory that a session's processes use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Resident bytes, where what two processes share counts twice.
+    /// Resident bytes; pages that two processes share count twice.
     pub resident: u64,
     /// The numbers of the processes.
     pub processes: Vec<i32>,
 }
 
-/// Resident memory of the session's processes, which are those of half a second ago at most. Reads `/proc`: some milliseconds at most.
+/// Resident memory of the session's processes, from a list at most half a second old. Reads `/proc`: at most some
+/// milliseconds.
 pub fn memory(group: &Group) -> Memory {
     let page = rustix::param::page_size() as u64;
     let mut memory = Memory::default();
     for member in group.near_members_cached(CACHE_AGE) {
-        // Its number may be another's by now, for which the next look makes up.
+        // The number may belong to another process by now; the next look corrects that.
         let pages = procfs::read_small(member.pid, "statm", 256).and_then(|text| number_after(&text, 1));
         memory.resident += pages.unwrap_or(0) * page;
         memory.processes.push(member.pid);
@@ -133,13 +135,13 @@ fn verdict(members: &[Member], input: u64) -> Doing {
 /// How a process holds the session's input.
 #[derive(Default)]
 struct InputUse {
-    /// The numbers of its descriptors.
+    /// Its descriptors of that input.
     numbers: Vec<i32>,
-    /// In an epoll set, armed to report once.
+    /// Whether it is in an epoll set, armed to report once.
     armed: bool,
-    /// In an epoll set that reports again and again.
+    /// Whether it is in an epoll set that reports repeatedly.
     always_watched: bool,
-    /// We may not see its descriptors.
+    /// Whether we may not see its descriptors.
     hidden: bool,
 }
 
@@ -181,7 +183,7 @@ impl InputUse {
             };
             let ours = number.parse().is_ok_and(|number| self.numbers.contains(&number));
             match u32::from_str_radix(events, 16) {
-                // After its one shot the entry stays in the set, with nothing to report.
+                // After its one shot the entry stays in the set with no events.
                 Ok(events) if ours && events & IN != 0 && events & ONE_SHOT != 0 => self.armed = true,
                 Ok(events) if ours && events & IN != 0 => self.always_watched = true,
                 _ => {}
@@ -189,13 +191,13 @@ impl InputUse {
         }
     }
 
-    /// Whether a system call is one that waits for this input.
+    /// Whether a system call waits for this input.
     fn waits_in(&self, pid: i32, call: &Call) -> bool {
         let holds = |number: u64| i32::try_from(number).is_ok_and(|number| self.numbers.contains(&number));
         match call.kind() {
             Kind::Read => holds(call.arguments[0]),
             Kind::Poll => {
-                // Entries of a descriptor, the events wanted and those that came.
+                // Entries of a descriptor, the requested events and the returned ones.
                 const POLLIN: i16 = 1;
                 let count = usize::try_from(call.arguments[1]).unwrap_or(0).min(1024);
                 let entries = remote(pid, call.arguments[0], count * 8).unwrap_or_default();
@@ -216,16 +218,16 @@ impl InputUse {
     }
 }
 
-/// Where a thread stands.
+/// The state of a thread.
 enum ThreadState {
     /// On a processor, or ready for one.
     Running,
     In(Call),
-    /// We may not see it.
+    /// We may not see the state.
     Hidden,
 }
 
-/// The system call that a thread stands in.
+/// The system call that a thread is in.
 struct Call {
     number: i64,
     arguments: [u64; 2],
@@ -253,10 +255,10 @@ impl Call {
     }
 }
 
-/// `running`, or the number of the call and its arguments in hexadecimal, or `-1` for blocked outside of any call.
+/// `running`, or the call's number and its arguments in hexadecimal, or `-1` when blocked outside of any call.
 fn thread_state(pid: i32, thread: i32) -> ThreadState {
     let Some(text) = procfs::read_small(pid, &format!("task/{thread}/syscall"), 512) else {
-        // Gone meanwhile, or not for us to see.
+        // The thread is gone, or we may not see it.
         return if Member::read(pid).is_some() {
             ThreadState::Hidden
         } else {
@@ -282,14 +284,14 @@ pub(crate) fn threads(pid: i32) -> impl Iterator<Item = i32> + use<> {
     entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// Memory of another process.
+/// Reads the memory of another process.
 fn remote(pid: i32, address: u64, len: usize) -> Option<Vec<u8>> {
     let mut bytes = vec![0; len];
     std::fs::File::open(format!("/proc/{pid}/mem")).ok()?.read_exact_at(&mut bytes, address).ok()?;
     Some(bytes)
 }
 
-/// Processor time of the threads that live now, to the nanosecond where the kernel counts it so.
+/// Processor time of the living threads, to the nanosecond where the kernel counts that precisely.
 fn thread_time(member: &Member) -> Duration {
     let exact = |thread| {
         let text = procfs::read_small(member.pid, &format!("task/{thread}/schedstat"), 256)?;
@@ -304,14 +306,14 @@ fn thread_time(member: &Member) -> Duration {
     }
 }
 
-/// Own time in user and kernel mode, and that of reaped children.
+/// The process's own time in user and kernel mode, and that of its reaped children.
 fn ticks(pid: i32) -> Option<u64> {
     let stat = procfs::read_small(pid, "stat", 4096)?;
     let rest = &stat[memchr::memrchr(b')', &stat)? + 1..];
     (11..=14).map(|index| number_after(rest, index)).sum()
 }
 
-/// A word of a line as a number, counted from 0.
+/// Word number `index` of a line, counted from 0, as a number.
 fn number_after(text: &[u8], index: usize) -> Option<u64> {
     std::str::from_utf8(text).ok()?.split_ascii_whitespace().nth(index)?.parse().ok()
 }

@@ -1,7 +1,8 @@
-//! What `/proc` says about processes, and signals that cannot hit the wrong one.
+//! What `/proc` says about processes; and signals that cannot hit the wrong process.
 //!
-//! A process is named by its number and its start time together, because numbers are used again. [`Identity`] names a
-//! whole session; [`Identity::members`] finds everything that belongs to it, escaped descendants too.
+//! A process is identified by its number together with its start time, because numbers are reused. [`Identity`]
+//! identifies a whole session; [`Identity::members`] finds everything that belongs to it, including escaped
+//! descendants.
 
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -22,13 +23,13 @@ use crate::nonce::Nonce;
 /// One process of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its process number.
+    /// The process number.
     pub pid: i32,
-    /// Its parent's.
+    /// The number of its parent.
     pub parent: i32,
-    /// Its process group.
+    /// The number of its process group.
     pub group: i32,
-    /// Its session's number.
+    /// The number of its session.
     pub session: i32,
     /// The kernel's letter for its state: `R`, `S`, `D`, `T`, `Z`, ….
     pub state: char,
@@ -44,22 +45,22 @@ impl Member {
         parse_stat(&read_small(pid, "stat", 4096)?)
     }
 
-    /// What no other process of this boot has in common with it.
+    /// The pair that no other process of this boot shares.
     pub(crate) fn key(&self) -> (i32, u64) {
         (self.pid, self.start)
     }
 
-    /// Ended and not yet reaped by its parent.
+    /// Whether it has ended but was not reaped by its parent yet.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 
-    /// Sends a signal if this is still the same process. False when it was gone already.
+    /// Sends a signal if this is still the same process. False when it was already gone.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else { return false };
         let same = || Member::read(self.pid).is_some_and(|now| now.start == self.start);
         match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
-            // The descriptor holds the process, so what is checked after opening it is what is hit.
+            // The descriptor holds on to the process: the one checked after opening is the one signalled.
             Ok(fd) => same() && rustix::process::pidfd_send_signal(fd.as_fd(), signal).is_ok(),
             Err(Errno::SRCH) => false,
             Err(_) => same() && rustix::process::kill_process(pid, signal).is_ok(),
@@ -70,20 +71,20 @@ impl Member {
 /// Processes, by number and start time.
 pub(crate) type Known = HashSet<(i32, u64)>;
 
-/// A session as found from outside: its nonce, and its first process.
+/// A session as seen from outside: its nonce, and its first process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) nonce: Nonce,
-    /// The first process, if it was started: its number is that of its group and session too.
+    /// The first process, if one was started: its number is also that of its group and session.
     pub(crate) leader: Option<(i32, u64)>,
-    /// Nothing that started earlier can belong to it, so environments that are costly to read need not be read.
+    /// Nothing that started earlier can belong to the session, so those environments need not be read.
     pub(crate) since: u64,
 }
 
 impl Identity {
-    /// Everything alive that belongs to the session: what carries its mark, or its nonce in the environment, what is in the
-    /// leader's session or group, what was known to belong to it before, and all descendants of those. Never this process itself.
-    /// Zombies are not counted.
+    /// Everything alive that belongs to the session: processes with its mark, with its nonce in the environment, in the
+    /// leader's session or group, or known from before; and all descendants of those. Never this process itself, and no
+    /// zombies.
     pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
         let (entry, mark) = (self.nonce.entry(), Mark::of(&self.nonce));
         self.find(&all_processes(Duration::ZERO), |member| {
@@ -91,21 +92,21 @@ impl Identity {
         })
     }
 
-    /// The same without a look at limits and environments, which is much cheaper and misses only what left the session and lost its
-    /// parent before it was known.
+    /// The members without reading limits and environments. Much cheaper; misses only processes that left the session
+    /// and lost their parent before they were known.
     pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
         self.near_members_cached(known, Duration::ZERO)
     }
 
-    /// The same as seen at most `age` ago, by whichever session looked last.
+    /// The near members as seen at most `age` ago, by whichever session looked last.
     pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
         self.find(&all_processes(age), |member| known.contains(&member.key()))
     }
 
     fn find(&self, all: &[Member], belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
         let me = std::process::id().cast_signed();
-        // The leader's number is that of its group as long as any of the group lives. If another process has it, there is
-        // none of the group left; if no process has it, only our own adopted children are believed.
+        // The group keeps the leader's number while any of its processes lives. If another process has that number, the
+        // group is empty; if no process has it, only our own adopted children count.
         let holder = self.leader.and_then(|(pid, _)| all.iter().find(|found| found.pid == pid));
         let leader_lives = holder.is_some_and(|holder| self.leader == Some(holder.key()));
         let reused = holder.is_some() && !leader_lives;
@@ -126,24 +127,24 @@ impl Identity {
             .collect()
     }
 
-    /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until two looks in a row
-    /// find nothing, or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
+    /// Ends everything that belongs to the session: TERM, then KILL after `grace`, repeated until two looks in a row
+    /// find nothing or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
     /// are left.
     ///
-    /// What has left the session and its environment is known by its parents, and these may be the first to end: so what
-    /// was found once stays known, and everything is stopped before anything is ended.
+    /// Processes that left the session and its environment are known only by their parents, which may end first. So
+    /// whatever was found once stays known, and everything is stopped before anything is ended.
     pub(crate) fn end(&self, mut known: Known, grace: Duration, limit: Duration) -> (usize, usize) {
         const BETWEEN: Duration = Duration::from_millis(25);
-        /// No program takes so long to begin.
+        /// No program takes longer than this to begin.
         const UNDECIDED: Duration = Duration::from_secs(1);
         let began = Instant::now();
         let mut signalled = Known::new();
         let mut clean = 0;
         loop {
             let hard = began.elapsed() >= grace;
-            // As of before the look, which may take long on a busy machine: nothing is found and then left stopped.
+            // Decided before the look, which may take long on a busy machine: nothing is found and then left stopped.
             let last = began.elapsed() >= limit;
-            // What has had its TERM is left alone until its grace is over.
+            // A process that got TERM is left alone until its grace is over.
             let spared = if hard { Known::new() } else { signalled.clone() };
             let members = self.stop_all(&mut known, spared);
             let clear = members.is_empty() && !(began.elapsed() < UNDECIDED && self.undecided());
@@ -154,11 +155,11 @@ impl Identity {
                     member.signal(Signal::KILL);
                 } else if first {
                     member.signal(Signal::TERM);
-                    // A stopped process acts on TERM only once it goes on.
+                    // A stopped process acts on TERM only once it continues.
                     member.signal(Signal::CONT);
                 }
             }
-            // One look misses a process whose number is lower than its parent's: after the highest, numbers start over.
+            // One look misses a process whose number is lower than its parent's: numbers wrap around.
             if clean == 2 || last {
                 return (signalled.len(), members.len());
             }
@@ -166,7 +167,7 @@ impl Identity {
         }
     }
 
-    /// Whether something that may belong to the session is just becoming another program: for a moment it has let go of
+    /// Whether a process that may belong to the session is just executing another program: for a moment it has closed
     /// our descriptors and has no environment yet.
     fn undecided(&self) -> bool {
         const KERNEL: i32 = 2;
@@ -177,8 +178,8 @@ impl Identity {
         young.any(|found| empty(found.pid, "environ") && empty(found.pid, "cmdline"))
     }
 
-    /// Stops everything but what is spared, until a look finds nothing new: what is stopped starts nothing, and stays its
-    /// children's parent.
+    /// Stops everything but `spared`, until a look finds nothing new: a stopped process starts nothing, and stays the
+    /// parent of its children.
     fn stop_all(&self, known: &mut Known, spared: Known) -> Vec<Member> {
         let mut stopped = spared;
         let enough = stopped.len() + 1000;
@@ -192,15 +193,15 @@ impl Identity {
                     member.signal(Signal::STOP);
                 }
             }
-            // Something that starts processes faster than they are looked at is met again at the next round.
+            // A process that forks faster than we look is met again in the next round.
             if stopped.len() == before || stopped.len() > enough {
                 return members;
             }
         }
     }
 
-    /// Stops what carries the mark as soon as it is met. What starts itself again and ends is followed from each to the
-    /// next: the next has a higher number, and [`one_by_one`] comes to it later.
+    /// Stops marked processes as soon as they are found. A process that restarts itself and ends is followed from one
+    /// instance to the next: the next has a higher number, which [`one_by_one`] reaches later.
     fn stop_marked(&self, stopped: &mut Known) {
         let (me, mark) = (std::process::id().cast_signed(), Mark::of(&self.nonce));
         for met in one_by_one().filter(|&pid| pid != me && mark.is_on(pid)).filter_map(Member::read) {
@@ -214,7 +215,7 @@ impl Identity {
 /// Whether a process, or one it descends from, is in the set.
 fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     let mut at = pid;
-    // Bounded, because the table was read while processes came and went, and could hold a circle.
+    // Bounded, because the table was read while processes came and went, and could hold a cycle.
     for _ in 0..1000 {
         if set.contains(&at) {
             return true;
@@ -227,8 +228,8 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     false
 }
 
-/// All processes but this one, as they were at most `age` ago. Reading them takes milliseconds on a full machine, so a
-/// caller that allows some age shares the last look.
+/// All processes but this one, as seen at most `age` ago. Reading them takes milliseconds on a full machine, so callers
+/// that allow some age share the last look.
 fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
     let last = || LAST.lock();
@@ -250,11 +251,11 @@ pub(crate) fn processes() -> impl Iterator<Item = i32> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
 }
 
-/// All processes from the lowest number to the highest, each read only when the one before was dealt with, so that new
-/// ones are among them. [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a
-/// millisecond and leaves another behind.
+/// All processes in ascending order, each read only after the one before was handled, so that new ones are included.
+/// [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a millisecond and
+/// leaves another behind.
 fn one_by_one() -> impl Iterator<Item = i32> {
-    /// Room for a number with what the kernel says about it, which two do not fit in, and what alignment can take of it.
+    /// Room for one entry of the directory, but not two, including alignment.
     const ONE: usize = 32 + 7;
     /// Room for the longest name.
     const LONGEST: usize = ONE + 8 * 60;
@@ -276,13 +277,13 @@ fn one_by_one() -> impl Iterator<Item = i32> {
     })
 }
 
-/// Whether the environment with which a process was started holds the entry.
+/// Whether the environment that a process was started with holds the entry.
 pub(crate) fn carries(pid: i32, entry: &[u8]) -> bool {
-    // The kernel allows environments of many MiB; ours are put together by [`crate::Spec`] and are far smaller.
+    // The kernel allows environments of many MiB; [`crate::Spec`] builds ours, and they are far smaller.
     read_small(pid, "environ", 4 << 20).is_some_and(|bytes| bytes.split(|&byte| byte == 0).any(|one| one == entry))
 }
 
-/// A variable's value in the environment with which a process was started.
+/// A variable's value in the environment that a process was started with.
 pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
     let bytes = read_small(pid, "environ", 4 << 20)?;
     let prefix = format!("{name}=");
@@ -292,13 +293,13 @@ pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
 
 /// A file of `/proc/PID`, at most `limit` bytes of it.
 pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
-    // Room for most, so that it is read in one piece: from nothing it would be read in five.
+    // Enough for most files to be read in one call; growing from empty would take five.
     let mut bytes = Vec::with_capacity(1024);
     std::fs::File::open(PathBuf::from(format!("/proc/{pid}/{file}"))).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
-/// The start time of a process that began so long ago, as [`Member::start`] counts it.
+/// The start time of a process that began `age` ago, in the unit of [`Member::start`].
 pub(crate) fn clock_ticks_ago(age: Duration) -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let up = uptime.split_ascii_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
@@ -310,7 +311,7 @@ pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// The number by which both ends of a pipe are known.
+/// The inode that both ends of a pipe share.
 pub(crate) fn inode(fd: impl AsFd) -> io::Result<u64> {
     Ok(rustix::fs::fstat(fd)?.st_ino)
 }

@@ -1,6 +1,6 @@
-//! Records of living sessions on disk, for the start after a crash in which the guardian died too.
+//! Records of live sessions on disk, for the start after a crash in which the guardian died too.
 //!
-//! Nothing is ended on a number's word alone: the machine's boot, the start time and the nonce must all agree.
+//! A process number alone ends nothing: the machine's boot, the start time and the nonce must all agree.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use crate::nonce::Nonce;
 use crate::procfs::{self, Identity, Known, Member};
 
-/// What is written about a living session, as `NONCE.json`.
+/// The record of a live session, written as `NONCE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     boot: String,
     nonce: Nonce,
     pid: i32,
     start: u64,
-    /// Who started it: while that lives, the session is its business.
+    /// The process that started the session, and is responsible for it while it lives.
     owner: i32,
     owner_start: u64,
 }
@@ -35,15 +35,15 @@ pub struct Swept {
     pub ended: usize,
     /// Processes that could not be ended; their records stay.
     pub left: usize,
-    /// Records that were left alone, because their owner lives.
+    /// Records that were left alone because their owner lives.
     pub spared: usize,
 }
 
-/// Ends what a former life left running and removes its records. Call at the start, while holding the project's lock.
-/// Blocks for some tens of milliseconds per orphaned session, up to 2 s for a stubborn one.
+/// Ends the processes that an earlier daemon left running and removes its records. Call at the start, while holding the
+/// project's lock. Blocks for some tens of milliseconds per orphaned session, up to 2 s for a stubborn one.
 ///
 /// # Errors
-/// When the directory exists and cannot be read. Records that cannot be read are removed; what is no record stays.
+/// When the directory exists and cannot be read. Records that cannot be read are removed; other files stay.
 pub fn sweep(directory: &Path) -> io::Result<Swept> {
     let mut swept = Swept::default();
     let entries = match std::fs::read_dir(directory) {
@@ -53,7 +53,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     let boot = procfs::boot_id();
     for entry in entries {
         let path = entry?.path();
-        // What hob has not written is not hob's to remove, whatever it holds.
+        // Files that hob did not write are not hob's to remove, whatever they hold.
         if !is_record(&path) {
             continue;
         }
@@ -80,7 +80,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     Ok(swept)
 }
 
-/// Whether it is a file that [`Record::write`] has named.
+/// Whether the file's name is one that [`Record::write`] gives.
 fn is_record(path: &Path) -> bool {
     let name = path.file_stem().and_then(|stem| stem.to_str());
     path.extension().is_some_and(|extension| extension == "json")
@@ -102,7 +102,7 @@ impl Record {
         }
     }
 
-    /// Writes it whole or not at all; returns the file.
+    /// Writes the record atomically; returns its file.
     pub(crate) fn write(&self, directory: &Path) -> io::Result<PathBuf> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let path = directory.join(format!("{}.json", self.nonce));

@@ -1,8 +1,8 @@
 //! [`Spec`]: what to start and how, and starting it.
 //!
-//! The child gets a session and process group of its own, pipes whose ends on its side stay blocking, exactly the
-//! environment that the spec names, default signal dispositions, an empty signal mask and the file limit of its user.
-//! Nothing else of ours is inherited.
+//! The child gets its own session and process group, pipes whose ends on its side stay blocking, exactly the
+//! environment that the spec names, default signal dispositions, an empty signal mask and its user's file limit. It
+//! inherits nothing else.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -26,7 +26,7 @@ use crate::{limits, procfs, records};
 /// A program to start. Nothing is inherited: give the whole environment.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// A name that is looked up in the `PATH` of [`Spec::env`], or a path, relative to [`Spec::cwd`].
+    /// A name that is searched in the `PATH` of [`Spec::env`], or a path relative to [`Spec::cwd`].
     pub program: OsString,
     /// Arguments after the program's name.
     pub args: Vec<OsString>,
@@ -36,17 +36,17 @@ pub struct Spec {
     pub env: Vec<(OsString, OsString)>,
     /// Names the session; see [`Nonce`].
     pub nonce: Nonce,
-    /// Further descriptors, for programs that frame their answers apart from their output.
+    /// More descriptors, for programs that separate their answers from their output.
     pub extra: Vec<ExtraPipe>,
-    /// A text of at most [`GIVEN_MAX`] bytes that the child can read once, from the path that replaces [`GIVEN_PATH`] in
-    /// the arguments. It lies in no directory.
+    /// A text of at most [`GIVEN_MAX`] bytes that the child can read once, from the path that replaces [`GIVEN_PATH`]
+    /// in the arguments. No directory holds it.
     pub given: Option<Vec<u8>>,
-    /// Who ends the session when we are gone.
+    /// What ends the session when this process is gone.
     pub guard: Guard,
     /// Where the record for [`records::sweep`] is written while the session lives.
     pub records: Option<PathBuf>,
-    /// How nice the child and everything it starts are at least, from 0 (as nice as this process) to [`NICEST`]. Priority
-    /// is only ever lowered: a child of a nicer process stays as nice as that one.
+    /// The minimum niceness of the child and everything it starts, from 0 (that of this process) to [`NICEST`].
+    /// Priority is only ever lowered: the child of a nicer process stays as nice as its parent.
     pub nice: i32,
 }
 
@@ -54,7 +54,7 @@ pub struct Spec {
 pub const NICEST: i32 = 19;
 /// Stands in the arguments for the path of [`Spec::given`].
 pub const GIVEN_PATH: &str = "@HOB-GIVEN-PATH@";
-/// What every pipe takes at once.
+/// The number of bytes that every pipe accepts at once.
 pub const GIVEN_MAX: usize = 4096;
 
 /// One more pipe between us and the child.
@@ -62,7 +62,7 @@ pub const GIVEN_MAX: usize = 4096;
 pub struct ExtraPipe {
     /// The variable in the child's environment that tells it the number of its descriptor.
     pub variable: String,
-    /// Which way the bytes go.
+    /// The direction of the bytes.
     pub to_child: bool,
 }
 
@@ -77,30 +77,30 @@ pub enum Guard {
     Without,
 }
 
-/// Why a program could not be started. The text says what to do about it.
+/// Why a program could not be started. The message says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// No such program in the search path.
     #[error("program {program:?} was not found; searched PATH={path}")]
     NotFound {
-        /// As it was given.
+        /// The name as given.
         program: OsString,
         /// The search path of the child's environment.
         path: String,
     },
-    /// The path to the program leads nowhere.
+    /// The path to the program does not exist.
     #[error("program {0} does not exist")]
     NoSuchFile(PathBuf),
-    /// It exists, and may not be executed.
+    /// The program exists, but may not be executed.
     #[error("program {0} is not executable by this user")]
     NotExecutable(PathBuf),
-    /// The working directory is not usable.
+    /// The working directory is unusable.
     #[error("working directory {path}: {source}")]
     Cwd {
-        /// As it was given.
+        /// The path as given.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The working directory must be absolute.
@@ -117,21 +117,21 @@ pub enum SpawnError {
     Record {
         /// The directory of the records.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// No pipes, no processes, no memory, or a program of another machine's kind.
+    /// No pipes, processes or memory were available, or the program is for another kind of machine.
     #[error("start {program}: {source}")]
     System {
         /// The resolved program.
         program: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl Spec {
-    /// A spec with the given program, working directory and nothing else: no arguments, an empty environment, guarded by
+    /// A spec with only the given program and working directory: no arguments, an empty environment, guarded by
     /// `/proc/self/exe guardian`, without a record.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Spec {
         Spec {
@@ -160,9 +160,9 @@ impl Spec {
         self
     }
 
-    /// Starts it. Needs a tokio runtime. Takes a few milliseconds of the calling thread: two forks.
+    /// Starts the program. Needs a tokio runtime. Blocks the calling thread for a few milliseconds: two forks.
     ///
-    /// The guardian runs before the child does, so there is no moment in which our death leaves the child behind.
+    /// The guardian starts before the child, so our death never leaves the child behind.
     pub fn spawn(self) -> Result<Child, SpawnError> {
         check_cwd(&self.cwd)?;
         if !(0..=NICEST).contains(&self.nice) {
@@ -219,8 +219,8 @@ impl Spec {
         Ok(child)
     }
 
-    /// The program's file: as execvp would find it with the child's `PATH`, but for entries that mean the child's directory
-    /// or lie below it. A bare name never means what stands there.
+    /// Finds the program's file as execvp would with the child's `PATH`, except that entries in or below the child's
+    /// directory are ignored: a bare name never means a file there.
     fn find_program(&self) -> Result<PathBuf, SpawnError> {
         let name = Path::new(&self.program);
         if name.components().count() > 1 || self.program.as_encoded_bytes().contains(&b'/') {
@@ -277,8 +277,8 @@ fn check_cwd(cwd: &Path) -> Result<(), SpawnError> {
     rustix::fs::access(cwd, rustix::fs::Access::EXEC_OK).map_err(|errno| wrong(errno.into()))
 }
 
-/// How many bytes a program can print while this process is busy: with the usual 64 KiB both would keep waiting for
-/// each other during a flood. The kernel allows this size to every user.
+/// How many bytes a program can print while this process is busy: with the usual 64 KiB, each would keep waiting for
+/// the other during a flood. The kernel allows this size to every user.
 const OUTPUT_PIPE: usize = 1 << 20;
 
 /// A pipe with one end on each side. Only our end is non-blocking: the two ends are separate open files.
@@ -287,7 +287,7 @@ struct Ends<Ours> {
     child: OwnedFd,
 }
 
-/// The end to read from of a pipe that holds a text and nothing after it.
+/// The read end of a pipe that holds `text` and nothing after it.
 fn given(text: &[u8]) -> io::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     if text.len() > GIVEN_MAX || rustix::io::write(&write, text)? < text.len() {
@@ -303,7 +303,7 @@ fn our_writer() -> io::Result<Ends<pipe::Sender>> {
 
 fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    // A pipe takes memory only for its content. Where this size is not allowed, a smaller pipe does.
+    // A pipe takes memory only for its content. Where this size is not allowed, a smaller pipe works too.
     let _ = rustix::pipe::fcntl_setpipe_size(&read, OUTPUT_PIPE);
     Ok(Ends { ours: pipe::Receiver::from_owned_fd(read)?, child: write })
 }

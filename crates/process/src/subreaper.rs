@@ -1,8 +1,8 @@
-//! Adoption: descendants that lost their parents become children of this process, and are reaped here.
+//! Adoption: descendants that lost their parents become children of this process, which reaps them.
 //!
 //! Never waits on "any child": that would steal statuses from their owners. A process is reaped only if it has ended,
-//! is our child, was not started through this crate, and is in another session than ours, as everything is that escaped
-//! from a session of ours. Children that other code starts without a session of their own are left to that code.
+//! is our child, was not started through this crate, and is in a session other than ours, as is everything that escaped
+//! from one of our sessions. Children that other code starts without their own session are left to that code.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::nonce::{self, Nonce};
 use crate::procfs::{self, Member};
 
-/// Children that their starters await. Locked while forking, so that no child is seen before it is entered.
+/// Children that their starters await. Locked while forking, so that no child is seen before it is registered.
 static OWNED: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
 
 /// Makes this process the parent of orphaned descendants. Call once, early.
@@ -31,7 +31,7 @@ pub fn become_subreaper() -> io::Result<()> {
 pub async fn task() {
     /// Deaths come in bursts, and the runtime reaps its own children meanwhile.
     const SETTLE: Duration = Duration::from_millis(50);
-    /// In case a signal was missed.
+    /// The interval of checks in case a signal was missed.
     const AT_LEAST: Duration = Duration::from_secs(30);
     let mut deaths = match signal(SignalKind::child()) {
         Ok(deaths) => Some(deaths),
@@ -47,7 +47,7 @@ pub async fn task() {
                 None => std::future::pending().await,
             }
         };
-        // Either way it is time to look.
+        // A timeout is a reason to look too.
         let _ = tokio::time::timeout(AT_LEAST, notice).await;
         tokio::time::sleep(SETTLE).await;
         if any_ended_child() {
@@ -56,15 +56,15 @@ pub async fn task() {
     }
 }
 
-/// A living process that was adopted, and the session it carries the nonce of, if any.
+/// A live process that was adopted, and the session whose nonce it carries, if any.
 #[derive(Debug, Clone)]
 pub struct Adopted {
     pub process: Member,
-    /// The session by its environment.
+    /// The session, according to the environment.
     pub nonce: Option<Nonce>,
 }
 
-/// What was adopted and is still alive. For status displays; [`crate::Group::end`] ends what belongs to its session.
+/// The adopted processes that are still alive, for status displays. [`crate::Group::end`] ends those of its session.
 pub fn adopted() -> Vec<Adopted> {
     let owned = owned_children();
     let nonce = |pid| procfs::variable(pid, nonce::SESSION_VARIABLE)?.parse().ok();
@@ -76,7 +76,7 @@ pub fn adopted() -> Vec<Adopted> {
 
 /// Reaps every adopted child that has ended; returns how many.
 pub fn reap_adopted() -> usize {
-    // Held to the end: no child may come into being unnoticed while we look.
+    // Held to the end, so that no child starts unnoticed meanwhile.
     let owned = owned_children();
     let reap = |found: &Member| {
         let Some(pid) = Pid::from_raw(found.pid) else { return false };
@@ -86,7 +86,7 @@ pub fn reap_adopted() -> usize {
     adopted_children(&owned).filter(Member::is_zombie).filter(reap).count()
 }
 
-/// Starts a child that will be awaited by its owner, who calls [`unregister`] afterwards.
+/// Starts a child that its owner will await; the owner then calls [`unregister`].
 pub(crate) fn spawn_owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io::Result<(T, i32)> {
     let mut owned = owned_children();
     let (child, pid) = start()?;
@@ -94,7 +94,7 @@ pub(crate) fn spawn_owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io
     Ok((child, pid))
 }
 
-/// Forgets a child that was awaited; its number may be used again.
+/// Forgets a child that was awaited: its number may be reused.
 pub(crate) fn unregister(pid: i32) {
     if let Some(owned) = owned_children().as_mut() {
         owned.remove(&pid);
@@ -105,10 +105,10 @@ fn owned_children() -> MutexGuard<'static, Option<HashSet<i32>>> {
     OWNED.lock()
 }
 
-/// Our children that came from elsewhere.
+/// Our children that were not started by this crate.
 fn adopted_children(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member> {
     let me = std::process::id().cast_signed();
-    // Not by `getsid`, whose wrapper knows no 0: in a container whose session leader is outside, that is the answer.
+    // Not by `getsid`, whose wrapper cannot represent 0: the answer in a container whose session leader is outside.
     let session = Member::read(me).map_or(0, |own| own.session);
     procfs::processes().filter_map(Member::read).filter(move |found| {
         found.parent == me
@@ -117,7 +117,7 @@ fn adopted_children(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member
     })
 }
 
-/// A cheap look that reaps nothing.
+/// A cheap check that reaps nothing.
 fn any_ended_child() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))

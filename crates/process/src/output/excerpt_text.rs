@@ -1,5 +1,5 @@
-//! Output prepared for an excerpt: stripped, decoded, folded, its long lines cut; with the printed bytes that each byte
-//! stands for.
+//! Output prepared for an excerpt: stripped, decoded, folded, with long lines cut; and, for each byte, the number of
+//! printed bytes it stands for.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,10 +15,10 @@ pub(super) struct Tidied {
     pub(super) lossy: bool,
 }
 
-/// A note in the text in place of the rest of a long line.
+/// A note that replaces the rest of a long line.
 struct Cut {
     note: Range<usize>,
-    /// How many bytes it stands for.
+    /// How many bytes the note stands for.
     left: u64,
 }
 
@@ -61,25 +61,25 @@ impl Tidied {
         self.cuts[from..].iter().take_while(move |cut| cut.note.end <= range.end)
     }
 
-    /// How many printed bytes a part stands for: of a note those that it stands for, not its own.
+    /// How many printed bytes a part stands for. A note counts as the bytes it replaces.
     pub(super) fn printed(&self, range: Range<usize>) -> u64 {
         let notes: u64 = self.cuts_in(range.clone()).map(|cut| cut.note.len() as u64).sum();
         printed(&self.text[range.clone()]) - notes + self.cut_in(range)
     }
 
-    /// The end of a beginning of at most this many bytes.
+    /// The end of the longest beginning of at most `max` bytes.
     pub(super) fn head(&self, max: usize) -> usize {
         let end = head_of(&self.text, max).len();
         self.note_around(end).map_or(end, |note| note.start)
     }
 
-    /// The start of an end of at most this many bytes, from an index on.
+    /// The start of the longest end of at most `max` bytes, not before `from`.
     pub(super) fn tail(&self, from: usize, max: usize) -> usize {
         let start = self.text.len() - tail_of(&self.text[from..], max).len();
         self.note_around(start).map_or(start, |note| note.end)
     }
 
-    /// The note that an index is within.
+    /// The note that contains an index.
     fn note_around(&self, index: usize) -> Option<Range<usize>> {
         let after = self.cuts.partition_point(|cut| cut.note.start < index);
         let before = self.cuts[..after].last()?;
@@ -87,16 +87,16 @@ impl Tidied {
     }
 }
 
-/// What stands for one, two or three bytes that are no UTF-8, until the text is cut and counted: as long as the character
-/// that is shown instead, and no character that text is made of.
+/// Placeholders for one, two or three bytes of invalid UTF-8, until the text is cut and counted. Each is as long as the
+/// replacement character shown instead, and none occurs in real text.
 const BROKEN: [char; 3] = ['\u{FDD0}', '\u{FDD1}', '\u{FDD2}'];
 
-/// As text, with [`BROKEN`] for invalid UTF-8.
+/// The bytes as text, with [`BROKEN`] for invalid UTF-8.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         if chunk.valid().contains(BROKEN) {
-            // A program that prints these itself gets a count that is a little off.
+            // A program that prints these itself gets a slightly wrong count.
             return String::from_utf8_lossy(bytes);
         }
         text.push_str(chunk.valid());
@@ -108,7 +108,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
 
 /// How many printed bytes a text stands for.
 pub(super) fn printed(text: &str) -> u64 {
-    // All noncharacters of their kind begin with these two bytes.
+    // All three placeholders begin with these two bytes.
     let broken = memchr::memmem::find_iter(text.as_bytes(), b"\xEF\xB7");
     let more: usize = broken
         .filter_map(|at| BROKEN.iter().position(|broken| text[at..].starts_with(*broken)))
@@ -117,7 +117,7 @@ pub(super) fn printed(text: &str) -> u64 {
     (text.len() - more) as u64
 }
 
-/// With what is no UTF-8 as it is shown.
+/// The text with its placeholders as replacement characters.
 pub(super) fn presentable(text: String) -> String {
     if text.contains(BROKEN) { text.replace(BROKEN, "\u{FFFD}") } else { text }
 }
@@ -127,7 +127,7 @@ fn floor(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The beginning, up to the end of a line if that loses at most half.
+/// The beginning, cut at the end of a line if that loses at most half.
 fn head_of(text: &str, max: usize) -> &str {
     let end = floor(text, max);
     match text[..end].rfind('\n') {
@@ -136,7 +136,7 @@ fn head_of(text: &str, max: usize) -> &str {
     }
 }
 
-/// The end, from the beginning of a line if that loses at most half.
+/// The end, cut at the beginning of a line if that loses at most half.
 fn tail_of(text: &str, max: usize) -> &str {
     let want = text.len().saturating_sub(max);
     let start = (want..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());

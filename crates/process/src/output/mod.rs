@@ -1,8 +1,8 @@
-//! Everything a program printed, by absolute offsets, within fixed bounds.
+//! Everything a program printed, by absolute offset, within fixed bounds.
 //!
-//! Appended bytes go to a ring in memory at once, and to files soon after, by a thread of the log's own: a slow or full
-//! disk delays no caller. What is dropped from both is counted exactly. The files of a dead session can be opened
-//! again. Bytes are kept as they came; making them readable is the business of [`text`].
+//! Appended bytes go to a ring in memory at once. The log's own thread writes them to files soon after: a slow or full
+//! disk delays no caller. What is dropped from both is counted exactly. The files of an ended session can be opened
+//! again. Bytes are kept as they were printed; [`text`] makes them readable.
 //!
 //! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread), `read.rs`.
 
@@ -33,13 +33,13 @@ use segment::Segment;
 /// How much is kept.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes in memory. Taken only as they are needed.
+    /// Bytes in memory, allocated as needed.
     pub memory: usize,
-    /// Records in memory; more are made only by a program that changes streams at nearly every byte.
+    /// Records in memory. Only a program that changes streams at nearly every byte reaches this bound.
     pub records: usize,
     /// Bytes on disk, indexes included.
     pub disk: u64,
-    /// How many evaluations can be asked for by their number, the newest ones.
+    /// How many evaluations, the newest ones, can be queried by number.
     pub evals: usize,
 }
 
@@ -49,43 +49,43 @@ impl Default for Limits {
     }
 }
 
-/// The log. Cheap to clone. The files are complete soon after the last clone was dropped, or after [`OutputLog::flush`].
+/// The log. Cheap to clone. Its files are complete soon after the last clone is dropped, or after [`OutputLog::flush`].
 #[derive(Clone)]
 pub struct OutputLog {
     shared: Arc<Shared>,
-    /// Ends the writing thread with the last clone; readers of the shared state do not keep it.
+    /// Ends the writing thread when the last clone is dropped; readers of the shared state do not hold it.
     _keeper: Arc<Keeper>,
 }
 
-/// Where the log stands with the disk.
+/// The state of the log's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Disk {
-    /// It was made without files.
+    /// The log was created without files.
     None,
     /// Files are written.
     Writing,
-    /// The last attempt failed: only memory is kept, and it is tried again later. With what the system said.
+    /// The last write failed with this error of the system. Only memory is kept; writing is retried later.
     Failing(String),
-    /// These are the files of a former life; nothing can be appended.
+    /// These are the files of an ended session; nothing can be appended.
     Closed,
 }
 
 /// What the log holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// How much was ever appended, per stream.
+    /// Bytes ever appended, per stream.
     pub total: Counts,
-    /// How much of it is no longer kept anywhere.
+    /// Bytes that are no longer kept anywhere, per stream.
     pub dropped: Counts,
-    /// From this offset on, reading needs no disk.
+    /// Reading from this offset on needs no disk.
     pub memory_from: u64,
     /// The oldest offset that is kept.
     pub oldest: u64,
     /// The offset after the last byte.
     pub end: u64,
-    /// Where it stands with the disk.
+    /// The state of the log's files.
     pub disk: Disk,
-    /// Files that were found damaged when the log was opened, and were left out.
+    /// Files that were damaged when the log was opened, and were left out.
     pub damaged: usize,
 }
 
@@ -106,44 +106,44 @@ pub(crate) struct State {
     ring: Ring,
     total: Counts,
     segments: Vec<Segment>,
-    /// Everything before this offset is on disk or was given up.
+    /// Everything before this offset is on disk or was dropped.
     written: u64,
     evals: BTreeMap<u64, Printed>,
-    /// Older ones were there.
+    /// Whether older evaluations were forgotten.
     evals_forgotten: bool,
-    /// They were put together from files in which something is missing.
+    /// Whether the evaluations were rebuilt from files in which something is missing.
     evals_partial: bool,
     limits: Limits,
     disk: Disk,
     damaged: usize,
     /// The writing thread waits for work.
     idle: bool,
-    /// It was too slow once, and no one waits for it until it has caught up.
+    /// The thread was too slow once; no one waits for it until it has caught up.
     lagging: bool,
     closing: bool,
-    /// Someone waits for everything to be on disk.
+    /// Someone waits until everything is on disk.
     flushing: bool,
 }
 
 struct Keeper(Arc<Shared>);
 
 impl OutputLog {
-    /// Whether a log that can still be appended to, of this process or another, is kept in the directory. Ask before
-    /// removing it.
+    /// Whether the directory holds a log that this process or another may still append to. Ask before removing it.
     pub fn is_in_use(directory: &Path) -> bool {
         let lock = File::open(directory).and_then(|open| Ok(flock(&open, FlockOperation::NonBlockingLockShared)?));
         lock.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// An empty log; with a directory, which is made if need be and must hold no other log, it is kept on disk too.
+    /// An empty log. With a directory, it is kept on disk too: the directory is created if necessary and must hold no
+    /// other log.
     ///
     /// # Errors
-    /// When the directory cannot be made. Later failures of the disk are a matter of [`Status::disk`].
+    /// When the directory cannot be created. [`Status::disk`] reports later failures of the disk.
     pub fn create(directory: Option<&Path>, limits: Limits) -> io::Result<OutputLog> {
         let mut lock = None;
         if let Some(directory) = directory {
             DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-            // A lock that cannot be had, on a file system without locks, protects nothing, and is no reason to fail.
+            // On a file system without locks there is no lock, and thus no protection; that is no reason to fail.
             lock = locked(directory).ok();
             let (segments, damaged) = Segment::find_all(directory)?;
             if !segments.is_empty() || damaged > 0 {
@@ -156,7 +156,7 @@ impl OutputLog {
         OutputLog::written_to(State::new(limits), directory, lock)
     }
 
-    /// The log of a former life, to be gone on with: what is appended follows what is there.
+    /// Reopens the log of an earlier daemon to continue it: new bytes follow the existing ones.
     ///
     /// # Errors
     /// When the directory cannot be read, or the log is in use. Damaged files are left out and counted in
@@ -167,13 +167,13 @@ impl OutputLog {
             lock => lock.ok(),
         };
         let mut state = State::read(directory, limits)?;
-        // A crash may leave files without content behind, where the next segment goes.
+        // A crash may leave empty files behind where the next segment goes.
         Segment::clear_from(directory, state.written)?;
         state.segments.retain(|segment| segment.len > 0);
         OutputLog::written_to(state, Some(directory), lock)
     }
 
-    /// The log of a session that is over, to be read.
+    /// The log of a session that is over, for reading.
     ///
     /// # Errors
     /// When the directory cannot be read. Damaged files are left out and counted in [`Status::damaged`].
@@ -205,8 +205,8 @@ impl OutputLog {
         OutputLog { _keeper: Arc::new(Keeper(shared.clone())), shared }
     }
 
-    /// Appends bytes; returns the offset of the first. Never waits for the disk beyond a few hundredths of a second, and
-    /// that only when a flood is faster than a disk which is otherwise well. Does nothing on a log that was only opened.
+    /// Appends bytes; returns the offset of the first. Waits for the disk for at most some hundredths of a second, and
+    /// only if a flood is faster than a healthy disk. Does nothing on a log that was only opened.
     pub fn append(&self, stream: Stream, eval: Option<u64>, bytes: &[u8]) -> u64 {
         let (instant, micros) = self.shared.began;
         let at = micros + u64::try_from(instant.elapsed().as_micros()).unwrap_or(0);
@@ -215,7 +215,7 @@ impl OutputLog {
         if state.disk == Disk::Closed {
             return from;
         }
-        // In parts that leave the thread time to bring the older ones to safety.
+        // In parts, so that the thread has time to save the older ones.
         let part = (state.ring.max_bytes() / 4).max(1);
         for bytes in bytes.chunks(part) {
             state = self.shared.make_room(state, bytes.len());
@@ -235,12 +235,12 @@ impl OutputLog {
         from
     }
 
-    /// The offset after the last byte, and news of it.
+    /// The offset after the last byte, with notification of changes.
     pub fn end(&self) -> watch::Receiver<u64> {
         self.shared.end.subscribe()
     }
 
-    /// What it holds, and what it lost.
+    /// What the log holds, and what it dropped.
     pub fn status(&self) -> Status {
         let state = self.shared.state();
         Status {
@@ -254,22 +254,23 @@ impl OutputLog {
         }
     }
 
-    /// What an evaluation printed in all; `None` if it printed nothing, or is too long ago.
+    /// What an evaluation printed in all; `None` if it printed nothing, or was forgotten.
     pub fn printed(&self, eval: u64) -> Option<Printed> {
         self.shared.state().evals.get(&eval).copied()
     }
 
-    /// Where its files are.
+    /// The directory of the log's files.
     pub fn directory(&self) -> Option<&Path> {
         self.shared.directory.as_deref()
     }
 
-    /// The newest evaluation that printed anything that is kept.
+    /// The newest evaluation that has kept output.
     pub fn last_eval(&self) -> Option<u64> {
         self.shared.state().evals.keys().next_back().copied()
     }
 
-    /// Waits until everything so far is on disk, or the disk fails, or the time is over. True when it is on disk. Blocks.
+    /// Waits until everything appended so far is on disk, the disk fails, or `limit` has passed. True when everything
+    /// is on disk. Blocks.
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut state = self.shared.state();
@@ -287,14 +288,14 @@ impl OutputLog {
     }
 }
 
-/// The directory, locked for the writer.
+/// Opens and locks the directory for the writer.
 fn locked(directory: &Path) -> io::Result<File> {
     let open = File::open(directory)?;
     flock(&open, FlockOperation::NonBlockingLockExclusive)?;
     Ok(open)
 }
 
-/// Enters a record into its evaluation's account. True when the oldest evaluation was forgotten over it.
+/// Adds a record to its evaluation's totals. True when this made the log forget the oldest evaluation.
 fn note(evals: &mut BTreeMap<u64, Printed>, limit: usize, record: &Record) -> bool {
     let Some(eval) = record.eval else { return false };
     let printed = Printed::add(evals.get(&eval).copied(), record);
@@ -315,7 +316,7 @@ impl Shared {
         outcome.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Waits a moment, if what would fall out of memory is not on disk yet, and there is hope that it soon will be.
+    /// Waits briefly if the bytes that would fall out of memory are not on disk yet, but probably soon will be.
     fn make_room<'a>(&'a self, mut state: MutexGuard<'a, State>, more: usize) -> MutexGuard<'a, State> {
         const PATIENCE: Duration = Duration::from_millis(25);
         let until = Instant::now() + PATIENCE;
@@ -337,7 +338,7 @@ impl Shared {
 }
 
 impl State {
-    /// Nothing yet, on no disk.
+    /// An empty state without files.
     fn new(limits: Limits) -> State {
         State {
             ring: Ring::new(limits.memory.max(1), limits.records.max(1)),
@@ -357,7 +358,7 @@ impl State {
         }
     }
 
-    /// What a directory holds.
+    /// The state that a directory's files describe.
     fn read(directory: &Path, limits: Limits) -> io::Result<State> {
         let mut state = State::new(limits);
         (state.segments, state.damaged) = Segment::find_all(directory)?;
@@ -374,7 +375,7 @@ impl State {
         Ok(state)
     }
 
-    /// What is in no segment and not in the ring.
+    /// Counts of what is neither in a segment nor in the ring.
     fn dropped(&self) -> Counts {
         let mut lost = Counts::default();
         let mut covered = (0, Counts::default());

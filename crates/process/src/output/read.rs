@@ -11,23 +11,23 @@ use super::{OutputLog, State};
 /// What to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Absolute offsets; beyond the log's end is harmless.
+    /// Absolute offsets; the range may reach beyond the log's end.
     pub range: Range<u64>,
     /// Only these streams.
     pub streams: Vec<Stream>,
-    /// Only this evaluation; `Some(None)` is what came while none was running. A numbered one narrows the range to what
-    /// lies between its first and its last byte.
+    /// Only this evaluation; `Some(None)` is what came while none was running. A number narrows the range to between
+    /// the evaluation's first and last byte.
     pub eval: Option<Option<u64>>,
-    /// The most bytes.
+    /// Maximum number of bytes.
     pub max_bytes: usize,
-    /// Which part, if there is more.
+    /// Which part to return if more bytes match.
     pub take: Take,
 }
 
-/// Which part of too much.
+/// Which part of the matching bytes to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// The first bytes; go on at [`Slice::next`].
+    /// The first bytes; continue at [`Slice::next`].
     First,
     /// The last bytes.
     Last,
@@ -42,17 +42,17 @@ impl Default for Query {
 }
 
 impl Query {
-    /// From a cursor on.
+    /// Everything from a cursor on.
     pub fn since(cursor: u64) -> Query {
         Query { range: cursor..u64::MAX, ..Query::default() }
     }
 
-    /// Narrows it to one stream.
+    /// Narrows the query to one stream.
     pub fn only(self, stream: Stream) -> Query {
         Query { streams: vec![stream], ..self }
     }
 
-    /// With what the log's keeper noted, such as where another process begins.
+    /// Includes the log keeper's notes, such as where another process begins.
     pub fn with_notes(mut self) -> Query {
         self.streams.push(Stream::Note);
         self
@@ -76,9 +76,9 @@ impl Query {
 /// What was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slice {
-    /// In the order of printing; neighbours of the same stream and evaluation are one.
+    /// In printing order; adjacent bytes of the same stream and evaluation form one piece.
     pub pieces: Vec<Piece>,
-    /// The cursor that goes on from here: what lies before it was returned, did not match, or is lost.
+    /// The cursor to continue from: everything before it was returned, did not match, or is lost.
     pub next: u64,
     /// Bytes of the range, of any stream, that are no longer kept.
     pub missing: u64,
@@ -89,9 +89,9 @@ pub struct Slice {
 /// A run of bytes of one stream within one evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Where and when; its length is that of the bytes.
+    /// Position and time of the bytes; its length is theirs.
     pub record: Record,
-    /// As printed.
+    /// The bytes as printed.
     pub bytes: Vec<u8>,
 }
 
@@ -102,7 +102,7 @@ impl Slice {
         pieces.flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
 
-    /// All bytes, in the order of printing.
+    /// All bytes, in printing order.
     pub fn bytes(&self) -> Vec<u8> {
         self.pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
@@ -121,16 +121,16 @@ impl Slice {
     }
 }
 
-/// A line that was searched for.
+/// A line that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The offset of its first byte.
     pub offset: u64,
-    /// Where it was printed.
+    /// The stream it was printed on.
     pub stream: Stream,
-    /// Within which evaluation it began.
+    /// The evaluation in which it began.
     pub eval: Option<u64>,
-    /// The line without its end, at most 64 KiB of it.
+    /// The line without its newline, at most 64 KiB of it.
     pub line: Vec<u8>,
 }
 
@@ -139,19 +139,19 @@ pub struct Found {
 pub struct Cut {
     /// Search on from here.
     pub next: u64,
-    /// Bytes before that, of any stream, that are no longer kept and so were not searched.
+    /// Bytes before `next`, of any stream, that are no longer kept and so were not searched.
     pub missing: u64,
-    /// It stopped at the limit on matches, not at the end.
+    /// Whether the search stopped at the limit on matches.
     pub more: bool,
 }
 
-/// The searched beginning of a longer line, in bytes.
+/// How much of a long line is searched, in bytes.
 const LINE: usize = 64 << 10;
 /// How much is read at once while searching.
 const WINDOW: usize = 1 << 20;
 
 impl OutputLog {
-    /// Reads at once. What has left the memory is read from files, which blocks: see [`OutputLog::read`].
+    /// Reads immediately. What is no longer in memory is read from files, which blocks: see [`OutputLog::read`].
     pub fn read_blocking(&self, query: &Query) -> Slice {
         let query = self.narrowed(query);
         match query.take {
@@ -160,7 +160,7 @@ impl OutputLog {
         }
     }
 
-    /// Reads; what needs the disk is done on a thread for blocking work.
+    /// Reads; whatever needs the disk runs on a blocking thread.
     pub async fn read(&self, query: Query) -> Slice {
         let in_memory = query.range.start >= self.shared.state().ring.start();
         if in_memory {
@@ -172,8 +172,8 @@ impl OutputLog {
         read.await.unwrap_or_default()
     }
 
-    /// Lines for which the function is true, at most `limit` of them. A line is what one stream printed between two
-    /// newlines, whatever others printed meanwhile. Blocks; [`Query::max_bytes`] and [`Query::take`] are not used.
+    /// The lines for which `matches` is true, at most `limit` of them. A line is what one stream printed between two
+    /// newlines, regardless of what others printed meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
     pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
         let mut found: Vec<Found> = Vec::new();
         let mut partial: [Option<Found>; 3] = [None, None, None];
@@ -204,7 +204,7 @@ impl OutputLog {
             }
             query.range.start = slice.next;
             if !slice.cut {
-                // What has no newline yet is a line too.
+                // An unfinished line is a line too.
                 let unfinished = partial.into_iter().flatten().filter(|line| matches(&line.line));
                 found.extend(unfinished.take(limit - found.len()));
                 found.sort_by_key(|line| line.offset);
@@ -213,7 +213,7 @@ impl OutputLog {
         }
     }
 
-    /// The query with its range narrowed to where its evaluation can be.
+    /// The query, with its range narrowed to where its evaluation can be.
     fn narrowed(&self, query: &Query) -> Query {
         let mut query = query.clone();
         if let Some(Some(eval)) = query.eval {
@@ -221,7 +221,7 @@ impl OutputLog {
             let end = state.ring.end();
             let too_old = state.evals_forgotten && state.evals.keys().next().is_some_and(|&first| eval < first);
             let (from, to) = match state.evals.get(&eval) {
-                // Anywhere, as far as is known.
+                // It may be anywhere.
                 _ if too_old || state.evals_partial => (0, end),
                 Some(printed) => (printed.from, printed.to),
                 None => (end, end),
@@ -262,7 +262,7 @@ impl OutputLog {
             part.read(len, &mut buffer)?;
             let fits = len as u64 == part.record.len;
             if !fits {
-                // Not in the middle of a character, unless nothing would be left of the answer.
+                // Cut at a character boundary, unless that would leave nothing.
                 let whole = text::whole_characters(&buffer);
                 if whole > 0 || left < query.max_bytes {
                     buffer.truncate(whole);
@@ -283,7 +283,7 @@ impl OutputLog {
         slice
     }
 
-    /// Looks back in growing steps, because what matches may be rare.
+    /// Searches backwards in growing steps, because matches may be rare.
     fn last(&self, query: &Query) -> Slice {
         let state = self.shared.state();
         let (oldest, end) = (state.oldest(), state.ring.end());
@@ -323,8 +323,8 @@ impl OutputLog {
         slice
     }
 
-    /// Calls the function with all records of the range, oldest first, until it returns false. Returns the offset up to
-    /// which it came, and how many bytes before that are lost.
+    /// Calls `each` with all records of the range, oldest first, until it returns false. Returns the offset it reached,
+    /// and how many bytes before that are lost.
     fn visit(&self, range: &Range<u64>, each: &mut dyn FnMut(&Part<'_>) -> io::Result<bool>) -> (u64, u64) {
         let mut at = range.start;
         let mut missing = 0;
@@ -332,7 +332,7 @@ impl OutputLog {
             let state = self.shared.state();
             let end = range.end.min(state.ring.end());
             if at >= end {
-                // A cursor beyond the end stays what it is only within the log.
+                // A cursor beyond the end is clamped to the log's end.
                 return (at.min(state.ring.end()), missing);
             }
             if at >= state.ring.start() {
@@ -365,7 +365,7 @@ impl OutputLog {
                 Ok(true) => at = part.end,
                 Ok(false) => return (at, missing),
                 Err(error) => {
-                    // Dropped for age since we looked, or the disk is broken: either way these bytes are not to be had.
+                    // The segment was dropped for age meanwhile, or the disk is broken: the bytes are lost either way.
                     tracing::debug!(base = segment.base, %error, "a segment of output could not be read");
                     missing += part.end - part.start;
                     at = part.end;
@@ -420,7 +420,7 @@ impl Part<'_> {
     }
 }
 
-/// Removes what is left of a character that was cut in two.
+/// Removes the rest of a character that was cut in two.
 fn begin_with_a_character(pieces: &mut [Piece]) {
     let Some(first) = pieces.first_mut() else { return };
     let rest = first.bytes.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();

@@ -2,14 +2,14 @@
 
 use std::ops::{Add, AddAssign, Range, Sub};
 
-/// Where bytes went.
+/// The stream that bytes went to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
-    /// What the log's keeper says itself, such as that another process begins here.
+    /// Notes of the log's keeper, such as that another process begins here.
     Note,
-    /// Its standard output.
+    /// The program's standard output.
     Stdout,
-    /// Its standard error.
+    /// The program's standard error.
     Stderr,
 }
 
@@ -46,11 +46,11 @@ pub struct Record {
     pub offset: u64,
     /// How many bytes.
     pub len: u64,
-    /// Where they went.
+    /// The stream they were printed on.
     pub stream: Stream,
     /// The evaluation that was running, if any was.
     pub eval: Option<u64>,
-    /// When the first of them came, in microseconds since 1970. Never decreases within a log.
+    /// When the first byte came, in microseconds since 1970. Never decreases within a log.
     pub at: u64,
 }
 
@@ -60,7 +60,7 @@ impl Record {
         self.offset + self.len
     }
 
-    /// The part that lies in the range; `None` when nothing does.
+    /// The part that lies in the range, if any.
     pub(crate) fn clipped(&self, range: &Range<u64>) -> Option<Record> {
         let offset = self.offset.max(range.start);
         let end = self.end().min(range.end);
@@ -77,11 +77,11 @@ impl Record {
 /// Bytes per stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Of the keeper's notes.
+    /// Bytes of the keeper's notes.
     pub note: u64,
-    /// Of standard output.
+    /// Bytes of standard output.
     pub stdout: u64,
-    /// Of standard error.
+    /// Bytes of standard error.
     pub stderr: u64,
 }
 
@@ -103,7 +103,7 @@ impl Counts {
         }
     }
 
-    /// Of all streams.
+    /// The sum over all streams.
     pub fn sum(&self) -> u64 {
         self.note + self.stdout + self.stderr
     }
@@ -126,7 +126,7 @@ impl AddAssign for Counts {
 impl Sub for Counts {
     type Output = Counts;
 
-    /// Saturates: counts that were read back from a damaged file must not panic.
+    /// Saturates: counts read from a damaged file must not panic.
     fn sub(self, other: Counts) -> Counts {
         Counts {
             note: self.note.saturating_sub(other.note),
@@ -143,12 +143,12 @@ pub struct Printed {
     pub from: u64,
     /// The offset after its last byte. Other evaluations' bytes may lie between.
     pub to: u64,
-    /// How much, per stream.
+    /// Bytes per stream.
     pub counts: Counts,
 }
 
 impl Printed {
-    /// Adds a record to an evaluation's account.
+    /// Adds a record to an evaluation's totals.
     pub(crate) fn add(into: Option<Printed>, record: &Record) -> Printed {
         let so_far = into.unwrap_or(Printed { from: record.offset, to: record.offset, counts: Counts::default() });
         Printed { to: record.end(), counts: so_far.counts + record.counts(), ..so_far }

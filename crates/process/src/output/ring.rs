@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::record::{Counts, Record, Stream};
 
-/// Records that would be longer in time than this are split, so that times stay meaningful, in microseconds.
+/// A record never spans more microseconds than this, so that its time stays meaningful.
 const MERGE_WITHIN: u64 = 100_000;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Ring {
         Ring { bytes, records, start: 0, before: Counts::default(), max_bytes, max_records }
     }
 
-    /// The same, empty, standing at the end of what is on disk.
+    /// The same ring, empty, positioned at the end of what is on disk.
     pub(crate) fn at(self, start: u64, before: Counts) -> Ring {
         Ring { start, before, ..self }
     }
@@ -39,7 +39,7 @@ impl Ring {
         self.start + self.bytes.len() as u64
     }
 
-    /// What came before the first byte that is held.
+    /// The counts of what came before the first byte held.
     pub(crate) fn before(&self) -> Counts {
         self.before
     }
@@ -69,7 +69,7 @@ impl Ring {
         record
     }
 
-    /// Doubles, but never beyond the bound, as the collection by itself would.
+    /// Doubles the capacity like the collection itself would, but never beyond the bound.
     fn grow_for(&mut self, more: usize) {
         let needed = self.bytes.len() + more;
         if needed > self.bytes.capacity() {
@@ -95,13 +95,13 @@ impl Ring {
         }
     }
 
-    /// The records that lie in the range, cut to it, oldest first.
+    /// The records that lie in the range, clipped to it, oldest first.
     pub(crate) fn records(&self, range: Range<u64>) -> impl Iterator<Item = Record> {
         let first = self.records.partition_point(|record| record.end() <= range.start);
         self.records.range(first..).map_while(move |record| record.clipped(&range))
     }
 
-    /// Copies bytes out; the range must be held.
+    /// Copies bytes of the range, which must be held.
     pub(crate) fn copy(&self, range: Range<u64>, into: &mut Vec<u8>) {
         let index = |offset: u64| usize::try_from(offset - self.start).expect("what is held is addressable");
         let (from, to) = (index(range.start), index(range.end));

@@ -1,6 +1,6 @@
-//! One segment of the log on disk: `BASE.out` holds the raw bytes from that offset on, `BASE.idx` a header and one row of
-//! 32 bytes per record. The bytes of a segment have no gaps. Rows are written after their bytes, so what a row names is
-//! there; bytes without a row, from a torn write, are not believed.
+//! One segment of the log on disk: `BASE.out` holds the raw bytes from that offset on, `BASE.idx` a header and one row
+//! of 32 bytes per record. A segment's bytes have no gaps. Rows are written after their bytes, so the bytes of a row
+//! always exist; bytes without a row come from a torn write and are ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use super::record::{Counts, Record, Stream};
 const MAGIC: &[u8; 8] = b"HOBLOG1\n";
 pub(crate) const HEADER: u64 = 64;
 pub(crate) const ROW: u64 = 32;
-/// How a row says that no evaluation was running.
+/// The value in a row for "no evaluation was running".
 const NO_EVAL: u64 = u64::MAX;
 
 /// What readers know of a segment.
@@ -22,7 +22,7 @@ pub(crate) struct Segment {
     pub(crate) base: u64,
     pub(crate) len: u64,
     pub(crate) rows: u64,
-    /// What was appended to the log before `base`, and before the segment's end, per stream.
+    /// Counts per stream of what was appended to the log before `base`, and before the segment's end.
     pub(crate) before: Counts,
     pub(crate) after: Counts,
 }
@@ -32,7 +32,7 @@ impl Segment {
         self.base + self.len
     }
 
-    /// The space it takes.
+    /// The disk space the segment takes.
     pub(crate) fn on_disk(&self) -> u64 {
         self.len + HEADER + self.rows * ROW
     }
@@ -49,13 +49,13 @@ impl Segment {
         std::fs::remove_file(self.index(directory)).and(std::fs::remove_file(self.data(directory)))
     }
 
-    /// Opens it to read.
+    /// Opens the segment for reading.
     pub(crate) fn open(&self, directory: &Path) -> io::Result<Reader> {
         let (data, index) = (File::open(self.data(directory))?, File::open(self.index(directory))?);
         Ok(Reader { data, index, rows: self.rows })
     }
 
-    /// All segments of a directory that can be believed, oldest first; and how many files could not.
+    /// All valid segments of a directory, oldest first; and the number of invalid files.
     pub(crate) fn find_all(directory: &Path) -> io::Result<(Vec<Segment>, usize)> {
         let mut found = Vec::new();
         let mut damaged = 0;
@@ -71,7 +71,7 @@ impl Segment {
             }
         }
         found.sort_by_key(|segment| segment.base);
-        // Overlap means that a file was copied or renamed: the first one is believed.
+        // Overlapping segments mean that a file was copied or renamed: the first one counts.
         let mut end = 0;
         let all = found.len();
         found.retain(|segment| {
@@ -83,7 +83,7 @@ impl Segment {
         Ok((found, damaged))
     }
 
-    /// Removes the files of segments that begin at an offset or later.
+    /// Removes the files of segments that begin at `offset` or later.
     pub(crate) fn clear_from(directory: &Path, offset: u64) -> io::Result<()> {
         for entry in std::fs::read_dir(directory)? {
             let path = entry?.path();
@@ -119,7 +119,7 @@ impl Segment {
             fits
         });
         match rows {
-            // What stands before a damaged row is whole.
+            // Everything before a damaged row is intact.
             Err(error) if error.kind() != io::ErrorKind::InvalidData => Err(error),
             _ => Ok(segment),
         }
@@ -139,7 +139,7 @@ impl Reader {
         self.data.read_exact_at(into, position)
     }
 
-    /// The records in the range, cut to it, until the function says that it is enough.
+    /// Calls `enough` with the records in the range, clipped to it, until it returns true.
     pub(crate) fn each(&self, range: &Range<u64>, mut enough: impl FnMut(Record) -> bool) -> io::Result<()> {
         let (mut low, mut high) = (0, self.rows);
         while low < high {
@@ -151,7 +151,7 @@ impl Reader {
         self.each_from(low, |record| record.clipped(range).is_some_and(|part| !enough(part)))
     }
 
-    /// Rows from a number on, for as long as the function wants more.
+    /// Calls `more` with the rows from `number` on, until it returns false.
     pub(crate) fn each_from(&self, mut number: u64, mut more: impl FnMut(Record) -> bool) -> io::Result<()> {
         const AT_ONCE: u64 = 512;
         let mut rows = vec![0u8; (AT_ONCE * ROW) as usize];
@@ -193,7 +193,7 @@ impl Writer {
         match started {
             Ok(index) => Ok(Writer { data, index }),
             Err(error) => {
-                // A full disk leaves empty files behind, which would be taken for damage later.
+                // A full disk leaves empty files behind, which would later count as damage.
                 let _ = segment.remove(directory);
                 let _ = std::fs::remove_file(segment.data(directory));
                 Err(error)
@@ -201,7 +201,7 @@ impl Writer {
         }
     }
 
-    /// Adds bytes and their records. On an error the files are cut back to what they were, as far as that is possible.
+    /// Adds bytes and their records. On an error, the files are cut back to their earlier length as far as possible.
     pub(crate) fn add(&mut self, segment: &Segment, bytes: &[u8], records: &[Record]) -> io::Result<()> {
         let mut rows = Vec::with_capacity(records.len() * ROW as usize);
         for record in records {

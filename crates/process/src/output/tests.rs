@@ -1,4 +1,4 @@
-//! The log against a plain vector, at every bound, in memory, on disk and read back.
+//! The log compared with a plain vector, at every bound: in memory, on disk and read back.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ impl Model {
         self.0.extend(bytes.iter().map(|&byte| (byte, stream, eval)));
     }
 
-    /// Checks one answer against all that is known; returns how many bytes it held.
+    /// Checks one answer against everything known; returns how many bytes it held.
     fn check(&self, query: &Query, slice: &Slice) -> u64 {
         let mut at = query.range.start;
         let mut seen = 0;
@@ -71,7 +71,7 @@ fn query() -> impl Strategy<Value = Query> {
     )
 }
 
-/// All that must hold for any answers, however little is kept.
+/// Everything that must hold for any answer, however little is kept.
 fn verify(model: &Model, log: &OutputLog, queries: &[Query]) {
     let status = log.status();
     let all = everything();
@@ -93,7 +93,7 @@ fn verify(model: &Model, log: &OutputLog, queries: &[Query]) {
             );
         }
         if query.take == Take::First {
-            // Going on by cursor gives the same as one large answer.
+            // Continuing by cursor gives the same as one large answer.
             let large = log.read_blocking(&Query { max_bytes: usize::MAX, ..query.clone() });
             let (mut bytes, mut next, mut missing) = (slice.bytes(), slice, 0);
             while next.cut {
@@ -174,7 +174,7 @@ fn evaluations_are_accounted_even_for_what_is_dropped() {
     assert_eq!((seven.from, seven.to, seven.counts), (0, 100, Counts { stdout: 100, ..Counts::default() }));
     assert_eq!(log.printed(8).unwrap().counts.stderr, 3);
     assert_eq!(log.printed(9), None);
-    // What is missing is counted within the evaluation alone.
+    // Missing bytes are counted within the evaluation only.
     let of = |eval| log.read_blocking(&Query { eval: Some(Some(eval)), ..Query::default() });
     assert_eq!((of(7).bytes(), of(7).missing, of(7).next), (b"aaa".to_vec(), 97, 100));
     assert_eq!((of(8).bytes(), of(8).missing, of(8).next), (b"bcd".to_vec(), 0, 107));

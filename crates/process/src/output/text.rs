@@ -1,7 +1,7 @@
-//! Output made readable: escape sequences removed, floods of equal lines folded, long output cut in the middle with its
-//! totals.
+//! Makes output readable: removes escape sequences, folds floods of equal lines, and cuts long output in the middle,
+//! with totals.
 //!
-//! Pure functions; the log itself keeps everything as it was printed.
+//! Pure functions; the log itself keeps everything as printed.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use super::excerpt_text::{Tidied, presentable};
 /// How output is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// The most bytes of text, not counting notes on what is left out.
+    /// Maximum bytes of text, not counting the notes on what was left out.
     pub max_bytes: usize,
-    /// The longest line in bytes; longer ones are cut, each with a note.
+    /// Maximum bytes of a line; a longer one is cut, with a note.
     pub max_line: usize,
-    /// Whether escape sequences (colours, cursor movements) are removed.
+    /// Whether to remove escape sequences (colours, cursor movements).
     pub strip: bool,
-    /// The number of equal lines from which one line and a count are shown. 0 folds nothing.
+    /// The number of equal lines from which they become one line and a count. 0 folds nothing.
     pub fold: usize,
 }
 
@@ -31,20 +31,20 @@ impl Default for Shape {
 pub struct Excerpt {
     /// The text, with notes in place of what is left out.
     pub text: String,
-    /// Bytes there were in all, as printed.
+    /// Bytes of output in all, as printed.
     pub total: u64,
-    /// Bytes of those that the text stands for, folded and stripped ones included.
+    /// Bytes of output that the text stands for, including folded and stripped ones.
     pub shown: u64,
-    /// Bytes that were left out of the middle, or of long lines; where lines were folded, it is counted in the text that
-    /// would have stood there.
+    /// Bytes left out of the middle, or of long lines. Where lines were folded, the bytes of the folded text count.
     pub omitted: u64,
     /// Lines that folding took away.
     pub folded: u64,
-    /// It held bytes that are not UTF-8, shown as replacement characters.
+    /// Whether there were bytes of invalid UTF-8, shown as replacement characters.
     pub lossy: bool,
 }
 
-/// The beginning (60 %) and the end (40 %) of the bytes, cut at lines where there are any near, else at characters.
+/// The beginning (60 %) and the end (40 %) of the bytes, cut at line ends where there are any nearby, otherwise at
+/// characters.
 pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     let all = Tidied::new(bytes, shape);
     let mut shown = Excerpt { total: bytes.len() as u64, folded: all.folded, lossy: all.lossy, ..Excerpt::default() };
@@ -54,7 +54,7 @@ pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     } else {
         let head = all.head(shape.max_bytes * 3 / 5);
         let tail = all.tail(head, shape.max_bytes - shape.max_bytes * 3 / 5);
-        // Counted in printed bytes as far as those are known: stripping and folding are not leaving out.
+        // Counted in printed bytes where those are known: stripping and folding omit nothing.
         let out = all.printed(head..tail);
         shown.omitted = (out + all.cut_in(0..head) + all.cut_in(tail..all.text.len())).min(shown.total);
         shown.text = join(&all.text[..head], &all.text[tail..], out, Some(lines_in(&all.text[head..tail])));
@@ -64,9 +64,9 @@ pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     shown
 }
 
-/// The same for output of which only the beginning and the end are at hand, of `total` bytes in all.
+/// Like [`excerpt`], for output of `total` bytes of which only the beginning and the end are available.
 pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> Excerpt {
-    // Neither part may begin or end within a character: that would look like broken output.
+    // Neither part may begin or end within a character, which would look like broken output.
     let head = &head[..whole_characters(head)];
     let tail = &tail[tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count()..];
     let (first, last) = (Tidied::new(head, shape), Tidied::new(tail, shape));
@@ -102,7 +102,7 @@ pub fn strip_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
                 let body = rest[1..].iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
                 1 + body + usize::from(rest.get(1 + body).is_some_and(|byte| (0x40..0x7F).contains(byte)))
             }
-            // A string up to BEL or ESC \; one that never ends is given up at the end of its line.
+            // A string up to BEL or ESC \; an unterminated one ends with its line.
             Some(b']' | b'P' | b'X' | b'^' | b'_') => {
                 let end = memchr::memchr3(0x07, ESC, b'\n', rest).unwrap_or(rest.len());
                 match rest.get(end) {
@@ -124,8 +124,8 @@ pub fn strip_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(kept)
 }
 
-/// Every control character but line feeds and tabs written out, as in `\\x1b`: for what is shown whole and was not meant to
-/// be output.
+/// Writes out every control character but line feeds and tabs, as in `\\x1b`: for text that is shown whole and was not
+/// meant as output.
 pub fn written_out(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(hidden) {
@@ -142,7 +142,7 @@ pub fn written_out(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Runs of at least `from` equal lines become one line and a count. Returns how many lines that took away.
+/// Replaces runs of at least `from` equal lines by one line and a count. Returns how many lines that removed.
 pub fn fold_lines(text: &str, from: usize) -> (Cow<'_, str>, u64) {
     if from < 2 {
         return (Cow::Borrowed(text), 0);
@@ -166,7 +166,7 @@ pub fn fold_lines(text: &str, from: usize) -> (Cow<'_, str>, u64) {
     if away == 0 { (Cow::Borrowed(text), 0) } else { (Cow::Owned(folded), away) }
 }
 
-/// How many bytes, from the front, do not end within a character. Bytes that are no UTF-8 at all count as characters.
+/// How many bytes, from the front, form whole characters. Bytes of invalid UTF-8 count as characters.
 pub fn whole_characters(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(4) {
         let byte = bytes[bytes.len() - back];
@@ -182,7 +182,7 @@ pub fn whole_characters(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// A count with its thousands apart: 1,234,567.
+/// A count with thousands separators: 1,234,567.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -319,7 +319,7 @@ mod tests {
             "{parts:?}"
         );
         assert_eq!(parts.shown, 6 + 6);
-        // One broken character of two bytes stands for two.
+        // One broken character of two bytes counts as two.
         assert_eq!(printed(&decoded(&[b'x', 0xE2, 0x82, b'y', 0xFF])), 5);
     }
 
@@ -367,7 +367,7 @@ mod tests {
             -- total 3020, shown 82, omitted 2938, folded 0, lossy false
         "#]],
         );
-        // One line, of which there are only parts.
+        // A single line, of which only parts are known.
         let shape = Shape { max_bytes: 100, max_line: 200, ..Shape::default() };
         let shown = excerpt_of_parts(&[b'z'; 1000], &[b'z'; 1000], 10_000, &shape);
         let z = shown.text.matches('z').count() as u64;
@@ -387,7 +387,7 @@ mod tests {
             let parts = excerpt_of_parts(&text.as_bytes()[..split], &text.as_bytes()[split..], text.len() as u64, &shape);
             for shown in [excerpt(text.as_bytes(), &shape), parts] {
                 let content = shown.text.matches(['A', 'B', '\n']).count() as u64;
-                // A line of its own says what is left out, and a break before it is its own where a line was cut.
+                // The note has a line of its own; a line break before it belongs to the note where a line was cut.
                 let own = shown.text.matches("left out …]\n").count() as u64;
                 prop_assert!((shown.shown + own..=shown.shown + 2 * own).contains(&content), "{shown:?}");
                 prop_assert_eq!(shown.shown + shown.omitted, text.len() as u64);

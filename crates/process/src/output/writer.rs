@@ -8,20 +8,21 @@ use super::record::{Counts, Record};
 use super::segment::{HEADER, ROW, Segment, Writer};
 use super::{Disk, Shared, State};
 
-/// It lets bytes gather for so long, so that a session with many small outputs costs few wake-ups.
+/// How long bytes gather before they are written, so that a session with many small outputs costs few wake-ups.
 const GATHER: Duration = Duration::from_millis(20);
-/// After it has written, it looks by itself every [`GATHER`] for so long: a session at work need not wake it each time.
+/// For this long after a write, the thread checks every [`GATHER`] by itself: a busy session need not wake it each
+/// time.
 const AWAKE: Duration = Duration::from_secs(1);
-/// The bytes with which writing starts at once.
+/// This many bytes are written without waiting.
 const SOON: u64 = 256 << 10;
-/// What is written in one go.
+/// Maximum bytes written at once.
 const CHUNK: u64 = 256 << 10;
-/// The pause before another attempt after a failure.
+/// The pause before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(2);
-/// The segments of a full disk share, of which the oldest is dropped.
+/// The number of segments in a full disk share; the oldest is dropped.
 const SEGMENTS: u64 = 16;
 
-/// What is to be written next.
+/// The next bytes to write.
 struct Chunk {
     bytes: Vec<u8>,
     records: Vec<Record>,
@@ -29,7 +30,7 @@ struct Chunk {
     start: u64,
 }
 
-/// Runs until the log is closed and all is written, or cannot be.
+/// Runs until the log is closed and everything is written or writing has failed.
 pub(super) fn run(shared: &Shared) {
     let Some(directory) = &shared.directory else { return };
     let mut open: Option<Writer> = None;
@@ -39,7 +40,7 @@ pub(super) fn run(shared: &Shared) {
     while wait_for_work(shared, failed, wrote) {
         wrote = Some(Instant::now());
         if failed.is_some() && shared.state().closing {
-            // The log is closed, so what memory holds gets only one last attempt.
+            // The log is closed: what memory holds gets one last attempt.
             failed = None;
         }
         while take(shared, &mut chunk) {
@@ -71,12 +72,12 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// False when the log is closed and nothing is to be done.
+/// False when the log is closed and nothing is left to write.
 fn wait_for_work(shared: &Shared, failed: Option<Instant>, wrote: Option<Instant>) -> bool {
     let mut state = shared.state();
     let awake_until = wrote.map(|wrote| wrote + AWAKE);
     let mut gathered = false;
-    // Sleeps until there is anything at all …
+    // Sleep until there is anything to write …
     while state.written >= state.ring.end() {
         if state.closing {
             return false;
@@ -94,7 +95,7 @@ fn wait_for_work(shared: &Shared, failed: Option<Instant>, wrote: Option<Instant
         state.flushing = false;
         return true;
     }
-    // … and then for a while, unless there is much or it is the end.
+    // … and then for a while, unless there is much to write or the log is closed.
     let until = failed.map_or_else(|| Instant::now() + GATHER, |when| when + RETRY);
     while !state.closing && (failed.is_some() || !state.much_to_write() && !state.flushing) {
         let left = until.saturating_duration_since(Instant::now());
@@ -107,10 +108,10 @@ fn wait_for_work(shared: &Shared, failed: Option<Instant>, wrote: Option<Instant
     true
 }
 
-/// Copies the next bytes out of memory; false at the end.
+/// Copies the next bytes out of memory; false if there are none.
 fn take(shared: &Shared, chunk: &mut Chunk) -> bool {
     let state = shared.state();
-    // What fell out of memory unwritten is lost, and the next segment starts behind it.
+    // Bytes that fell out of memory unwritten are lost; the next segment starts after them.
     chunk.start = state.written.max(state.ring.start());
     let share = (state.limits.disk / SEGMENTS).clamp(ROW, CHUNK);
     let end = state.ring.end().min(chunk.start + share);
@@ -156,7 +157,7 @@ fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &C
     }
     let oldest = state.take_over_limit();
     drop(state);
-    // Before anyone is told that all is written: who waits for that finds the directory within its bounds.
+    // Before anyone learns that all is written: whoever waits for that then finds the directory within its bounds.
     for segment in oldest {
         if let Err(error) = segment.remove(directory) {
             tracing::warn!(directory = %directory.display(), %error, "dropping old output failed");
@@ -174,19 +175,19 @@ fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &C
 }
 
 impl State {
-    /// Enough is waiting that the thread should not sleep on.
+    /// Whether enough is waiting that the thread should wake up.
     pub(super) fn much_to_write(&self) -> bool {
         let enough = SOON.min(self.ring.max_bytes() as u64 / 2);
         self.ring.end() - self.written.min(self.ring.end()) >= enough
     }
 
-    /// The counts of all that was appended before an offset that the ring holds.
+    /// The counts of everything appended before an offset that the ring holds.
     fn counts_before(&self, offset: u64) -> Counts {
         let held = self.ring.records(self.ring.start()..offset);
         held.fold(self.ring.before(), |counts, record| counts + record.counts())
     }
 
-    /// The oldest segments, while all together take more than their share. The newest always stays.
+    /// Removes the oldest segments from the list while all together exceed their share. The newest always stays.
     fn take_over_limit(&mut self) -> Vec<Segment> {
         let mut size: u64 = self.segments.iter().map(Segment::on_disk).sum();
         let mut count = 0;

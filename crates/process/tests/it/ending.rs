@@ -11,15 +11,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::fixture::{alive, exited, have, line, role, shell, spec, until};
 
-/// A shell that starts a child in its group, one that left for a session of its own without any environment, and one that
-/// left and lost its parent too; it prints their numbers and then does as told.
+/// A shell that starts a child in its group, one that left for its own session with an empty environment, and one that
+/// left and also lost its parent. It prints their numbers and then runs the test's commands.
 const FAMILY: &str = "
     sleep 1000 & echo $!
     env -i setsid sleep 1001 & echo $!
     (setsid sh -c 'trap \"\" TERM; sleep 1002 & echo $!; wait; sleep 1003' &)
 ";
 
-/// The life of a parent: starts a session with the given script and record directory, prints the numbers, and waits to be
+/// The parent process: starts a session with the given script and record directory, prints the numbers, and waits to be
 /// killed.
 pub(crate) fn parent(args: Vec<OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -37,7 +37,7 @@ pub(crate) fn parent(args: Vec<OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A parent, killed at the latest when a test fails.
+/// A parent process, killed at the latest when a test fails.
 struct Parent(std::process::Child);
 
 impl Parent {
@@ -54,21 +54,21 @@ impl Drop for Parent {
     }
 }
 
-/// Starts such a parent; it and the numbers of its session's processes, the first one first.
+/// Starts a parent; returns it and the numbers of its session's processes, the first one first.
 fn doomed(script: &str, records: &Path) -> (Parent, Vec<i32>) {
     let (program, args) = role("role-parent");
     let mut command = std::process::Command::new(program);
     command.args(args).arg(script).arg(records).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut parent = Parent(command.spawn().unwrap());
     let lines = BufReader::new(parent.0.stdout.take().unwrap()).lines();
-    // The test harness writes before us on the first of these lines.
+    // The test harness prints its own text at the start of the first line.
     let number = |line: String| line.rsplit_once("number ").map(|(_, number)| number.parse().unwrap());
     let numbers: Vec<i32> = lines.map_while(Result::ok).filter_map(number).take(4).collect();
     assert_eq!(numbers.len(), 4);
     (parent, numbers)
 }
 
-/// A parent's guardians.
+/// The guardians of a parent.
 fn guardians(parent: u32) -> Vec<i32> {
     let parent_of = |stat: String| stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<u32>().ok();
     let read = |pid: i32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -78,7 +78,7 @@ fn guardians(parent: u32) -> Vec<i32> {
         .collect()
 }
 
-/// Whether its guardian is at its post: it ignores TERM from then on.
+/// Whether the parent's guardian is ready: from then on it ignores TERM.
 fn guarded(parent: u32) -> bool {
     let ready = |pid: &i32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -95,7 +95,7 @@ fn nothing_outlives_a_killed_parent() {
     let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
     until("the guardian is there", || guarded(parent.0.id()));
     let guardian = guardians(parent.0.id())[0];
-    // What is sent to everything else does not reach it, and what reaches it does not end it.
+    // Signals to everything else do not reach the guardian, and those that reach it do not end it.
     for signal in ["TERM", "INT", "HUP"] {
         let sent = std::process::Command::new("kill").args(["-s", signal, &guardian.to_string()]).status().unwrap();
         assert!(sent.success());
@@ -106,13 +106,13 @@ fn nothing_outlives_a_killed_parent() {
     until("the guardian is gone", || !alive(guardian));
     println!("all ended {took:?} after the parent was killed");
     assert!(took < Duration::from_secs(2), "{took:?}");
-    // The record stays, and has nothing to say any more.
+    // The record stays, but nothing is left to end.
     let swept = records::sweep(records.path()).unwrap();
     assert_eq!((swept.sessions, swept.ended, swept.left, swept.spared), (1, 0, 0, 0));
     assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
 }
 
-/// The life of a parent that starts one session after the other, of processes with the given mark, until it is killed.
+/// A parent that starts one session after the other, of processes with the given mark, until it is killed.
 pub(crate) fn restless(args: Vec<OsString>) -> ExitCode {
     let mark = args[0].to_str().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -131,7 +131,7 @@ pub(crate) fn restless(args: Vec<OsString>) -> ExitCode {
 
 #[test]
 fn nothing_outlives_a_parent_that_is_killed_at_any_moment() {
-    // A number of seconds that no one else sleeps.
+    // A sleep time that no other process uses.
     let mark = format!("1000.{}", std::process::id());
     let marked = || -> Vec<String> {
         let all = std::fs::read_dir("/proc").unwrap();
@@ -159,7 +159,7 @@ fn nothing_outlives_a_parent_that_is_killed_at_any_moment() {
         let took = until("all are gone", || marked().is_empty());
         assert!(took < Duration::from_secs(2), "round {round}: {took:?}");
     }
-    // And it stays so: no guardian came too late for what was just starting.
+    // And nothing appears later: no guardian missed a process that was just starting.
     let began = Instant::now();
     while began.elapsed() < Duration::from_millis(200) {
         assert_eq!(marked(), Vec::<String>::new());
@@ -183,7 +183,7 @@ fn records_clean_up_where_the_guardian_was_killed() {
     let spared = records::sweep(records.path()).unwrap();
     assert_eq!((spared.spared, spared.sessions), (1, 0), "its owner lives");
     until("the guardian is there", || guarded(parent.0.id()));
-    // Stopped, so that it cannot put another guardian in the place of the first.
+    // Stopped, so that it cannot replace the first guardian.
     let signal = |name: &str, number: String| {
         assert!(std::process::Command::new("kill").args(["-s", name, &number]).status().unwrap().success());
     };
@@ -231,7 +231,7 @@ fn a_record_of_another_boot_or_a_reused_number_ends_nothing() {
     std::fs::write(records.path().join(format!("{nonce}.json")), "{").unwrap();
     records::sweep(records.path()).unwrap();
     assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
-    // What hob did not name is not hob's to remove, nor is what a link of such a name leads to.
+    // Neither files that hob did not name nor the targets of links are hob's to remove.
     let precious = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(records.path().join("package.json"), "{").unwrap();
     std::os::unix::fs::symlink(precious.path(), records.path().join(format!("{nonce}.json"))).unwrap();
@@ -373,7 +373,7 @@ fn the_reaper_works_where_the_session_leader_is_outside() {
     if !have("unshare", "the reaper in a namespace of process ids") {
         return;
     }
-    // As in a container: the numbers of our session and our parent are 0 in there.
+    // As in a container: inside, the numbers of our session and our parent are 0.
     let mut again = std::process::Command::new("unshare");
     again.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]).arg(std::env::current_exe().unwrap());
     let ran = again.args(["--exact", "ending::the_reaper_takes_no_ones_status"]).output().unwrap();
@@ -388,7 +388,7 @@ fn the_reaper_works_where_the_session_leader_is_outside() {
 #[tokio::test]
 async fn what_was_seen_once_is_known_even_when_nothing_tells_it_any_more() {
     subreaper::become_subreaper().unwrap();
-    // No nonce, a session of its own, and no parent: only that it was seen with its parent tells whose it is.
+    // No nonce, its own session, and no parent: only having been seen with its parent identifies it.
     let mut child = shell("(env -i setsid sleep 1000 & echo $!; read x); echo alone; read x").spawn().unwrap();
     let escaped: i32 = line(child.stdout.as_mut().unwrap()).await.parse().unwrap();
     until("it has left", || child.group.members().iter().any(|member| member.session == escaped));

@@ -1,5 +1,5 @@
-//! What the tests share. This test binary also plays the processes that need code of ours: run with
-//! `--exact fixture::play ROLE…` it becomes a guardian, or a parent that starts a session.
+//! What the tests share. This test binary also plays the processes that need our code: run with `--exact fixture::play
+//! ROLE…`, it becomes a guardian, or a parent that starts a session.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
-/// No wait in a test is longer; none is expected to come near.
+/// The limit of every wait in the tests; none is expected to come near it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 const PLAY: [&str; 3] = ["--exact", "fixture::play", "--nocapture"];
 
-/// Not a test of anything when run with the others: it is the door to this binary's other lives.
+/// Tests nothing when run with the others: it is the entry point for this binary's other roles.
 #[test]
 fn play() {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -43,7 +43,7 @@ pub(crate) fn guard() -> Guard {
     Guard::Program(program, args)
 }
 
-/// A spec with a guardian, in the root directory, with a path and nothing else.
+/// A spec with a guardian, in the root directory, with only `PATH`.
 pub(crate) fn spec(program: &str, args: &[&str]) -> Spec {
     let mut spec = Spec::new(program, "/").args(args).env([("PATH", std::env::var("PATH").unwrap())]);
     spec.guard = guard();
@@ -94,7 +94,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
-/// Whether `program` is here; names what is skipped if not.
+/// Whether `program` is installed; names the skipped test if not.
 pub(crate) fn have(program: &str, test: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).exists());

@@ -10,15 +10,15 @@ use process::{Ladder, Rung};
 
 use crate::fixture::{exited, role, shell, until};
 
-/// The size of this process's memory that is no file's, in bytes.
+/// The anonymous memory of this process, in bytes.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// Prints a hundred million bytes through a log with the usual memory and a small share of the disk, in a process of its
-/// own, so that memory can be measured.
+/// Prints a hundred million bytes through a log with the usual memory and a small disk share, in a separate process, so
+/// that memory can be measured.
 pub(crate) fn flood(_args: Vec<OsString>) -> ExitCode {
     const BYTES: u64 = 100_000_000;
     let place = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ pub(crate) fn flood(_args: Vec<OsString>) -> ExitCode {
     assert!(log.flush(Duration::from_secs(20)));
     let status = log.status();
     assert_eq!((status.end, status.total.stdout), (BYTES, BYTES));
-    // Exactly what is not dropped is there, and it is the newest.
+    // Exactly what was not dropped is there, and it is the newest.
     assert_eq!(status.dropped.stdout, status.oldest);
     assert!(status.oldest >= BYTES - (32 << 20), "{status:?}");
     let kept = log.read_blocking(&Query { max_bytes: usize::MAX, ..Query::default() });
@@ -62,7 +62,7 @@ pub(crate) fn flood(_args: Vec<OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// In a mount namespace of its own: fills a tiny disk, and makes room again.
+/// In its own mount namespace: fills a tiny disk, then frees space.
 pub(crate) fn full_disk(args: Vec<OsString>) -> ExitCode {
     let place = Path::new(&args[0]);
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(place).status().unwrap();
@@ -84,7 +84,7 @@ pub(crate) fn full_disk(args: Vec<OsString>) -> ExitCode {
     until("the disk is full", || !log.flush(Duration::from_millis(100)));
     let Disk::Failing(reason) = log.status().disk else { panic!("{:?}", log.status()) };
     assert_eq!(reason, "No space left on device (os error 28)");
-    // The newest is in memory, every byte is accounted for, and appending goes on.
+    // The newest bytes are in memory, every byte is accounted for, and appending still works.
     let whole = || {
         let status = log.status();
         let kept = log.read_blocking(&Query { max_bytes: usize::MAX, ..Query::default() });
@@ -150,7 +150,7 @@ fn a_directory_that_vanished_leaves_memory() {
     log.append(Stream::Stdout, None, b"still here");
     until("it was tried", || matches!(log.status().disk, Disk::Failing(_)));
     assert_eq!(log.read_blocking(&Query::default()).bytes(), b"still here");
-    // And a place that cannot be made is said at once.
+    // A directory that cannot be created is an immediate error.
     std::fs::write(place.path().join("file"), "").unwrap();
     assert!(OutputLog::create(Some(&place.path().join("file/log")), Limits::default()).is_err());
 }

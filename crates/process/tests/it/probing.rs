@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::fixture::{LIMIT, have, shell, spec};
 
-/// Starts a program whose output is thrown away.
+/// Starts a program and discards its output.
 async fn start(wanted: Spec, input: &str) -> Child {
     let mut child = wanted.spawn().unwrap();
     let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
@@ -23,7 +23,7 @@ async fn feed(child: &mut Child, input: &str) {
     child.stdin.as_mut().unwrap().write_all(input.as_bytes()).await.unwrap();
 }
 
-/// Looks until the verdict is the expected one, and then stays it.
+/// Looks until the verdict is the expected one, then checks that it stays.
 async fn comes_to(child: &Child, expected: Doing) {
     let mut prober = Prober::new(&child.group);
     let began = Instant::now();
@@ -146,7 +146,7 @@ async fn what_goes_on_is_seen_and_what_is_young_is_named() {
     assert_eq!(names, ["cat", "sleep"]);
     assert_eq!(Activity::of(&child.group, WINDOW, Duration::ZERO).await.young, []);
     over(child).await;
-    // Three that never pause, on however few processors, beside any other load.
+    // Three that never pause, however few processors there are, beside any other load.
     let child = start(shell("for n in 1 2 3; do while :; do :; done & done; exec sleep 1000"), "").await;
     comes_to(&child, Doing::Computing).await;
     let busy = Activity::of(&child.group, 4 * WINDOW, HOUR).await;

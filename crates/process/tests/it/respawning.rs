@@ -7,8 +7,8 @@ use process::{Child, Ladder};
 
 use crate::fixture::{alive, have, shell, until};
 
-/// A program that lives for `seconds`, then starts itself again in a session of its own and without any environment,
-/// and ends. When its file goes, so does it.
+/// A program that lives for `seconds`, then restarts itself in its own session with an empty environment, and ends. It
+/// stops once its file is removed.
 struct Respawning(tempfile::TempDir);
 
 impl Respawning {
@@ -27,14 +27,14 @@ impl Respawning {
         std::fs::metadata(self.0.path().join("again.lives")).map_or(0, |data| data.len())
     }
 
-    /// A session that starts it, lives on, and has lost sight of it.
+    /// A session that starts the program, lives on, and loses track of it.
     fn session(&self) -> Child {
         let child = shell(&format!("setsid env -i sh {} & read x", self.file().display())).spawn().unwrap();
         until("it has come back a few times", || self.lives() >= 5);
         child
     }
 
-    /// Asserts that it does not come back any more.
+    /// Asserts that the program does not come back.
     fn is_over(&self) {
         let lives = self.lives();
         let began = Instant::now();

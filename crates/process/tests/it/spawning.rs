@@ -70,7 +70,7 @@ async fn the_file_limit_is_the_users_not_ours() {
     child.group.end(None, &Ladder::default()).await;
 }
 
-/// As the kernel counts it: the nineteenth field of `stat`, of which the second may hold spaces.
+/// The niceness according to the kernel: the nineteenth field of `stat`, whose second may hold spaces.
 fn niceness(pid: i32) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
@@ -85,7 +85,8 @@ async fn a_niceness_is_inherited_and_only_ever_rises() {
         let mut child = spec.spawn().unwrap();
         let grandchild: i32 = line(child.stdout.as_mut().unwrap()).await.parse().unwrap();
         assert_eq!((niceness(child.pid), niceness(grandchild)), (ours.max(wanted), ours.max(wanted)));
-        // Of its session's group too, where the kernel has such groups. Setting one is rate-limited: only the first is sure.
+        // The autogroup's niceness too, where the kernel has such groups. Setting one is rate-limited: only the first
+        // is certain.
         if let (7, Ok(group)) = (wanted, std::fs::read_to_string(format!("/proc/{}/autogroup", child.pid))) {
             assert!(group.trim_end().ends_with("nice 7"), "{group}");
         }
