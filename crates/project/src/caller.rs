@@ -1,16 +1,16 @@
-//! Who is at the other end of a connection: what the daemon attaches to it and tools read.
+//! The caller at the other end of a connection: what the daemon knows of it and tools read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{Hello, Project, Role};
 
-/// How the daemon knows who calls.
+/// How the daemon identifies a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// By its process: the kernel tells which that is and where it stands.
+    /// By its process: the kernel names the process and its working directory.
     ByProcess,
-    /// By the token of one agent, which was made for the holder of its name.
+    /// By the token of one agent, made for the holder of its name.
     ByAgentToken,
     /// By a token that many share, so not as one agent.
     BySharedToken,
@@ -19,43 +19,43 @@ pub enum Known {
 /// The caller of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The number of the connection in this life of the daemon.
+    /// The number of the connection since the daemon started.
     pub connection: u64,
     /// What the connection is for.
     pub role: Role,
     /// The process at the other end, according to the kernel; 0 without one.
     pub pid: u32,
-    /// Its working directory: where sessions start that name no other.
+    /// Its working directory: the default for new sessions.
     pub cwd: PathBuf,
-    /// Its worktree: what default names belong to.
+    /// Its worktree: the default names belong to it.
     pub worktree: PathBuf,
     /// The environment for what is started on its behalf.
     pub env: BTreeMap<String, String>,
-    /// The session that it means when it names none.
+    /// The session that tools use when the call names none.
     pub session: Option<String>,
-    /// The name it goes by (`--as`, `HOB_AGENT`).
+    /// The agent's name (`--as`, `HOB_AGENT`).
     pub name: Option<String>,
     /// Whether to take that name from its holder elsewhere.
     pub takeover: bool,
     /// This run of the agent, the same over all its connections.
     pub run: Option<String>,
-    /// Whether answers that handed something out were lost with the connection before.
+    /// Whether the previous connection lost answers that handed something out.
     pub answers_lost: bool,
-    /// The first message in the last answer that came and handed something out.
+    /// The first message in the last answer that arrived and handed something out.
     pub last_receipt: Option<String>,
-    /// The worktree that the process at the other end stands in, as the kernel says and not as it says itself; `None`
-    /// where the kernel does not tell.
+    /// The worktree that the process stands in according to the kernel, not to itself; `None` where the kernel does not
+    /// tell.
     pub stands_in: Option<PathBuf>,
-    /// The system whose tools are imitated for it.
+    /// The system whose tools are imitated for this caller.
     pub profile: Option<String>,
-    /// How it is known.
+    /// How the daemon identified the caller.
     pub known: Known,
-    /// Whether it comes by requests that each have a connection of their own: nothing reaches it but their answers.
+    /// Whether each of its requests has its own connection: only answers to requests reach it.
     pub by_requests: bool,
 }
 
 impl Caller {
-    /// The caller that said `hello` on the connection of that number.
+    /// The caller that said `hello` on this connection.
     pub fn new(project: &Project, hello: &Hello, connection: u64, pid: u32) -> Caller {
         Caller {
             connection,
@@ -78,7 +78,7 @@ impl Caller {
     }
 }
 
-/// Where a process stands (proc(5)); `None` for none, or for one that is gone.
+/// The working directory of a process (proc(5)); `None` if there is no process, or it is gone.
 fn working_directory(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }

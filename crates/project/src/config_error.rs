@@ -1,4 +1,4 @@
-//! What is wrong with a configuration file, `hob.toml` or one of the user's own: which file, which line, what to do.
+//! Errors in a configuration file, `hob.toml` or one of the user's own: which file, which line, what to do.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use crate::visible::{path as shown, visible};
 /// The largest configuration file that is read, in bytes.
 pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 
-/// A configuration that cannot be used.
+/// A configuration that is invalid or unreadable.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
@@ -47,7 +47,7 @@ pub enum ConfigError {
     Refused { path: PathBuf, why: String },
 }
 
-/// Parses a file's text, with the line of the first mistake.
+/// Parses a file's text; an error names the line of the first mistake.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|error| wrong(path, text, &error))
 }

@@ -1,23 +1,23 @@
 //! Files that are replaced as a whole: a reader sees the old bytes or the new ones, never half of them. The new bytes
-//! are drafted under a name that nobody could have planted; a file that already lies there is not written to.
+//! are drafted under an unpredictable name; an existing file is never written to.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes on their way into a file's place; gone again unless they are put there.
+/// The future content of a file in a temporary file, which is removed unless it is put in place.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
 }
 
 impl Draft {
-    /// Drafts bytes in the directory of the place that they are meant for: with these permissions, or with those that any
-    /// new file gets.
+    /// Drafts the bytes in the directory of the file they are meant for, with the given permissions, or with those of
+    /// any new file.
     ///
     /// # Errors
-    /// When it cannot be written; then nothing is left of it.
+    /// When the draft cannot be written; then nothing is left of it.
     pub fn new(directory: &Path, mode: Option<u32>, bytes: &[u8]) -> io::Result<Draft> {
         Draft::open(directory, mode, bytes).map(|(draft, _)| draft)
     }
@@ -26,7 +26,7 @@ impl Draft {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let path = directory.join(format!(".hob-{:016x}", u64::from_ne_bytes(random)));
-        // No other user reads it before it has its final permissions. A file that has this name already, a link too, is
+        // No other user can read it before it has its final permissions. An existing file of this name, even a link, is
         // an error, and is neither opened nor followed.
         let first = if mode.is_some() { 0o600 } else { 0o666 };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(first).open(&path)?;
@@ -38,10 +38,10 @@ impl Draft {
         Ok((draft, file))
     }
 
-    /// Puts the draft into its place. A link that stands there is replaced, whatever it leads to.
+    /// Puts the draft in place. A link at that place is replaced, wherever it leads.
     ///
     /// # Errors
-    /// When it cannot be put there; then what is there stays.
+    /// When that fails; the existing file then stays.
     pub fn put(self, place: &Path) -> io::Result<()> {
         fs::rename(&self.path, place)
     }
@@ -49,15 +49,15 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // Where it was put into its place there is nothing of this name any more.
+        // If the draft was put in place, nothing of this name is left.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Writes a file in place of the one that is there, in a directory that is there. On the disk when this returns.
+/// Replaces a file in an existing directory. The bytes are on disk when this returns.
 ///
 /// # Errors
-/// When it cannot be written; then the former one stays.
+/// When it cannot be written; the former file then stays.
 pub fn replace(path: &Path, mode: Option<u32>, bytes: &[u8]) -> io::Result<()> {
     let directory = match path.parent() {
         Some(directory) if directory.as_os_str().is_empty() => Path::new("."),
@@ -86,7 +86,7 @@ mod tests {
         replace(&temp.path().join("absent/file"), None, b"four").unwrap_err();
         drop(Draft::new(temp.path(), None, b"five").unwrap());
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 2);
-        // Two at once are two files, also of one process.
+        // Concurrent drafts are separate files, also within one process.
         let (one, two) = (Draft::new(temp.path(), None, b"1").unwrap(), Draft::new(temp.path(), None, b"2").unwrap());
         one.put(&path).unwrap();
         two.put(&path).unwrap();

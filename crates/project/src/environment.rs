@@ -1,5 +1,5 @@
-//! Which environment variables go from a caller to what hob starts for it. An allow-list: programs need to find
-//! compilers, libraries and locale; secrets in an agent's environment stay there.
+//! The environment variables that a caller passes to what hob starts for it. An allow-list: programs need to find
+//! compilers, libraries and locale; an agent's secrets stay in its environment.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -8,7 +8,7 @@ use crate::UserConfig;
 
 /// Names, and prefixes that end in `*`. The user's configuration can add to them (`environment = ["FOO", "BAR_*"]`).
 const ALLOWED: &[&str] = &[
-    // Who and where.
+    // User and locale.
     "PATH",
     "HOME",
     "USER",
@@ -88,26 +88,26 @@ const ALLOWED: &[&str] = &[
     "PGSERVICE",
 ];
 
-/// Names that look allowed but carry secrets.
+/// Names that would be allowed but carry secrets.
 const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*_KEY", "*APIKEY*"];
 
-/// Search paths by which programs and modules are found and run. Entries that are empty or relative mean whatever
-/// directory a program is in, so a checkout would be asked first.
+/// Search paths for programs and modules. Empty and relative entries mean the program's current directory, so a
+/// checkout would be searched first.
 const SEARCHED: &[&str] = &["PATH", "PYTHONPATH", "RUBYLIB", "NODE_PATH", "LD_LIBRARY_PATH"];
 
 /// The longest value that is passed on, in bytes.
 const VALUE_MAX: usize = 64 * 1024;
-/// The most that is passed on together, in bytes.
+/// The total size that is passed on, in bytes.
 const TOTAL_MAX: usize = 512 * 1024;
 
-/// Picks what may be passed on.
+/// Chooses the variables that may be passed on.
 #[derive(Debug)]
 pub struct Environment;
 
 impl Environment {
     /// The part of this process's environment that may be passed on.
     pub fn of_this_process() -> BTreeMap<String, String> {
-        // A broken user configuration is reported by those who load it in full.
+        // Code that loads the whole user configuration reports an invalid one.
         let more = UserConfig::load().map(|config| config.environment).unwrap_or_default();
         let variables =
             env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -115,7 +115,7 @@ impl Environment {
     }
 }
 
-/// Whether a variable of this name may be passed on; `more` are the user's additions, which count over everything.
+/// Whether a variable of this name may be passed on; the user's additions, `more`, override everything.
 pub fn allowed(name: &str, more: &[String]) -> bool {
     if more.iter().any(|pattern| matches(pattern, name)) {
         return true;
@@ -138,14 +138,14 @@ fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) ->
         .collect()
 }
 
-/// A search path without the entries that are not absolute; `None` where nothing is left, since an empty one means the
-/// current directory too.
+/// A search path without its relative entries; `None` if nothing is left, since an empty path means the current
+/// directory.
 fn absolute_entries(value: &str) -> Option<String> {
     let entries: Vec<&str> = value.split(':').filter(|entry| entry.starts_with('/')).collect();
     (!entries.is_empty()).then(|| entries.join(":"))
 }
 
-/// `*` at either end stands for anything.
+/// Matches `*` at either end with anything.
 fn matches(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(rest), Some(_)) => name.contains(rest.trim_end_matches('*')),

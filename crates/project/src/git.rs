@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::regular;
 
-/// How many linked worktrees of a bare repository are looked at.
+/// How many linked worktrees of a bare repository are examined.
 const LINKS_MAX: usize = 1000;
 
-/// Where a directory stands in a git repository.
+/// The position of a directory in a git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worktree {
     /// The worktree that holds the directory.
@@ -23,7 +23,7 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
         let dot_git = top.join(".git");
         let metadata = dot_git.metadata().ok()?;
         let main = if metadata.is_dir() {
-            // Git does not take an empty `.git` directory for one either.
+            // Git does not accept an empty `.git` directory either.
             dot_git.join("HEAD").symlink_metadata().ok()?;
             top.to_owned()
         } else {
@@ -38,8 +38,8 @@ pub fn main_worktree(path: &Path) -> Option<PathBuf> {
     worktree(path).map(|worktree| worktree.main)
 }
 
-/// The configuration that git would use at `root`, the top of a worktree or a bare repository: that of its git directory,
-/// which no checkout can bring, since git tracks nothing of that name.
+/// The configuration that git would use at `root`, the top of a worktree or a bare repository: that of its git
+/// directory. No checkout can bring one, since git tracks nothing of that name.
 pub(crate) fn configuration(root: &Path) -> Option<String> {
     read_small(&common_dir_at(root)?.join("config"))
 }
@@ -48,13 +48,14 @@ pub(crate) fn configuration(root: &Path) -> Option<String> {
 fn common_dir_at(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     match dot_git.metadata() {
-        // One that says that it shares another's is no repository's own: git makes none such.
+        // A directory that shares another repository's directory is not a repository's own: git makes no such
+        // directory.
         Ok(metadata) if metadata.is_dir() => {
             Some(dot_git).filter(|dot_git| is_repository(dot_git) && !dot_git.join("commondir").exists())
         }
         Ok(_) => linked(root, &dot_git).or_else(|| separate(root, &dot_git)),
-        // A checkout may hold all that a bare repository has. What tells this one is a worktree of it, elsewhere, whose
-        // `.git` names it.
+        // A checkout may contain everything a bare repository has. The proof is a worktree of it elsewhere whose `.git`
+        // names it.
         Err(_) => {
             let links = root.join("worktrees").read_dir().ok()?.take(LINKS_MAX).flatten();
             let mut worktrees = links.filter_map(|link| read_line(&link.path().join("gitdir"))).map(PathBuf::from);
@@ -69,7 +70,7 @@ fn common_dir_at(root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The directory of a submodule, or of a repository whose directory was put elsewhere: not that of another worktree.
+/// The git directory of a submodule, or one that was put elsewhere; not that of another worktree.
 fn separate(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
@@ -81,7 +82,8 @@ fn separate(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     }
     let is_of_top = match core(&git_dir, "worktree") {
         Some(_) => configured_worktree(&git_dir).is_some_and(|worktree| worktree == top),
-        // A directory called `.git` belongs to the directory around it; a bare one elsewhere belongs to no worktree.
+        // A directory named `.git` belongs to the directory that contains it; a bare repository elsewhere belongs to no
+        // worktree.
         None => git_dir.starts_with(&top) || !git_dir.ends_with(".git") && !is_bare(&git_dir),
     };
     is_of_top.then_some(git_dir)
@@ -91,14 +93,14 @@ fn is_repository(git_dir: &Path) -> bool {
     git_dir.join("HEAD").is_file() && git_dir.join("objects").is_dir()
 }
 
-/// What a `.git` that is a file names.
+/// The directory that a `.git` file names.
 fn named_by(dot_git: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start()))
 }
 
-/// `.git` is a file: a linked worktree, a submodule, or a repository whose directory was put elsewhere. Only the
-/// first has a common directory, and it counts only if the repository has this worktree among its own; otherwise any
-/// checkout could claim to belong to another project. Returns the common directory.
+/// `.git` is a file in a linked worktree, in a submodule, and where the git directory was put elsewhere. Only the first
+/// has a common directory. It counts only if the repository lists this worktree; otherwise any checkout could claim to
+/// belong to another project. Returns the common directory.
 fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
@@ -115,7 +117,7 @@ fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
 /// The main worktree of the repository that a linked worktree belongs to.
 fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     let common = linked(top, dot_git)?;
-    // Only if it is a worktree of this very repository: a repository that came in an archive may name any directory.
+    // Only if it is a worktree of this repository: a repository from an archive may name any directory.
     if let Some(elsewhere) = configured_worktree(&common).filter(|path| git_dir_of(path).as_ref() == Some(&common)) {
         return Some(elsewhere);
     }
@@ -125,7 +127,7 @@ fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The directory of the repository that a main worktree says it belongs to.
+/// The git directory that a main worktree names.
 fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
     let dot_git = worktree.join(".git");
     if dot_git.is_dir() {
@@ -134,7 +136,7 @@ fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
     worktree.join(named_by(&dot_git)?).canonicalize().ok()
 }
 
-/// `core.worktree`: where a submodule's main worktree is.
+/// `core.worktree`: the location of a submodule's main worktree.
 fn configured_worktree(common: &Path) -> Option<PathBuf> {
     common.join(core(common, "worktree")?).canonicalize().ok().filter(|path| path.is_dir())
 }
@@ -143,7 +145,7 @@ fn is_bare(git_dir: &Path) -> bool {
     core(git_dir, "bare").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
-/// A setting of the section `core`.
+/// A setting of the `core` section.
 fn core(git_dir: &Path, wanted: &str) -> Option<String> {
     let config = read_small(&git_dir.join("config"))?;
     let mut in_core = false;
@@ -165,7 +167,7 @@ fn read_line(path: &Path) -> Option<String> {
     text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// These files are a line or a page; what is bigger, or no file at all, is not what we look for.
+/// These files hold a line or a page; a larger file, or anything but a regular file, is not valid.
 pub(crate) fn read_small(path: &Path) -> Option<String> {
     regular::read(path, 256 * 1024).ok()
 }
@@ -232,7 +234,7 @@ mod tests {
         check(&thief, &thief, &thief);
         fs::write(thief.join(".git"), "gitdir: /proc/self/mem\n").unwrap();
         check(&thief, &thief, &thief);
-        // An unpacked archive holds a whole repository, which names a foreign directory as its worktree.
+        // An unpacked archive contains a whole repository that names a foreign directory as its worktree.
         let (repository, linked) = (thief.join("repository"), thief.join("repository/worktrees/x"));
         fs::create_dir_all(&linked).unwrap();
         fs::write(repository.join("config"), format!("[core]\nworktree = {}\n", main.display())).unwrap();
@@ -249,7 +251,7 @@ mod tests {
             fs::write(forged.join("commondir"), format!("{}\n", common.display())).unwrap();
             check(&thief, &thief, &thief);
         }
-        // A link to what belongs to a worktree makes none.
+        // A link to a worktree's file does not make a worktree.
         fs::remove_file(thief.join(".git")).unwrap();
         std::os::unix::fs::symlink(top.join("linked/.git"), thief.join(".git")).unwrap();
         check(&thief, &thief, &thief);

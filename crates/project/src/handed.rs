@@ -1,6 +1,5 @@
-//! The environment of a daemon. A daemon is handed what it needs and nothing else: its environment can be read by every
-//! session that it starts (`/proc/PID/environ`), for as long as it runs. Secrets go through a pipe, and stay in the
-//! daemon's memory.
+//! The environment of a daemon. A daemon gets only what it needs: every session that it starts can read its environment
+//! (`/proc/PID/environ`) for as long as it runs. Secrets go through a pipe, and stay in the daemon's memory.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,9 +13,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::Environment;
 
-/// Marks an environment that was handed over; what is secret is on standard input then.
+/// Marks an environment that was handed over; the secrets are then on standard input.
 const MARK: &str = "HOB_HANDED_OVER";
-/// What a daemon itself reads, or what it starts without any caller. `*` stands for anything.
+/// Variables for the daemon itself, or for what it starts without a caller. `*` matches anything.
 const NEEDED: &[&str] = &[
     "PATH",
     "HOME",
@@ -33,29 +32,29 @@ const NEEDED: &[&str] = &[
     "HOB_PROJECT",
     "RUST_BACKTRACE",
 ];
-/// What is handed over by the pipe: `HOB_…_DATABASE`, addresses of databases with what opens them.
+/// Variables that go through the pipe: `HOB_…_DATABASE`, database addresses with their credentials.
 const SECRET: (&str, &str) = ("HOB_", "_DATABASE");
-/// How many bytes the pipe takes without a reader.
+/// The number of bytes that the pipe accepts without a reader.
 const PIPE_MAX: u64 = 64 * 1024;
-/// How long one of them may be, in bytes; a longer one is no address.
+/// Maximum length of such a variable, in bytes; a longer one is not an address.
 const SECRET_MAX: usize = 4096;
 
-/// What this process was handed by the pipe.
+/// The variables that this process got through the pipe.
 static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// Which part of this process's environment a daemon gets.
+/// The part of this process's environment that a daemon gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// What it needs itself: each session has the environment of its own caller.
+    /// Only what the daemon needs: each session gets the environment of its own caller.
     Needed,
-    /// Also what sessions may have, for those that no caller with an environment starts (HTTP).
+    /// Also what sessions may have, for sessions whose caller has no environment (HTTP).
     ForSessions,
 }
 
 /// Prepares a command that becomes a daemon: its environment, and its standard input.
 ///
 /// # Errors
-/// When there is no pipe to be had.
+/// When no pipe can be made.
 pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     let variables = || env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let needed = variables().filter(|(name, _)| NEEDED.iter().any(|pattern| fits(pattern, name)));
@@ -91,7 +90,7 @@ pub fn is_handed_over() -> bool {
     env::var_os(MARK).is_some()
 }
 
-/// Reads what was handed over by the pipe. Call it once, where the daemon begins.
+/// Reads the variables from the pipe. Call it once, at the daemon's start.
 pub fn take() {
     let Ok(stdin) = rustix::io::dup(rustix::stdio::stdin()) else { return };
     let input = File::from(stdin);
@@ -99,12 +98,12 @@ pub fn take() {
         return;
     }
     let mut text = Vec::new();
-    // What was cut off is no secret of ours.
+    // The rest of a truncated text is not one of our secrets.
     let _ = input.take(PIPE_MAX).read_to_end(&mut text);
     let _ = HANDED.set(serde_json::from_slice(&text).unwrap_or_default());
 }
 
-/// A variable that may be secret: the one handed over to a daemon, else that of the environment. An empty one counts as
+/// A variable that may be secret: as handed over to the daemon, otherwise from the environment. An empty one counts as
 /// absent.
 pub fn secret(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());

@@ -1,5 +1,5 @@
-//! The identity of a root directory apart from its path, so that a moved project is found again, and a project is not
-//! taken for another that stood at the same path.
+//! The identity of a root directory apart from its path, so that a moved project is found again, and is not confused
+//! with another project that stood at the same path.
 
 use std::fmt;
 use std::path::Path;
@@ -9,19 +9,19 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::origin::origin;
 
-/// What a directory stays when it is moved within its file system, and what says more of it where it was not.
+/// What stays the same when a directory is moved within its file system, and what identifies it after other moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// The inode and its birth time, since inodes are reused; the device where the file system knows no birth times.
+    /// The inode and its birth time, since inodes are reused; the device where the file system has no birth times.
     directory: String,
-    /// The file system it is on, by the number that it gives itself.
+    /// The file system's own identifying number.
     file_system: u64,
-    /// The repository that it is a clone of.
+    /// The repository that it was cloned from.
     origin: Option<String>,
 }
 
 impl Identity {
-    /// Of the directory at `root`; `None` where none can be seen.
+    /// The identity of the directory at `root`, unless it cannot be seen.
     pub(crate) fn of(root: &Path) -> Option<Identity> {
         let metadata = root.symlink_metadata().ok().filter(|metadata| metadata.is_dir())?;
         let made = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -33,7 +33,7 @@ impl Identity {
         Some(Identity { directory, file_system, origin: origin(root) })
     }
 
-    /// What [`fmt::Display`] wrote.
+    /// Parses what [`fmt::Display`] wrote.
     pub(crate) fn read(text: &str) -> Option<Identity> {
         let mut lines = text.lines();
         let directory = lines.next().filter(|line| !line.is_empty())?.to_owned();
@@ -41,26 +41,26 @@ impl Identity {
         Some(Identity { directory, file_system, origin: lines.next().map(str::to_owned) })
     }
 
-    /// The inode, and when the directory was made, where its file system tells.
+    /// The inode, and the directory's birth time where the file system has one.
     fn parts(&self) -> (&str, Option<&str>) {
         let (inode, rest) = self.directory.split_once(' ').unwrap_or((&self.directory, ""));
         (inode, Some(rest).filter(|made| made.contains('.')))
     }
 
-    /// Whether the numbers of the file systems say that it is one and the same.
+    /// Whether the file systems' numbers say that they are the same.
     fn is_beside(&self, other: &Identity) -> bool {
         self.file_system != 0 && self.file_system == other.file_system
     }
 
-    /// Whether it can be told from any other directory that stands at its path one day.
+    /// Whether it can be told from any other directory that may stand at its path later.
     pub(crate) fn is_certain(&self) -> bool {
         self.parts().1.is_some() || self.file_system != 0
     }
 
-    /// Whether both are one directory, wherever it is: where there is doubt they are not. Inode and time decide alone,
-    /// since the number of a file system may be another after a restart of the machine, and another file system's may be
-    /// any. Without a time, the inode means something only within a file system that has a number (every FAT's root has
-    /// the same one).
+    /// Whether both are the same directory, wherever it is; in doubt, they are not. Inode and birth time alone decide,
+    /// since the number of a file system may change when the machine restarts, and may coincide with another's. Without
+    /// a birth time, the inode means something only within a file system that has a number (every FAT's root has the
+    /// same one).
     pub(crate) fn is_directory_of(&self, other: &Identity) -> bool {
         let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
         let no_doubt = match (made, made_there) {
@@ -74,23 +74,22 @@ impl Identity {
     /// Whether `other`, at the same path, is another project: another directory, and not a new clone of the same
     /// repository.
     ///
-    /// In doubt, where a grant ends, it mostly counts as another too: state that is set aside is reported and comes
-    /// back with its directory, but what a stranger has read cannot be taken back. The exception is a file system that
-    /// tells neither a time nor a number of its own (FUSE, NFS): the same inode of the same device is the same project
-    /// there, or every start would lose the state.
+    /// In doubt, when a grant ends, it mostly counts as another: state that is set aside is reported and returns with
+    /// its directory, but what a stranger has read cannot be taken back. The exception is a file system with neither
+    /// birth times nor a number (FUSE, NFS): there, the same inode of the same device is the same project, or every
+    /// start would lose the state.
     pub(crate) fn is_replaced_by(&self, other: &Identity) -> bool {
         let same_clone = self.origin.is_some() && self.origin == other.origin;
         let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
         let nothing_apart = match (made, made_there) {
             (Some(_), Some(_)) => false,
             (None, None) => self.directory == other.directory && self.file_system == other.file_system,
-            // It is a sandbox that asks no more than it may.
             _ => inode == others && self.is_beside(other),
         };
         !same_clone && !nothing_apart && !self.is_directory_of(other)
     }
 
-    /// A number that hardly any other directory of its path has.
+    /// A number that practically no other directory at its path has.
     pub(crate) fn number(&self) -> String {
         let digits: String = self.directory.chars().filter(char::is_ascii_digit).collect();
         if digits.is_empty() { "0".to_owned() } else { digits }

@@ -11,21 +11,22 @@ use serde_json::{Map, Value};
 /// A record with its place in the journal, as it is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Counts from 1 in each life of the daemon, without gaps.
+    /// The record's number since the daemon started: counts from 1, without gaps.
     pub seq: u64,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at_ms: u64,
-    /// What happened.
+    /// The kind of record.
     pub record: String,
     /// The other fields, as the part that wrote the record declares them.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
 
-/// Something that happened, as it is declared by who writes it: an enum with `#[serde(tag = "record", rename_all =
+/// Something that happened, declared by the crate that records it: an enum with `#[serde(tag = "record", rename_all =
 /// "snake_case")]`.
 pub trait Event: Serialize + Debug + Send + Sync + 'static {
-    /// Whether it is in the file before anything else is done. Of what happens thousands of times a second, some is gathered.
+    /// Whether the record is written to the file immediately. Records that come thousands of times a second may be
+    /// batched.
     fn is_rare(&self) -> bool {
         false
     }

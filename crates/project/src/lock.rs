@@ -1,8 +1,8 @@
-//! One daemon per project: advisory locks on the project's root and on `lock` in its state directory, held for the
-//! daemon's life and released by the kernel however it ends. The text of the file only helps people.
+//! One daemon per project: advisory locks on the project's root and on `lock` in its state directory. The daemon holds
+//! them as long as it runs, and the kernel releases them however it ends. The file's text is only for people.
 //!
-//! The root identifies the project: the places of its state and its socket depend on the environment, and both may be
-//! moved or removed under a running daemon.
+//! The root identifies the project: the locations of its state and socket depend on the environment, and both may be
+//! moved or removed while a daemon runs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -39,7 +39,7 @@ impl Lock {
     pub fn acquire(project: &Project) -> Result<Lock, LockError> {
         let root = lock_root(project)?;
         match project.create_state_dir() {
-            // Its user is a daemon that is to end, and holds this lock or held it a moment ago.
+            // A daemon that is about to end holds this lock, or just did.
             Err(PathError::InUse { path }) => {
                 let pid = File::open(path.join("lock")).ok().and_then(|mut file| holder(&mut file));
                 return Err(LockError::Held { pid });
@@ -58,7 +58,7 @@ impl Lock {
             .open(&path);
         let mut file = match file {
             Ok(file) => file,
-            // What can only be read is served from there, and the lock on the root does.
+            // A read-only state directory can still be served; the lock on the root suffices.
             Err(error) if root.is_some() && is_unwritable(&error) => return Ok(Lock { _file: None, root }),
             Err(error) => return Err(failed(error)),
         };
@@ -72,7 +72,7 @@ impl Lock {
         Ok(Lock { _file: Some(file), root })
     }
 
-    /// Whether the project is still where it was: not moved, and not replaced. What cannot be seen is taken to be there.
+    /// Whether the project is still at its path: neither moved nor replaced. True if that cannot be seen.
     pub fn is_in_place(&self, project: &Project) -> bool {
         let Some(Ok(held)) = self.root.as_ref().map(File::metadata) else { return true };
         match std::fs::metadata(project.root()) {
@@ -86,8 +86,8 @@ fn is_unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-/// Where the project stood when the daemon `pid` began to serve it, if it was moved since and its daemon cannot be
-/// found any more. `None` for any other process: a name among a process's arguments is no proof.
+/// The root that the daemon `pid` began to serve, if the project was moved since and the daemon can no longer be found.
+/// `None` for any other process: a name among a process's arguments is no proof.
 pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     let process = Holder::of(pid)?;
     let former = process.is_hob().then(|| root_of_daemon(&process.arguments()))??;
@@ -104,8 +104,8 @@ pub fn serves(pid: u32) -> bool {
     Holder::of(pid).is_some_and(|holder| holder.is_daemon())
 }
 
-/// The root that a daemon serves, by the arguments with which front-ends start daemons; one that was started by hand is
-/// to be ended by hand.
+/// The root that a daemon serves, from the arguments with which front-ends start daemons. A daemon that was started by
+/// hand must be ended by hand.
 fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
     let [_, rest @ ..] = arguments else { return None };
     let [serve, background, project, root] = rest else { return None };
@@ -113,18 +113,18 @@ fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(root))).filter(|root| is_ours && root.is_absolute())
 }
 
-/// Needs no right to write, so that it works for a read-only project too.
+/// Needs no write permission, so it also works for a read-only project.
 fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
-    // Where it cannot be read, the lock in the state directory has to do.
+    // If the root cannot be read, the lock in the state directory has to suffice.
     let Ok(root) = File::open(project.root()) else { return Ok(None) };
     match flock(&root, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => match lock_holder(&root) {
-            // Any process that may read the directory may lock it, another user's and `flock . make` too: only daemons
-            // count.
+            // Any process that can read the directory can lock it, including another user's and `flock . make`: only
+            // daemons count.
             Some(holder) if !holder.is_daemon() => Ok(None),
             holder => Err(LockError::Held { pid: holder.map(|holder| holder.pid) }),
         },
-        // Nor does every file system have locks (some network ones).
+        // Some file systems (network ones) have no locks.
         _ => Ok(Some(root)),
     }
 }
@@ -146,8 +146,8 @@ impl Holder {
         self.pid == std::process::id() || self.is_hob() && serves()
     }
 
-    /// Whether it is this user's and runs a program of the name of this one, which an upgrade may have replaced. Only
-    /// what the kernel says counts: arguments can be forged.
+    /// Whether it is this user's and runs a program with the name of this one, which an upgrade may have replaced. Only
+    /// the kernel's word counts: arguments can be forged.
     fn is_hob(&self) -> bool {
         let name = |process: &str| {
             let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
@@ -164,7 +164,7 @@ impl Holder {
     }
 }
 
-/// Who holds the lock of a file or directory, where the kernel says so (proc_locks(5)).
+/// The process that locks a file or directory, where the kernel tells (proc_locks(5)).
 fn lock_holder(locked: &File) -> Option<Holder> {
     let metadata = locked.metadata().ok()?;
     let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
@@ -178,7 +178,7 @@ fn lock_holder(locked: &File) -> Option<Holder> {
         let holder = Holder::of(pid).filter(|_| kind == "FLOCK" && locked.ends_with(&inode))?;
         Some((locked == name, holder))
     });
-    // On some file systems the device has another number here than stat(2) gives; then a process of ours is likelier.
+    // On some file systems the device number here differs from that of stat(2); then a process of ours is more likely.
     holders.max_by_key(|(exact, holder)| (*exact, holder.uid == owner::me())).map(|(_, holder)| holder)
 }
 
@@ -188,7 +188,7 @@ fn note(file: &mut File) -> io::Result<()> {
     writeln!(file, "{} {VERSION}", std::process::id())
 }
 
-/// Who holds the lock file: as the kernel says, else as it was noted.
+/// The process that holds the lock file: according to the kernel, otherwise to its text.
 fn holder(file: &mut File) -> Option<u32> {
     if let Some(holder) = lock_holder(file) {
         return Some(holder.pid);

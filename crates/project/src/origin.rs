@@ -1,11 +1,11 @@
-//! Which repository a project is a clone of: the address of its remote `origin`, written in one way whatever way it was
-//! cloned by, so that clones on different machines agree.
+//! The repository that a project is a clone of: the address of its remote `origin`, normalised, so that clones on
+//! different machines agree.
 
 use std::path::Path;
 
 use crate::git;
 
-/// The normalised address of `origin` of the repository whose worktree or bare repository `root` is.
+/// The normalised address of the remote `origin` of the repository at `root`, which is a worktree or a bare repository.
 pub(crate) fn origin(root: &Path) -> Option<String> {
     normalised(&url_of_origin(&git::configuration(root)?)?)
 }
@@ -25,14 +25,14 @@ fn url_of_origin(config: &str) -> Option<String> {
     None
 }
 
-/// `https://host/path`: the host in small letters, without user, port, `.git` or trailing slash. A path on this machine
-/// stays what it is.
+/// `https://host/path`: the host in lower case, without user, port, `.git` or trailing slash. A local path stays as it
+/// is.
 fn normalised(url: &str) -> Option<String> {
     let url = url.trim();
     let (host, path) = match url.split_once("://") {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => return Some(url.to_owned()),
         Some((_, rest)) => rest.split_once('/')?,
-        // host:path, as ssh has it; a path with a colon has a slash before it.
+        // host:path, as in ssh; a local path with a colon has a slash before it.
         None => match url.split_once(':') {
             Some((host, path)) if !host.contains('/') => (host, path),
             _ => return Some(url.to_owned()).filter(|path| !path.is_empty()),
@@ -88,7 +88,7 @@ mod tests {
         git(&top, &["clone", "-q", "--bare", &from("source"), "bare"]);
         git(&top, &["init", "-q", "super"]);
         git(&at("super"), &["submodule", "--quiet", "add", &from("bare"), "sub"]);
-        // What is tracked, and called as git's own, says nothing.
+        // Tracked files named like git's own have no effect.
         for name in ["clone", "linked", "separate", "super/sub"] {
             std::fs::write(at(name).join("config"), CONFIG).unwrap();
         }
@@ -96,12 +96,12 @@ mod tests {
             assert_eq!(is(name), from("source"), "{name}");
         }
         assert_eq!(is("super/sub"), from("bare"));
-        // A bare repository is told by its worktrees.
+        // Its worktrees identify a bare repository.
         assert_eq!(is("bare"), "");
         git(&at("bare"), &["config", "remote.origin.url", "h:p"]);
         git(&at("bare"), &["worktree", "add", "-q", "../of-bare"]);
         assert_eq!((is("bare"), is("of-bare")), ("https://h/p".to_owned(), "https://h/p".to_owned()));
-        // One within the directory whose `.git` names it.
+        // A bare repository within the directory whose `.git` names it.
         git(&top, &["clone", "-q", "--bare", &from("source"), "around/inner"]);
         std::fs::write(at("around/.git"), "gitdir: ./inner\n").unwrap();
         assert_eq!(is("around"), from("source"));
@@ -115,7 +115,7 @@ mod tests {
         std::fs::create_dir(&plain).unwrap();
         std::fs::write(plain.join("config"), CONFIG).unwrap();
         assert_eq!(origin(&plain), None);
-        // All that a bare repository has, and worktrees that know nothing of it.
+        // Everything a bare repository has, with worktrees that do not know it.
         git(&top, &["init", "-q", "victim"]);
         git(&victim, &["commit", "-q", "--allow-empty", "-m", "first"]);
         git(&victim, &["remote", "add", "origin", "h:victim"]);

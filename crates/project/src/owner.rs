@@ -1,4 +1,4 @@
-//! The owner of a file, without following links, and which other user decides what stands at a path.
+//! The owner of a file, without following links, and which other users can change what stands at a path.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -13,7 +13,7 @@ pub(crate) fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether there is something at `path` (a link counts as itself) that belongs to this user.
+/// Whether something at `path` (a link counts as itself) belongs to this user.
 pub(crate) fn is_mine(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == me())
 }
@@ -23,7 +23,7 @@ pub(crate) fn is_private_directory(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == me() && metadata.mode() & 0o077 == 0
 }
 
-/// Something that another user may change, or has made.
+/// Something that another user made or may change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Foreign {
     pub(crate) path: PathBuf,
@@ -42,17 +42,17 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// What lets another user decide what stands at `path`, from `base` down to it: a directory, a link or the file itself
-/// that is neither this user's nor root's, or a directory of root's that all may change. Where `base` is not there, the
-/// nearest directory above that is: its owner will decide. In a sticky directory users cannot replace each other's
-/// files, so there only the file itself counts.
+/// What lets another user change what stands at `path`, from `base` down to it: a directory, a link or the file itself
+/// that belongs neither to this user nor to root, or a directory of root's that everyone may change. If `base` does not
+/// exist, the nearest existing directory above it counts: its owner decides. In a sticky directory users cannot replace
+/// each other's files, so only the file itself counts.
 pub(crate) fn foreign(base: &Path, path: &Path) -> Option<Foreign> {
     let mut is_there = false;
     for at in path.ancestors() {
         if is_there && !at.starts_with(base) {
             break;
         }
-        // A link is asked of, and then what it leads to.
+        // Checks a link, then its target.
         let asked = [at.symlink_metadata(), at.metadata()];
         is_there = asked[0].as_ref().err().is_none_or(|error| error.kind() != io::ErrorKind::NotFound);
         for metadata in asked.into_iter().flatten() {
@@ -94,12 +94,12 @@ mod tests {
             assert_eq!(found(at).as_deref(), Some(at));
         }
         assert_eq!(found(temp.path()), None, "above the base");
-        // Another's link to what is ours.
+        // Another user's link to a file of ours.
         fs::rename(&path, temp.path().join("mine")).unwrap();
         symlink(temp.path().join("mine"), &path).unwrap();
         assert_eq!(foreign(&base, &path), None);
         assert_eq!(found(&path).as_deref(), Some(&*path));
-        // Where nothing stands, the user who may make it decides.
+        // Where nothing exists, the user who may create it decides.
         fs::remove_dir_all(&base).unwrap();
         assert_eq!(found(temp.path()).as_deref(), Some(temp.path()));
         fs::set_permissions(temp.path(), fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,4 +1,4 @@
-//! A project and where its things are. Paths only; [`crate::Lock`] and [`crate::socket`] use them.
+//! A project and its paths. [`crate::Lock`] and [`crate::socket`] use them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Project {
         &self.root
     }
 
-    /// What made it the root.
+    /// What identified the root.
     pub fn found_by(&self) -> FoundBy {
         self.found_by
     }
@@ -45,13 +45,13 @@ impl Project {
         }
     }
 
-    /// The nearest directory between the root and `cwd` that has a project's own file (`pyproject.toml` …), if the root
-    /// is not it.
+    /// The nearest directory between the root and `cwd` that has a project's file (`pyproject.toml` …), unless it is
+    /// the root.
     pub fn project_below(&self, cwd: &Path) -> Option<PathBuf> {
         crate::root::project_below(&self.root, &cwd.canonicalize().ok()?)
     }
 
-    /// The repository that this one is a clone of, the same for all clones of it; `None` without a remote `origin`.
+    /// The repository that this one is a clone of, the same for all its clones; `None` without a remote `origin`.
     pub fn origin(&self) -> Option<String> {
         origin::origin(&self.root)
     }
@@ -66,33 +66,33 @@ impl Project {
         self.root.join(CONFIG_FILE)
     }
 
-    /// Where the project's state is: a private directory below the user's state directory, never inside the project.
-    /// It may not exist yet: [`Project::create_state_dir`].
+    /// The project's state directory: private, below the user's state directory, never inside the project. It may not
+    /// exist yet: [`Project::create_state_dir`].
     pub fn state_dir(&self) -> &Path {
         &self.state_dir
     }
 
-    /// Makes the state directory, private to this user; adopts the one that this project had before it was moved.
+    /// Creates the state directory, private to this user; adopts the one that the project had before it was moved.
     pub fn create_state_dir(&self) -> Result<&Path, PathError> {
         state::create(&self.state_dir, &self.root)?;
         Ok(&self.state_dir)
     }
 
-    /// The state of projects that stood at this path before: each waits for the directory that it belongs to.
+    /// The state of other projects that used to stand at this path, kept until their directories are found again.
     pub fn states_set_aside(&self) -> Vec<PathBuf> {
         state::aside(&self.state_dir)
     }
 
-    /// Whether the state directory is still that of another directory, which stood at this path before: nothing in it is
-    /// this project's. [`Project::create_state_dir`] sets it aside.
+    /// Whether the state directory still belongs to another directory, which used to stand at this path: nothing in it
+    /// is this project's. [`Project::create_state_dir`] sets it aside.
     pub fn state_is_of_another(&self) -> bool {
         state::is_of_another(&self.state_dir, &self.root)
     }
 
-    /// Whether the state directory can be used, or made, as far as can be told without making it.
+    /// Whether the state directory can be used or created, as far as that shows without creating it.
     ///
     /// # Errors
-    /// When it is somewhere that is not there now.
+    /// When it is in a place that is unavailable now.
     pub fn look_at_state(&self) -> Result<(), PathError> {
         state::usable(&self.state_dir)
     }
@@ -112,7 +112,7 @@ impl Project {
         self.state_dir.join("output")
     }
 
-    /// Where the daemon's socket belongs in this environment.
+    /// The location of the daemon's socket in this environment.
     pub fn socket_path(&self) -> Result<PathBuf, PathError> {
         let path = runtime_dir::directory()?.join(self.socket_name());
         match path.as_os_str().len() <= SOCKET_PATH_MAX {
@@ -121,7 +121,7 @@ impl Project {
         }
     }
 
-    /// The file that says where the socket of the running daemon really is (its environment may differ from ours).
+    /// The file with the actual location of the running daemon's socket (its environment may differ from ours).
     pub fn socket_note_path(&self) -> PathBuf {
         self.state_dir.join("socket")
     }
@@ -161,7 +161,7 @@ mod tests {
         fs::write(linked.join(".git"), format!("gitdir: {}\n", git_dir.display())).unwrap();
         fs::write(git_dir.join("gitdir"), format!("{}\n", linked.join(".git").display())).unwrap();
         fs::write(git_dir.join("commondir"), "../..\n").unwrap();
-        // A copy of its own changes nothing.
+        // A worktree's own copy changes nothing.
         fs::write(linked.join("hob.toml"), "").unwrap();
         let (one, two) = (find(None, None, &main).unwrap(), find(None, None, &linked.join("src")).unwrap());
         assert_eq!(one, (main.clone(), FoundBy::Git));

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use crate::{draft, owner};
 
-/// The first `most` bytes of a file that no other user can have read or written. `None` where there is no such file; a
-/// link is not followed.
+/// The first `most` bytes of a file that no other user can have read or written. `None` if there is no such file; links
+/// are not followed.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -20,7 +20,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     read_without(path, most, 0o077)
 }
 
-/// The same of a file that others may have read.
+/// Like [`read`], for a file that others may have read.
 pub(crate) fn read_unchanged(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     read_without(path, most, 0o022)
 }
@@ -41,11 +41,11 @@ fn read_without(path: &Path, most: u64, rights: u32) -> io::Result<Option<Vec<u8
     Ok(Some(bytes))
 }
 
-/// Writes a file in place of the one that is there, with the directories on the way to it. On the disk when this
-/// returns; a reader never sees half of it.
+/// Replaces a file and creates missing directories. The bytes are on disk when this returns; a reader never sees half
+/// of them.
 ///
 /// # Errors
-/// When it cannot be written; then the former one stays.
+/// When it cannot be written; the former file then stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -56,7 +56,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// existing file or link of that name is not opened.
 ///
 /// # Errors
-/// Why it cannot.
+/// Why the directory cannot be written to.
 pub fn try_to_write(directory: &Path) -> io::Result<()> {
     let probe = directory.join(format!(".hob-probe-{:016x}", RandomState::new().build_hasher().finish()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe)?;
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(read(temp.path(), 10).unwrap(), None);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         assert_eq!(read(&path, 10).unwrap(), None);
-        // What cannot be put in its place leaves nothing.
+        // A draft that cannot be put in place leaves nothing behind.
         replace(path.parent().unwrap(), b"three").unwrap_err();
         assert_eq!(fs::read_dir(temp.path().join("a")).unwrap().count(), 1);
         replace(&link, b"four").unwrap();

@@ -1,5 +1,5 @@
-//! Reading files of a project, in whose place anything may lie: a pipe without a writer, a device without an end, a
-//! link to either. Only regular files are read, up to a length.
+//! Reads files of a project. Anything may be in their place: a pipe without a writer, an endless device, a link to
+//! either. Only regular files are read, up to a maximum length.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a file to be read. It never waits for a writer.
+/// Opens a file for reading, without waiting for a writer.
 ///
 /// # Errors
 /// When it is absent, not a regular file, or unreadable.
@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The text of a file of at most `most` bytes. It never waits for a writer.
+/// The text of a file of at most `most` bytes. Does not wait for a writer.
 ///
 /// # Errors
 /// When it is absent, not a regular file, too long, not UTF-8, or unreadable.
@@ -29,10 +29,10 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     text(open(path)?, most)
 }
 
-/// What an opened file holds.
+/// The text of an open file.
 pub(crate) fn text(file: File, most: u64) -> io::Result<String> {
     let mut text = String::new();
-    // The length that a file claims says little below /proc.
+    // The claimed length of a file says little below /proc.
     file.take(most + 1).read_to_string(&mut text)?;
     match text.len() as u64 > most {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"))),

@@ -1,28 +1,28 @@
-//! What a `hob.toml` asks for beyond the safe set, setting by setting, and the line each stands in. Whether it is granted
-//! is the business of `trust.rs`.
+//! What a `hob.toml` asks for beyond the safe set: each setting, and its line. `trust.rs` decides whether it is
+//! granted.
 
 use serde::Serialize;
 use toml::de::DeTable;
 
 use crate::visible;
 
-/// One thing that counts only when granted.
+/// A setting that takes effect only when granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Request {
-    /// The setting, as `repl.profiles.NAME`.
+    /// The setting, such as `repl.profiles.NAME`.
     pub key: String,
-    /// The line in `hob.toml` where it stands, from 1.
+    /// Its line in `hob.toml`, from 1.
     pub line: usize,
     /// What granting it allows, for people: `runs the command ["x", "y"]`.
     pub asks: String,
-    /// What is not to be had until then, by its name.
+    /// The name of what is unavailable until then.
     #[serde(skip)]
     pub withholds: Option<String>,
 }
 
-/// Where the settings of a file stand.
+/// The positions of the settings in a file.
 pub struct Places<'a> {
-    /// Where each line ends.
+    /// The end of each line.
     ends: Vec<usize>,
     tree: Option<DeTable<'a>>,
 }
@@ -35,7 +35,7 @@ impl<'a> Places<'a> {
         Places { ends, tree }
     }
 
-    /// The line of the key at the end of a path, or of the last one on the way that is found.
+    /// The line of the key at the end of a path, or of the last key on the way that exists.
     pub(crate) fn line(&self, path: &[&str]) -> usize {
         let mut line = 1;
         let mut table = self.tree.as_ref();
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
         line
     }
 
-    /// A request of the setting at the end of a path: what granting it allows, for people.
+    /// A request for the setting at the end of a path; `asks` says what granting it allows, for people.
     pub fn request(&self, path: &[&str], asks: String) -> Request {
         let key = path.iter().map(|key| visible(key)).collect::<Vec<_>>().join(".");
         Request { key, line: self.line(path), asks, withholds: None }

@@ -1,7 +1,7 @@
-//! Finding the project's root directory. The order is fixed: `--project`, `HOB_PROJECT`, git's main worktree, the
-//! nearest `hob.toml`, `.jj` or `.hg` upwards that belongs to this user, the nearest project's own file (`*.cabal`,
-//! `pyproject.toml` …), the current directory. Nothing that hob writes makes a root, and `/`, a home and the temporary
-//! directory are roots only by name.
+//! Finds the project's root directory. The order is fixed: `--project`, `HOB_PROJECT`, git's main worktree, the nearest
+//! `hob.toml`, `.jj` or `.hg` upwards that belongs to this user, the nearest project file (`*.cabal`, `pyproject.toml`
+//! …), the current directory. Nothing that hob writes makes a root. `/`, a home and the temporary directory are roots
+//! only if named.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -15,12 +15,12 @@ use crate::{git, owner, runtime_dir};
 
 /// The file that configures a project.
 pub(crate) const CONFIG_FILE: &str = "hob.toml";
-/// What makes a directory a root besides git.
+/// What marks a root, besides git.
 const MARKS: [&str; 3] = [CONFIG_FILE, ".jj", ".hg"];
-/// How many entries of a directory are looked at for a project's file whose name is only half known.
+/// How many entries of a directory are searched for a project file whose name is a pattern.
 const ENTRIES_MAX: usize = 10_000;
 
-/// What made a directory the project root.
+/// What identified the project root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
     /// Named with `--project`.
@@ -33,11 +33,11 @@ pub enum FoundBy {
     Marker,
     /// The nearest file of a project of some kind upwards, such as `pyproject.toml`.
     ProjectFile,
-    /// Nothing pointed anywhere else.
+    /// There was no other hint.
     CurrentDirectory,
 }
 
-/// Why there is no project root.
+/// Why no project root was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error(
@@ -95,13 +95,13 @@ pub(crate) fn hash_of(root: &Path) -> String {
     hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8])
 }
 
-/// Whether the last part of a path is such a name.
+/// Whether the last component of a path is such a hash.
 pub(crate) fn is_hash(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Files that belong to a project of some kind: what stands beside them is its root. `*` stands for anything.
+/// Files of projects of some kind: their directory is the root. `*` matches anything.
 const PROJECT_FILES: &[&str] = &[
     "cabal.project",
     "*.cabal",
@@ -133,7 +133,7 @@ fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> Resul
     if let Some(worktree) = git::worktree(&cwd).filter(|worktree| !shared.contains(&worktree.main)) {
         return Ok((worktree.main, FoundBy::Git));
     }
-    // What lies above a home belongs to no project either.
+    // Directories above a home do not belong to a project either.
     let upwards = || cwd.ancestors().take_while(|directory| !shared.contains(directory));
     let marked = |directory: &&Path| MARKS.iter().any(|name| owner::is_mine(&directory.join(name)));
     if let Some(directory) = upwards().find(marked) {
@@ -148,7 +148,7 @@ fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> Resul
     }
 }
 
-/// The nearest directory upwards from `directory`, below `root`, that has a project's own file.
+/// The nearest directory upwards from `directory`, below `root`, that has a project file.
 pub(crate) fn project_below(root: &Path, directory: &Path) -> Option<PathBuf> {
     let below = directory.ancestors().take_while(|path| *path != root && path.starts_with(root));
     below.into_iter().find(|path| has_project_file(path)).map(Path::to_owned)
@@ -173,8 +173,8 @@ fn is_my_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file()) && owner::is_mine(path)
 }
 
-/// Directories that many projects share: a root here would be the root of everything below. They are roots only for who
-/// names them.
+/// Directories that many projects share: a root here would be the root of everything below. They are roots only if the
+/// user names them.
 struct Shared(Vec<PathBuf>);
 
 impl Shared {
@@ -185,7 +185,7 @@ impl Shared {
         Shared(places.map(|path| path.canonicalize().unwrap_or(path)).collect())
     }
 
-    /// Whether it is one of them, or above one.
+    /// Whether a directory is one of them, or above one.
     fn contains(&self, directory: &Path) -> bool {
         directory.parent().is_none() || self.0.iter().any(|place| place.starts_with(directory))
     }
@@ -211,7 +211,7 @@ mod tests {
         check(&inner, None, None, (&inner, FoundBy::CurrentDirectory));
         fs::write(top.join("marked/hob.toml"), "").unwrap();
         check(&inner, None, None, (&top.join("marked"), FoundBy::Marker));
-        // State makes no root, and a project's file yields to what was put there to be one.
+        // State does not make a root, and an explicit marker precedes a project file.
         fs::create_dir_all(top.join("marked/a/.hob")).unwrap();
         fs::write(top.join("marked/a/package.json"), "").unwrap();
         check(&inner, None, None, (&top.join("marked"), FoundBy::Marker));

@@ -1,5 +1,5 @@
-//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, else `hob-UID` under the temporary directory, mode 0700
-//! and checked without following links (any user may have put something of that name into a shared temp directory).
+//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, otherwise `hob-UID` under the temporary directory. Its
+//! mode is 0700, checked without following links (any user can create that name in a shared temporary directory).
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 use crate::owner;
 use crate::path_error::PathError;
 
-/// The runtime directory, whether it is there or not; an error where what is there is not private.
+/// The runtime directory, whether it exists or not; an error if it exists and is not private.
 pub(crate) fn directory() -> Result<PathBuf, PathError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let path = directory_in(xdg.as_deref(), &temporary());
-    // Looking leaves nothing behind.
+    // Looking creates nothing.
     match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path),
         _ => private(&path).map(|()| path),
     }
 }
 
-/// The runtime directory, made if need be.
+/// The runtime directory, created if necessary.
 pub(crate) fn made() -> Result<PathBuf, PathError> {
     let path = directory()?;
     private(&path).map(|()| path)
 }
 
-/// The temporary directory: `$TMPDIR`, unless it names none (a job's directory outlived by its environment).
+/// The temporary directory: `$TMPDIR`, unless that does not exist (a job's directory that its environment outlived).
 pub fn temporary() -> PathBuf {
     temporary_in(env::temp_dir())
 }
@@ -37,7 +37,7 @@ fn temporary_in(said: PathBuf) -> PathBuf {
 }
 
 fn directory_in(xdg: Option<&Path>, temp: &Path) -> PathBuf {
-    // A session of another user (su, sudo) leaves its own XDG_RUNTIME_DIR behind: not ours, so not used.
+    // Switching users (su, sudo) leaves the former user's XDG_RUNTIME_DIR behind: not ours, so not used.
     let xdg = xdg
         .filter(|path| path.is_absolute())
         .filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::me()));
@@ -47,7 +47,7 @@ fn directory_in(xdg: Option<&Path>, temp: &Path) -> PathBuf {
     }
 }
 
-/// Makes a directory only this user can enter, or checks that it is one.
+/// Creates a directory that only this user can enter, or checks that it is one.
 pub(crate) fn private(path: &Path) -> Result<(), PathError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}
@@ -56,7 +56,7 @@ pub(crate) fn private(path: &Path) -> Result<(), PathError> {
     }
     let check = || fs::symlink_metadata(path).map_err(|source| PathError::Create { path: path.to_owned(), source });
     let mut metadata = check()?;
-    // Our own directory with a loose mode (a umask, a copy): tightened rather than refused.
+    // Our own directory with loose permissions (a umask, a copy) is tightened rather than refused.
     if metadata.is_dir() && metadata.uid() == owner::me() && metadata.mode() & 0o077 != 0 {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
         metadata = check()?;

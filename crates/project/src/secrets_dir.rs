@@ -1,4 +1,4 @@
-//! The directory of a project's secrets, and the right to keep some there while the project lasts.
+//! The directory of a project's secrets, and a lock that protects it while it is in use.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -13,7 +13,7 @@ use crate::paths::Project;
 use crate::root_note::{ROOT, is_at, lock, open, write_root};
 use crate::state;
 
-/// How long to wait for another process that looks: it takes a moment.
+/// How long to wait for another process's check, which takes a moment.
 const TURN_TIME: Duration = Duration::from_secs(1);
 
 /// The key that seals the tickets of open questions. Unlike a token, which stands in the configuration of a client, the key
@@ -28,10 +28,10 @@ pub struct SecretsDir {
 }
 
 impl SecretsDir {
-    /// Makes the directory, if need be, and holds it until this is dropped.
+    /// Creates the directory if necessary, and locks it until this is dropped.
     ///
     /// # Errors
-    /// When it cannot be made or written to.
+    /// When it cannot be created or written to.
     pub fn hold(project: &Project) -> io::Result<SecretsDir> {
         let path = project.create_state_dir().map_err(io::Error::other)?;
         state::remember(path, project.root())?;
@@ -44,10 +44,11 @@ impl SecretsDir {
             DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
             match open(&path.join(ROOT), true) {
                 Ok(file) if !lock(&file, FlockOperation::NonBlockingLockShared) => {}
-                // Otherwise it was removed in between.
+                // Otherwise it was removed meanwhile.
                 Ok(mut file) if is_at(&file, &path.join(ROOT)) => {
                     write_root(&mut file, root)?;
-                    // Only the removal of stale state asks; where this fails, the project is still there to be seen.
+                    // Only the removal of stale state uses the time; if setting it fails, the project's presence still
+                    // protects it.
                     let _ = file.set_modified(SystemTime::now());
                     return Ok(SecretsDir { path, _root: file });
                 }
@@ -61,7 +62,7 @@ impl SecretsDir {
         }
     }
 
-    /// Where the key is that seals the tickets of open questions.
+    /// The file of the key that seals the tickets of open questions.
     pub fn seal_key_path(&self) -> PathBuf {
         self.path.join(SEAL_KEY)
     }

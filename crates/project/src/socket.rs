@@ -1,4 +1,4 @@
-//! The daemon's socket: binding it under the lock, finding it, and which user is at the other end.
+//! The daemon's socket: binding it under the lock, finding it, and identifying the user at the other end.
 
 use std::fs;
 use std::io::{self, Read};
@@ -36,28 +36,28 @@ pub enum SocketError {
     ForeignPeer { path: PathBuf, uid: u32 },
 }
 
-/// A process at the other end of a Unix socket, as the kernel knows it.
+/// The process at the other end of a Unix socket, according to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
-    /// Its process id when it connected.
+    /// The process's number when it connected.
     pub pid: u32,
     pub uid: u32,
 }
 
-/// Who is at the other end.
+/// The process at the other end.
 pub fn peer(stream: &impl AsFd) -> io::Result<Peer> {
     let credentials = rustix::net::sockopt::socket_peercred(stream)?;
     Ok(Peer { pid: credentials.pid.as_raw_nonzero().get().cast_unsigned(), uid: credentials.uid.as_raw() })
 }
 
 impl Peer {
-    /// Whether it acts as the same user as this process.
+    /// Whether it runs as the same user as this process.
     pub fn is_me(&self) -> bool {
         self.uid == owner::me()
     }
 }
 
-/// A socket file that this process has bound. Dropping it leaves the file; [`Bound::remove`] takes it away.
+/// A socket file that this process bound. Dropping it leaves the file; [`Bound::remove`] removes it.
 #[derive(Debug)]
 pub struct Bound {
     path: PathBuf,
@@ -65,13 +65,13 @@ pub struct Bound {
     inode: (u64, u64),
 }
 
-/// Binds the project's socket, mode 0600. What an earlier daemon left there is recognised by connecting to it and
-/// replaced. The lock proves that no other daemon of the project lives.
+/// Binds the project's socket, mode 0600. A leftover of an earlier daemon is recognised by connecting to it, and
+/// replaced. The lock proves that no other daemon of the project is alive.
 pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
     runtime_dir::made()?;
     let path = project.socket_path()?;
     let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
-    // Until it listens, it looks like a stale one.
+    // Until it listens, it looks stale.
     let _turn = path.parent().and_then(stale::turn);
     if path.symlink_metadata().is_ok() {
         match UnixStream::connect(&path) {
@@ -83,41 +83,41 @@ pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), So
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
     let metadata = path.symlink_metadata().map_err(failed)?;
     let bound = Bound { inode: (metadata.dev(), metadata.ino()), note: project.socket_note_path(), path };
-    // Only those with another environment need the note; without it (a full disk) the others still find the daemon.
+    // Only clients with another environment need the note; without it (a full disk) the others still find the daemon.
     let _ = write_note(&bound.note, &bound.path);
     Ok((listener, bound))
 }
 
 impl Bound {
-    /// Where it is.
+    /// The socket's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the file is still the one that was bound. If a cleaner of temp directories removed it, bind again.
+    /// Whether the file is still the one that was bound. If something cleaned the temporary directory, bind again.
     pub fn is_in_place(&self) -> bool {
         self.path.symlink_metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode)
     }
 
-    /// Makes sure that those with another environment find it: the note goes away with the state directory.
+    /// Rewrites the note for clients with another environment: it disappears with the state directory.
     pub fn renew_note(&self, project: &Project) {
         if self.note.symlink_metadata().is_err() && project.create_state_dir().is_ok() {
-            // Without it (a full disk) those with the same environment still find the daemon.
+            // Without it (a full disk) clients with the same environment still find the daemon.
             let _ = write_note(&self.note, &self.path);
         }
     }
 
-    /// Takes the file away, unless it is another's by now.
+    /// Removes the file, unless it belongs to another process by now.
     pub fn remove(&self) {
         if self.is_in_place() {
-            // Left behind, it is recognised as stale.
+            // A leftover is recognised as stale.
             let _ = fs::remove_file(&self.path);
             let _ = fs::remove_file(&self.note);
         }
     }
 }
 
-/// Connects to the project's daemon: at its place in this environment, else where the running daemon says it is.
+/// Connects to the project's daemon: at the path of this environment, otherwise at the path in the daemon's note.
 /// `Ok(None)` when no daemon runs. The other end always belongs to this user.
 pub fn connect(project: &Project) -> Result<Option<UnixStream>, SocketError> {
     let here = project.socket_path();
@@ -159,8 +159,8 @@ fn write_note(note: &Path, socket: &Path) -> io::Result<()> {
     fs::rename(&fresh, note)
 }
 
-/// Where the running daemon says it is. A checkout may hold a file of this name: it must be ours, and it can only
-/// name a socket of this very project.
+/// The socket's path according to the daemon's note. A checkout may contain a file of this name: the note must be ours,
+/// and can only name a socket of this project.
 fn read_note(project: &Project) -> Option<PathBuf> {
     let file = fs::OpenOptions::new()
         .read(true)
@@ -198,7 +198,7 @@ mod tests {
         let stream = connect(&project).unwrap().expect("there");
         assert_eq!(peer(&stream).unwrap(), Peer { pid: std::process::id(), uid: owner::me() });
         assert!(matches!(bind(&project, &lock), Err(SocketError::InUse { .. })));
-        // A daemon that was killed leaves its file.
+        // A killed daemon leaves its file behind.
         drop(listener);
         assert!(connect(&project).unwrap().is_none());
         let (_listener, again) = bind(&project, &lock).unwrap();

@@ -1,6 +1,5 @@
-//! Removal of what projects left outside themselves: sockets of daemons that were killed, state of projects that are gone.
-//! Every daemon does so when it starts. Locks protect what is just being made or used; mail, and what hob does not know,
-//! stay.
+//! Removes what projects left outside their directories: sockets of killed daemons, state of projects that are gone.
+//! Every daemon does so at its start. Locks protect what is being created or used; mail and unknown files stay.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -19,14 +18,14 @@ use crate::root::is_hash;
 use crate::root_note::{ROOT, is_state, lock, sole_use};
 use crate::secrets_dir::SEAL_KEY;
 
-/// How long to wait for another process that cleans up or binds: either takes a moment.
+/// How long to wait for another process that cleans up or binds: both take a moment.
 const TURN_TIME: Duration = Duration::from_secs(1);
 
-/// Files and directories that are worth nothing once the project is gone.
+/// Files and directories that are worthless once the project is gone.
 const WORTHLESS: &[&str] =
     &[SEAL_KEY, "lock", "start.lock", "socket", "root-inode", "init.json", "log", "output", "sessions"];
 
-/// How long a project has to be gone before its logs and outputs go: it may be on a disk that is not mounted now.
+/// How long a project must be gone before its logs and outputs are removed: its disk may merely be unmounted.
 const GONE_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The lock under which sockets are bound and removed in their directory. `None` when another process does not give it up
@@ -43,8 +42,8 @@ pub(crate) fn turn(directory: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Removes the sockets of any project at which no daemon listens, and what is worthless in the state of projects that are
-/// gone.
+/// Removes the sockets, of any project, on which no daemon listens, and the worthless files in the state of projects
+/// that are gone.
 pub fn clean_up(project: &Project) {
     if let Some(directory) = project.socket_path().ok().as_deref().and_then(Path::parent) {
         clean_sockets(directory);
@@ -63,7 +62,7 @@ fn clean_sockets(directory: &Path) {
             && path.symlink_metadata().is_ok_and(|file| file.file_type().is_socket() && file.uid() == owner::me())
             && is_dead(path)
     });
-    // What cannot be removed is left to the next daemon.
+    // The next daemon retries what cannot be removed.
     dead.for_each(|path| drop(fs::remove_file(path)));
 }
 
@@ -75,11 +74,12 @@ fn is_dead(path: &Path) -> bool {
     connect(&socket, &address) == Err(Errno::CONNREFUSED)
 }
 
-/// Removes what is worthless in the state of a project that has been gone for long, and the directory if nothing is left.
+/// Removes the worthless files from the state of a project that has long been gone, and the directory if nothing is
+/// left.
 fn clean_state(directory: &Path) {
     if directory.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink()) {
-        // Left for other environments, to a directory that is gone from its place. Where the place is gone too, it may be
-        // on a disk that is not mounted now.
+        // A link for other environments whose target is gone. If the target's parent is gone too, its disk may be
+        // unmounted.
         let is_empty_place = fs::read_link(directory).is_ok_and(|target| target.parent().is_some_and(Path::is_dir));
         if is_empty_place && directory.metadata().is_err_and(|error| is_absent(&error)) {
             let _ = fs::remove_file(directory);
@@ -87,7 +87,7 @@ fn clean_state(directory: &Path) {
         return;
     }
     let Some((note, root)) = sole_use(directory) else { return };
-    // A root that cannot be seen may well be there.
+    // A root that cannot be seen may still exist.
     let is_aside = directory.extension().is_some();
     let is_gone = is_aside || root.symlink_metadata().is_err_and(|error| is_absent(&error));
     let last_use = note.metadata().and_then(|metadata| metadata.modified());
@@ -105,7 +105,7 @@ fn clean_state(directory: &Path) {
         }
     }
     if entries(directory).all(|path| path.ends_with(ROOT)) {
-        // The note goes last, so that another daemon goes on where this one was interrupted.
+        // The note goes last, so that another daemon can continue an interrupted removal.
         let _ = fs::remove_file(directory.join(ROOT)).and_then(|()| fs::remove_dir(directory));
     }
 }
@@ -131,7 +131,7 @@ mod tests {
             drop(UnixListener::bind(temp.path().join(name)).unwrap());
         }
         fs::write(temp.path().join("00000000000000cc.sock"), "").unwrap();
-        // A daemon that is stopped, with as many waiting as may wait: who asks must not become one of them.
+        // A stopped daemon with a full queue: the check must not wait in it.
         rustix::net::listen(&listener, 0).unwrap();
         let _waiting = std::os::unix::net::UnixStream::connect(temp.path().join(lives)).unwrap();
         clean_sockets(temp.path());
@@ -189,7 +189,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         clean_state(&path);
         assert!(path.join(SEAL_KEY).exists(), "its project is there");
-        // Another's directory, whose note names a root that is gone: not written by hob.
+        // Not hob's: the note names a root that is gone, but another program wrote it.
         fs::write(path.join(ROOT), "/nonexistent").unwrap();
         clean_state(&path);
         assert!(path.join(SEAL_KEY).exists(), "not the root it is named after");

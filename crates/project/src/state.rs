@@ -1,14 +1,14 @@
-//! Where the state of projects is: one directory a project below the user's state directory, named by a hash of the
+//! The location of projects' state: one directory per project below the user's state directory, named by a hash of the
 //! root's path. Never inside the project: a checkout can bring files, links and whole databases of any name.
 //!
-//! Environments differ between an agent and a shell, so the directory is looked for where `XDG_STATE_HOME` points and
-//! in the standard place; a directory made elsewhere gets a link in the standard place. A project that was moved or
-//! renamed keeps its state: the directory remembers which directory its root was. Where another project stands at that
-//! path now, the state is set aside until the moved one is used.
+//! Environments differ between an agent and a shell, so the directory is searched where `XDG_STATE_HOME` points and in
+//! the standard place; a directory made elsewhere gets a link in the standard place. A project that was moved or
+//! renamed keeps its state: the state remembers the identity of its root directory. If another project now stands at
+//! the path, the state is set aside until the moved one is used.
 //!
-//! Without a home of the user's own the state lies in the temporary directory, where any user may have made a directory
-//! of its name, so it is checked before anything in it is read. So is a place that the environment names: nothing below
-//! a directory of another user is used, and no link but those that hob left.
+//! Without a home, the state is in the temporary directory, where any user may have created that name, so the directory
+//! is checked before anything in it is read. So is a place that the environment names: nothing below another user's
+//! directory is used, and no links but hob's own.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -22,13 +22,13 @@ use crate::regular::is_absent;
 use crate::root_note;
 use crate::{owner, private, runtime_dir};
 
-/// The file that says which directory the root is, beside the one that says where it is.
+/// The file with the identity of the root directory, beside the file with its path.
 const IDENTITY: &str = "root-inode";
-/// How long the file may be, in bytes.
+/// Maximum length of the file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// The directory of the state of the project of this hash, whether it exists or not; an error where another user's
-/// directory stands in its way.
+/// The state directory of the project with this hash, whether it exists or not; an error if another user's directory is
+/// in its place.
 pub(crate) fn directory(hash: &str) -> Result<PathBuf, PathError> {
     directory_in(&Places::of_environment(), hash)
 }
@@ -40,8 +40,8 @@ fn directory_in(places: &Places, hash: &str) -> Result<PathBuf, PathError> {
     Ok(path.canonicalize().unwrap_or(path))
 }
 
-/// Where a link leads that hob left for other environments: to a directory of the same name, in a place of this user's
-/// own. What is no link leads to itself, and so does a link to what is not there, for [`usable`] to tell of.
+/// The target of a link that hob left for other environments: a directory of the same name, in a place of this user's
+/// own. A path that is not a link stays as it is, and so does a dangling link, which [`usable`] reports.
 fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     let Ok(target) = fs::read_link(&path) else { return Ok(path) };
     let is_gone = || path.metadata().is_err_and(|error| is_absent(&error));
@@ -57,7 +57,7 @@ fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     }
 }
 
-/// Whether the state can be used, or made: no link stands in its place, as it does where what it leads to is not there.
+/// Whether the state can be used or created. A link at its place is dangling, and makes it unusable.
 pub(crate) fn usable(path: &Path) -> Result<(), PathError> {
     let Ok(target) = fs::read_link(path) else { return Ok(()) };
     let link = path.to_owned();
@@ -67,8 +67,8 @@ pub(crate) fn usable(path: &Path) -> Result<(), PathError> {
     }
 }
 
-/// Makes the directory of a project's state: private whatever was there before, and the one that the project had
-/// before it was moved where there is such a one.
+/// Creates the directory of a project's state, private even if it existed before. Adopts the state that the project had
+/// before it was moved, if any.
 pub(crate) fn create(path: &Path, root: &Path) -> Result<(), PathError> {
     create_in(&Places::of_environment(), path, root)
 }
@@ -80,7 +80,7 @@ fn create_in(places: &Places, path: &Path, root: &Path) -> Result<(), PathError>
     places.check()?;
     usable(path)?;
     set_aside(path, root)?;
-    // Before any daemon has used it, it is not too late for the one that the project had before.
+    // Until a daemon has used it, the project's former state can still be adopted.
     if path.join(root_note::ROOT).symlink_metadata().is_err() {
         if let Some(above) = path.parent() {
             let failed = |source| PathError::Create { path: path.to_owned(), source };
@@ -102,13 +102,13 @@ fn private_directory(path: &Path) -> Result<(), PathError> {
     runtime_dir::private(path)
 }
 
-/// The directories that hold projects' state: where this environment puts it, and where any other looks.
+/// The directories that hold projects' state: the one of this environment, and the one where other environments look.
 struct Places {
     first: PathBuf,
     standard: Option<PathBuf>,
-    /// The first one, where others could have made it.
+    /// The first place, if other users could have created it.
     shared: Option<PathBuf>,
-    /// What the environment names for the first one, and the variable.
+    /// The path that the environment gives for the first place, and the variable.
     named: Option<(PathBuf, &'static str)>,
 }
 
@@ -126,13 +126,13 @@ impl Places {
         let own = xdg.map(|xdg| xdg.join("hob")).or_else(|| standard.clone());
         let shared = own.is_none().then(|| temporary.join(format!("hob-{}", owner::me())));
         let first = own.or_else(|| shared.clone()).unwrap_or_default();
-        // What is not this user's alone is no place to look in besides.
+        // A place that is not this user's alone is not searched.
         let is_mine = |standard: &PathBuf| home.iter().all(|home| owner::foreign(home, standard).is_none());
         let standard = standard.filter(|standard| *standard != first && is_mine(standard));
         Places { standard, first, shared, named }
     }
 
-    /// Refuses a path that another user made or may change. Leaves nothing behind.
+    /// Refuses a path that another user made or may change. Creates nothing.
     fn check(&self) -> Result<(), PathError> {
         if let Some(shared) = self.shared.as_deref().filter(|shared| shared.symlink_metadata().is_ok()) {
             runtime_dir::private(shared)?;
@@ -154,7 +154,7 @@ impl Places {
         std::iter::once(self.first.clone()).chain(self.standard.clone())
     }
 
-    /// Without the link (a full disk, a home that cannot be written to) only this environment finds the directory.
+    /// Without the link (a full disk, a read-only home) only this environment finds the directory.
     fn leave_link(&self, path: &Path) {
         if let (Some(standard), Some(name)) = (&self.standard, path.file_name())
             && !path.starts_with(standard)
@@ -165,10 +165,10 @@ impl Places {
     }
 }
 
-/// Gives `path` the state that the directory `root` had under another path, if there is one below `place`.
+/// Moves the state that the directory `root` had under another path to `path`, if there is one below `place`.
 ///
 /// # Errors
-/// While it is in use: a project that started with empty state then would never see it again.
+/// While it is in use: a project that started with empty state would never see it again.
 fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
     let Some(identity) = Identity::of(root) else { return Ok(false) };
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -177,7 +177,7 @@ fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
         if is_link || !matches!(known(&old), Known::Is(known) if known.is_directory_of(&identity)) {
             continue;
         }
-        // It may also be this very root seen under two paths; what was set aside of it is its own once it is back.
+        // It may also be this same root seen under two paths; its set-aside state returns once it is back.
         let Some(former) = root_note::root_of(&old) else { continue };
         let is_back = former == root && old.extension().is_some();
         if !is_back && Identity::of(&former).is_some_and(|there| there.is_directory_of(&identity)) {
@@ -193,10 +193,10 @@ fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
     Ok(false)
 }
 
-/// Puts the state at `path` aside if another project than the one at `root` left it there.
+/// Sets the state at `path` aside if it belongs to another project than the one at `root`.
 ///
 /// # Errors
-/// While it is in use: it is not this project's.
+/// While it is in use by the other project.
 fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     if !is_of_another(path, root) {
         return Ok(());
@@ -206,7 +206,7 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
         if root_note::root_of(path).is_some() {
             return Err(PathError::InUse { path: path.to_owned() });
         }
-        // It is just being made; unless the file that names the root is there and cannot be read.
+        // It is just being created, unless the file that names the root exists and cannot be read.
         if path.join(root_note::ROOT).symlink_metadata().is_err() {
             return Ok(());
         }
@@ -225,17 +225,17 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether the state at `path` was left there by another project than the one at `root`.
+/// Whether the state at `path` belongs to another project than the one at `root`.
 pub(crate) fn is_of_another(path: &Path, root: &Path) -> bool {
     match known(path) {
         Known::Nothing => false,
         Known::Unbelievable => true,
-        // A root that is not to be seen takes nothing.
+        // A root that cannot be seen claims nothing.
         Known::Is(known) => Identity::of(root).is_some_and(|now| known.is_replaced_by(&now)),
     }
 }
 
-/// What was set aside of projects that stood at the path of this state before.
+/// The state of other projects that used to stand at this path.
 pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = path.parent().and_then(|place| fs::read_dir(place).ok()).into_iter().flatten().flatten();
@@ -251,12 +251,12 @@ pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     aside
 }
 
-/// What the note in a state says of the directory that it belongs to.
+/// What a state's note says about the directory it belongs to.
 #[derive(PartialEq, Eq)]
 enum Known {
-    /// Absent: the disk was full, or the user removed it, to give the state to the directory that stands there.
+    /// No note: the disk was full, or the user removed it to give the state to the directory at the path.
     Nothing,
-    /// Not one that hob wrote, or one that other users can have changed: the directory may have been any other.
+    /// A note that hob did not write, or that other users may have changed: it could name any directory.
     Unbelievable,
     Is(Identity),
 }
@@ -266,13 +266,13 @@ fn known(path: &Path) -> Known {
     if note.symlink_metadata().is_err_and(|error| is_absent(&error)) {
         return Known::Nothing;
     }
-    // It is no secret: after a restore others may be allowed to read it.
+    // The note is not secret: after a restore, others may be allowed to read it.
     let text = private::read_unchanged(&note, FILE_MAX).ok().flatten();
     let identity = text.and_then(|text| Identity::read(std::str::from_utf8(&text).ok()?));
     identity.map_or(Known::Unbelievable, Known::Is)
 }
 
-/// Puts the state `old` in the place of `path`, which no daemon has used. What is there goes along.
+/// Puts the state `old` in the place of `path`, which no daemon has used. Existing files are moved along.
 fn replace_with(path: &Path, old: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path).into_iter().flatten() {
         let entry = entry?;
@@ -285,13 +285,13 @@ fn replace_with(path: &Path, old: &Path) -> io::Result<()> {
     fs::rename(old, path)
 }
 
-/// Notes which directory the state belongs to, for when it is moved.
+/// Records which directory the state belongs to, in case it is moved.
 pub(crate) fn remember(path: &Path, root: &Path) -> io::Result<()> {
     let Some(identity) = Identity::of(root) else { return Ok(()) };
     if known(path) == Known::Is(identity.clone()) {
         return Ok(());
     }
-    // On a full disk a project that is moved later is not recognised; no reason to refuse it now.
+    // On a full disk, a project that is moved later is not recognised; that is no reason to refuse it now.
     match private::replace(&path.join(IDENTITY), identity.to_string().as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Ok(()),
         done => done,
@@ -377,7 +377,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         let held = make(&root);
         fs::write(of(&root).join("mail.db"), "mail").unwrap();
-        // The new one is used first.
+        // The new project is used first.
         fs::rename(&root, &moved).unwrap();
         fs::create_dir(&root).unwrap();
         assert!(matches!(set_aside(&of(&root), &root), Err(PathError::InUse { .. })));
@@ -403,7 +403,7 @@ mod tests {
             assert!(matches!(directory_in(&places, "00000000000000aa"), Err(PathError::NotPrivate { .. })), "{what}");
             assert!(matches!(create_in(&places, &path, &root), Err(PathError::NotPrivate { .. })), "{what}");
         };
-        // Looking makes nothing.
+        // Looking creates nothing.
         directory_in(&places, "00000000000000aa").unwrap();
         assert!(!above.exists());
         let elsewhere = temp.path().join("elsewhere");
@@ -447,7 +447,7 @@ mod tests {
         assert!(is_of_another(&path, &root));
         make();
         assert!(path.join("mail.db").exists());
-        // The user says that what stands there now takes its place.
+        // The user says that the new directory replaces the old one.
         fs::rename(&root, &moved).unwrap();
         fs::create_dir(&root).unwrap();
         fs::remove_file(path.join(IDENTITY)).unwrap();
@@ -470,7 +470,7 @@ mod tests {
         let mode = |mode| fs::set_permissions(&note, fs::Permissions::from_mode(mode)).unwrap();
         fs::create_dir(&root).unwrap();
         make();
-        // After a restore it says what it said.
+        // After a restore it answers as before.
         fs::write(path.join("mail.db"), "mail").unwrap();
         mode(0o644);
         make();
@@ -480,7 +480,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         make();
         assert!(!path.join("mail.db").exists());
-        // Files that others may have written, or that cannot be read.
+        // Files that others may have written, or that are unreadable.
         let spoils: [(&str, &dyn Fn()); 4] = [
             ("writable", &|| mode(0o666)),
             ("empty", &|| fs::write(&note, "").unwrap()),
@@ -534,7 +534,7 @@ mod tests {
             assert!(matches!(directory_in(&places, hash), Err(PathError::NotPrivate { .. })), "another's link");
             std::os::unix::fs::lchown(&path, Some(0), None).unwrap();
         }
-        // Its disk is not mounted: no empty state takes its place.
+        // Its disk is not mounted: no empty state may take its place.
         fs::remove_dir_all(&mine).unwrap();
         let found = directory_in(&places, hash).unwrap();
         let refused = create_in(&places, &found, temp.path()).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What the user granted to the `hob.toml` of a project, beyond what every checkout may say.
+//! What the user granted to a project's `hob.toml`, beyond what every checkout may say.
 //!
 //! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in `trust.toml`
 //! beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A file of grants
@@ -48,14 +48,14 @@ pub struct Trust {
 struct Grant {
     root: PathBuf,
     sha256: String,
-    /// What stood at the root then: another directory brings other programs under the same names.
+    /// The directory at the root at that time: another directory brings other programs under the same names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
 }
 
 impl Grant {
     fn is_for(&self, root: &Path) -> bool {
-        // Where it is not sure that it is the same one, it is asked again.
+        // If it may be another directory, the user is asked again.
         let before = self.directory.as_deref().and_then(Identity::read);
         let is_same = || before.zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now));
         self.root == root && is_same()
@@ -68,13 +68,13 @@ impl Trust {
         Trust::path().map_or_else(|_| Ok(Trust::default()), |path| Trust::load_from(&path))
     }
 
-    /// The file of the grants.
+    /// The file with the grants.
     pub(crate) fn path() -> Result<PathBuf, TrustError> {
         user_config::directory().map(|directory| directory.join("trust.toml")).ok_or(TrustError::NoPlace)
     }
 
     fn load_from(path: &Path) -> Result<Trust, ConfigError> {
-        // Not root's either: what root granted was another's to look at.
+        // Not root's either: root decided for itself, not for this user.
         user_config::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
     }
 
@@ -84,7 +84,7 @@ impl Trust {
         self.grants.iter().any(|grant| grant.is_for(project.root()) && grant.sha256 == sha256)
     }
 
-    /// Grants to this text of the project's `hob.toml` what it asks for, in this file of grants.
+    /// Grants this text of the project's `hob.toml` what it asks for, in this file of grants.
     pub(crate) fn grant(file: &Path, project: &Project, text: &str) -> Result<(), TrustError> {
         user_config::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
@@ -96,7 +96,7 @@ impl Trust {
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
-    /// Withdraws what was granted to the project. Returns whether there was anything.
+    /// Withdraws the project's grants. Returns whether there were any.
     pub fn revoke(project: &Project) -> Result<bool, TrustError> {
         let file = Trust::path()?;
         let mut trust = Trust::load_from(&file)?;
@@ -109,7 +109,7 @@ impl Trust {
         Ok(true)
     }
 
-    /// Replaces the file whole, so that a reader never sees half of it.
+    /// Replaces the file atomically, so that a reader never sees half of it.
     fn store(&self, file: &Path) -> io::Result<()> {
         let text = toml::to_string(self).map_err(io::Error::other)?;
         let head = "# Written by `hob trust`: the hob.toml texts whose requests you granted.";
@@ -154,7 +154,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         fs::write(project.config_path(), text).unwrap();
         assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
-        // What another wrote, or may replace, grants nothing and keeps no grant.
+        // A file that another user wrote or may replace grants nothing, and stores no grant.
         if owner::me() == 0 {
             std::os::unix::fs::chown(&file, Some(12345), None).unwrap();
             assert!(matches!(Trust::load_from(&file), Err(ConfigError::NotMine { owner: 12345, .. })));

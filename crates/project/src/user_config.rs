@@ -1,8 +1,8 @@
 //! The user's own configuration, `$XDG_CONFIG_HOME/hob/config.toml`. It needs no trust, as only the user writes it. It
 //! holds the settings of `hob.toml`, which overrides it within its limits, and `environment`.
 //!
-//! The file decides what runs as this user, and the environment where it is, so a file that another user made or may
-//! change is refused, also where that user owns a link or a directory on the way.
+//! The file decides what runs as this user, and the environment decides its location. So a file that another user made
+//! or may change is refused, also if that user owns a link or a directory on the way.
 
 use std::env;
 use std::io;
@@ -15,7 +15,7 @@ use crate::config_error::{ConfigError, FILE_MAX, parse};
 use crate::owner;
 use crate::regular::{self, is_absent};
 
-/// The user's configuration, as far as it says nothing of projects: that is [`crate::Config`]'s.
+/// The user's configuration apart from settings of projects, which [`crate::Config`] reads.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct UserConfig {
@@ -24,21 +24,21 @@ pub struct UserConfig {
 }
 
 impl UserConfig {
-    /// Where it is: `None` when neither `XDG_CONFIG_HOME` nor `HOME` is set.
+    /// The file's path: `None` when neither `XDG_CONFIG_HOME` nor `HOME` is set.
     pub fn path() -> Option<PathBuf> {
         Some(directory()?.join("config.toml"))
     }
 
-    /// Reads it; an absent file is an empty one.
+    /// Reads the configuration; an absent file is an empty one.
     pub fn load() -> Result<UserConfig, ConfigError> {
         let Some(path) = UserConfig::path() else { return Ok(UserConfig::default()) };
         UserConfig::read(&path)?.map_or_else(|| Ok(UserConfig::default()), |text| parse(&path, &text))
     }
 
-    /// Reads a file of the user's configuration, as the user or root wrote it; `None` if it is absent.
+    /// Reads a file of the user's configuration that the user or root wrote; `None` if it is absent.
     ///
     /// # Errors
-    /// When another user has written it, or may put another in its place.
+    /// When another user wrote it, or may replace it.
     pub fn read(path: &Path) -> Result<Option<String>, ConfigError> {
         read_of(path, &[owner::me(), 0])
     }
@@ -50,7 +50,7 @@ pub(crate) fn directory() -> Option<PathBuf> {
     Some(base.join(below))
 }
 
-/// What the environment names, and where below it hob's configuration is.
+/// The directory from the environment, and the path of hob's configuration below it.
 fn place() -> Option<(PathBuf, &'static str)> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_home = || Some((absolute("HOME")?, ".config/hob"));
@@ -60,7 +60,7 @@ fn place() -> Option<(PathBuf, &'static str)> {
 /// Reads a file of the user's configuration that one of these users wrote.
 pub(crate) fn read_of(path: &Path, writers: &[u32]) -> Result<Option<String>, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
-    // Opened once: what is asked of the file is asked of the one that is read.
+    // Opened once: the checks apply to the file that is read.
     let file = match regular::open(path) {
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(None),
@@ -80,8 +80,8 @@ pub(crate) fn read_of(path: &Path, writers: &[u32]) -> Result<Option<String>, Co
     }
 }
 
-/// Refuses a file that stands, or would, where another user decides what stands there: it may be this user's own, and
-/// of quite another meaning (a link into a checkout).
+/// Refuses a file in a place that another user controls: the file may be this user's own, but meant for something else
+/// (a link into a checkout).
 pub(crate) fn refuse_foreign_place(path: &Path) -> Result<(), ConfigError> {
     let base = place().map(|(base, _)| base).filter(|base| path.starts_with(base));
     let base = base.as_deref().or_else(|| path.parent()).unwrap_or(path);

@@ -1,10 +1,10 @@
-//! Text from outside, shown and never obeyed: what a terminal would act on, or people do not see, is written out.
-//! Names, paths and values of a checkout pass through here before a person judges them.
+//! Text from outside, shown but never obeyed: characters that a terminal would act on, or that people cannot see, are
+//! written out. Names, paths and values of a checkout pass through here before a person judges them.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text on one line, with everything written out that would break the line, is invisible, or only looks like a space:
+/// A text on one line. Everything that would break the line, is invisible or only looks like a space is written out:
 /// that matters in a name, while running text in French and Japanese is full of such spaces.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -19,13 +19,13 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// A path on one line, as [`visible`] shows texts: it is a name, which may be anything.
+/// A path on one line, treated like the text in [`visible`]: it may be any name.
 pub fn path(path: &Path) -> String {
     visible(&path.to_string_lossy())
 }
 
-/// The text with everything written out that is not to be seen: control characters (line feeds and tabs stay), and
-/// those that turn, hide or break text.
+/// The text with everything invisible written out: control characters (line feeds and tabs stay), and characters that
+/// turn, hide or break text.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -39,7 +39,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Adds a character to a text, written out if it is not to be seen. `before` is the one before it.
+/// Appends a character to a text, written out if it is invisible. `before` is the preceding character.
 pub fn push_visible(out: &mut String, before: char, c: char) {
     match c {
         c if u32::from(c) < 0x80 && c.is_control() => _ = write!(out, "\\x{:02x}", u32::from(c)),
@@ -55,13 +55,13 @@ fn is_blank(c: char) -> bool {
     c == '\u{2800}' || c.is_whitespace() && !c.is_ascii()
 }
 
-/// Parts of a drawn symbol that have no shape of their own: the colour selector and the joiner of emoji.
+/// Invisible parts of a drawn symbol: the colour selector and the joiner of emoji.
 fn is_joint(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{200d}')
 }
 
-/// Whether a joiner has a meaning where it stands: behind a symbol, at most one of each kind. Elsewhere joiners can
-/// hide whole texts.
+/// Whether a joiner has a meaning here: after a symbol, at most one of each kind. Elsewhere joiners can hide whole
+/// texts.
 fn joins(before: char, joint: char) -> bool {
     let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
     match (before, joint) {
@@ -70,8 +70,8 @@ fn joins(before: char, joint: char) -> bool {
     }
 }
 
-/// Characters without a shape of their own that change how others are read: directions, separators of lines and
-/// paragraphs, tags, variation selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
+/// Invisible characters that change how others are read: directions, line and paragraph separators, tags, variation
+/// selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
 pub fn is_hidden(c: char) -> bool {
     matches!(
         u32::from(c),

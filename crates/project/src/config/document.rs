@@ -1,4 +1,4 @@
-//! What one configuration file says: the tables that all of hob shares, and one for each part.
+//! What one configuration file says: the tables that all of hob shares, and one table for each part.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{Config, Source};
 use crate::config_error::{ConfigError, wrong, wrong_at};
 use crate::request::{Places, Request};
 
-/// A file, read and not merged.
+/// A file that was read but not merged.
 #[derive(Default)]
 pub(crate) struct Document {
     toolsets: Option<Vec<String>>,
@@ -29,7 +29,7 @@ struct DaemonTable {
 }
 
 impl Document {
-    /// Reads a text of this source, strictly: the first mistake is named with its line.
+    /// Parses a text of this source strictly: an error names the line of the first mistake.
     pub(crate) fn parse(
         path: &Path,
         text: &str,
@@ -37,7 +37,7 @@ impl Document {
         sections: &[Section],
     ) -> Result<Document, ConfigError> {
         let wrong = |error| wrong(path, text, &error);
-        // Only the user says what of the environment is passed on.
+        // Only the user decides which of the environment is passed on.
         let environment = match source {
             Source::User => Some("environment"),
             Source::Project => None,
@@ -73,18 +73,18 @@ impl Document {
         Ok(document)
     }
 
-    /// What it asks for beyond the safe set, part by part.
+    /// What the file asks for beyond the safe set, part by part.
     pub(crate) fn requests(&self, text: &str) -> Vec<Request> {
         let places = Places::of(text);
         self.parts.iter().flat_map(|table| table.requests(&places)).collect()
     }
 
-    /// Takes all of that out.
+    /// Removes everything that needs a grant.
     pub(crate) fn withhold(&mut self) {
         self.parts.iter_mut().for_each(|table| table.withhold());
     }
 
-    /// Merges it into what is configured.
+    /// Merges the file into the configuration.
     pub(crate) fn apply(self, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError> {
         config.limits.apply(&self.limits, file)?;
         if self.toolsets.is_some() {

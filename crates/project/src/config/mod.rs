@@ -1,8 +1,9 @@
-//! The configuration: `hob.toml` at the project's root over the user's own configuration over the defaults.
+//! The configuration: the project's `hob.toml`, above the user's own configuration, above the defaults.
 //!
-//! `hob.toml` is text from outside: it may enable toolsets, choose among what is built in and set limits within their
-//! ranges. Anything beyond that (commands to run) counts only when the user granted that very text ([`crate::Trust`]);
-//! until then it is withheld and listed in [`Config::withheld`]. Parsing is strict: a mistake is named with its line.
+//! `hob.toml` is untrusted text: it may enable toolsets, choose among what is built in and set limits within their
+//! ranges. Anything beyond that (commands to run) takes effect only when the user granted that very text
+//! ([`crate::Trust`]); until then it is withheld and listed in [`Config::withheld`]. Parsing is strict: an error names
+//! the line.
 
 mod document;
 mod duration;
@@ -28,7 +29,7 @@ use crate::request::Request;
 use crate::trust::TrustError;
 use crate::{Project, Trust, UserConfig};
 
-/// Where a setting came from.
+/// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The user's own configuration.
@@ -37,15 +38,15 @@ pub enum Source {
     Project,
 }
 
-/// Everything configured, checked.
+/// The whole configuration, checked.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The toolsets that a connection gets when it asks for none, if any are named.
+    /// The toolsets of a connection that asks for none, if configured.
     pub toolsets: Option<Vec<String>>,
-    /// When a daemon without connection and without live session ends.
+    /// How long a daemon without connections and live sessions keeps running.
     pub idle: Limit,
     pub limits: Limits,
-    /// What the parts have to say, by the names of their sections; see [`Config::of`].
+    /// The parts' settings, by the names of their sections; see [`Config::of`].
     parts: BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>,
     /// What `hob.toml` asks for and the user has not granted.
     pub withheld: Vec<Request>,
@@ -64,7 +65,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the user has configured for all projects. `sections` are those of all parts: what else stands there is a mistake.
+    /// The user's configuration for all projects. `sections` are those of all parts: any other table is an error.
     pub fn of_user(sections: &[Section]) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         if let Some(path) = UserConfig::path()
@@ -76,7 +77,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Loads what holds for a project.
+    /// Loads the configuration of a project.
     pub fn load(project: &Project, sections: &[Section]) -> Result<Config, ConfigError> {
         let mut config = Config::of_user(sections)?;
         let path = project.config_path();
@@ -93,13 +94,13 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads a project's `hob.toml` alone, for its mistakes and for what it asks beyond the safe set.
+    /// Reads only a project's `hob.toml`: checks it, and returns what it asks for beyond the safe set.
     pub fn requests(project: &Project, sections: &[Section]) -> Result<Vec<Request>, ConfigError> {
         Config::asked(project, sections).map(|(_, requests)| requests)
     }
 
-    /// Grants what the project's `hob.toml` asks for, as it reads now. `shown` are the requests that the user saw: if the
-    /// file asks for anything else by now, nothing is granted.
+    /// Grants what the project's `hob.toml` asks for now. `shown` are the requests that the user saw: if the file now
+    /// asks for anything else, nothing is granted.
     pub fn grant(project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
         Config::grant_in(&Trust::path()?, project, sections, shown)
     }
@@ -117,7 +118,7 @@ impl Config {
         Trust::grant(file, project, &text)
     }
 
-    /// The requests, with the text that they stand in.
+    /// The requests, and the text that contains them.
     fn asked(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
         let path = project.config_path();
         let Some(text) = read_of(project)? else { return Ok((String::new(), Vec::new())) };
@@ -128,28 +129,27 @@ impl Config {
         Ok((text, requests))
     }
 
-    /// Whether the user has granted by now what was withheld when this was read. A text that asks for something else by now
-    /// is another matter.
+    /// Whether the user has meanwhile granted what was withheld when this was loaded. A text that has changed its
+    /// requests since does not count.
     pub fn is_granted_by_now(&self, project: &Project, sections: &[Section]) -> bool {
         !self.withheld.is_empty()
             && Config::load(project, sections).is_ok_and(|config| config.withheld.is_empty())
             && Config::requests(project, sections).is_ok_and(|requests| requests == self.withheld)
     }
 
-    /// What is configured for a part; its defaults where nothing is.
+    /// The settings of a part, or its defaults.
     pub fn of<S: Settings>(&self) -> S {
         let settings = self.parts.get(S::NAME).and_then(|settings| settings.downcast_ref::<S>());
         settings.cloned().unwrap_or_default()
     }
 }
 
-/// The text of a project's `hob.toml`. Mistakes in it are shown with what stands there, so it is not read through a link to
-/// what does not belong to the project.
+/// The text of a project's `hob.toml`. Errors quote the text, so links to files outside the project are not followed.
 pub(crate) fn read_of(project: &Project) -> Result<Option<String>, ConfigError> {
     let path = project.config_path();
     match path.canonicalize() {
         Ok(to) if !to.starts_with(project.root()) => Err(ConfigError::LeadsOut { path, to }),
-        // What is not there, or cannot be seen, is not read either.
+        // A file that is absent or cannot be seen is not read either.
         found => read(&found.unwrap_or(path)),
     }
 }

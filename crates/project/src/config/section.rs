@@ -1,5 +1,5 @@
-//! The settings of a part: a table of its own in `hob.toml` and in the user's configuration. The part says what may stand
-//! there, what that means, and what of it needs a grant; this crate reads the files, and knows no part.
+//! The settings of a part: its own table in `hob.toml` and in the user's configuration. The part declares which
+//! settings there are, what they mean, and which need a grant; this crate reads the files, and knows no part.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -13,37 +13,37 @@ use toml::de::{Error, ValueDeserializer};
 use super::{Config, ConfigError, Source};
 use crate::request::{Places, Request};
 
-/// What is configured for a part, with its defaults.
+/// The settings of a part, with their defaults.
 pub trait Settings: Clone + Debug + Default + Send + Sync + 'static {
     /// The name of the table.
     const NAME: &'static str;
 
-    /// The lines below the table's head in the file that `hob init` writes: each setting commented out with its default, below
-    /// lines that begin with `# ` and explain it.
+    /// The lines below the table's head in the file that `hob init` writes: each setting commented out with its
+    /// default, below lines that begin with `# ` and explain it.
     const TEMPLATE: &'static str;
 
-    /// What one file says, unmerged. It denies unknown fields, so that a mistake is named.
+    /// The table of one file, unmerged. It denies unknown fields, so that an error names them.
     type Table: DeserializeOwned + Send + 'static;
 
-    /// Takes over what a file says.
+    /// Merges the table of a file.
     ///
     /// # Errors
-    /// When a value is out of its range, or may not stand in that file.
+    /// When a value is out of its range, or is not allowed in that file.
     fn apply(&mut self, table: Self::Table, file: &File<'_>) -> Result<(), ConfigError>;
 
-    /// What the table of a `hob.toml` asks for beyond the safe set: each setting that a grant would make count.
+    /// What the table of a `hob.toml` asks for beyond the safe set: each setting that needs a grant.
     fn requests(_table: &Self::Table, _places: &Places<'_>) -> Vec<Request> {
         Vec::new()
     }
 
-    /// Takes all of that out of the table.
+    /// Removes the settings that need a grant.
     fn withhold(_table: &mut Self::Table) {}
 }
 
-/// The settings of one part, as one of several.
+/// The settings of one part, type-erased.
 #[derive(Clone, Copy)]
 pub struct Section {
-    /// The name of its table.
+    /// The name of the table.
     pub name: &'static str,
     /// See [`Settings::TEMPLATE`].
     pub template: &'static str,
@@ -61,7 +61,7 @@ impl Section {
     }
 }
 
-/// What one file says of one part.
+/// What one file says about one part.
 pub(crate) trait Table: Send {
     fn requests(&self, places: &Places<'_>) -> Vec<Request>;
     fn withhold(&mut self);
@@ -90,7 +90,7 @@ impl<S: Settings> Table for Read<S> {
 /// The file that a table stands in.
 pub struct File<'a> {
     pub path: &'a Path,
-    /// Whose it is.
+    /// Whose file it is.
     pub source: Source,
     places: Places<'a>,
 }
@@ -101,10 +101,10 @@ impl<'a> File<'a> {
         File { path, source, places: Places::of(text) }
     }
 
-    /// A number, if the file says one, and it is in its range. `key` is its whole name, as `limits.sessions`.
+    /// A number, if the file sets it and it is in its range. `key` is its full name, such as `limits.sessions`.
     ///
     /// # Errors
-    /// When it is outside.
+    /// When it is out of range.
     pub fn within(
         &self,
         key: &'static str,
@@ -120,7 +120,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The error that something may not stand in this file: why, and what to do instead.
+    /// The error that a setting is not allowed in this file: why, and what to do instead.
     pub fn refused(&self, why: impl Into<String>) -> ConfigError {
         ConfigError::Refused { path: self.path.to_owned(), why: why.into() }
     }

@@ -1,4 +1,4 @@
-//! What configuration files may say, for a part that is made up.
+//! What configuration files may say, tested with an invented part.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::*;
 use crate::request::Places;
 
-/// A part that is made up: beds, and tools that run commands.
+/// An invented part: beds, and tools that run commands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Garden {
     beds: u64,

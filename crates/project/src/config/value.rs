@@ -1,8 +1,8 @@
-//! Values of a configuration file, as shown to the person who is asked for a grant.
+//! Values of a configuration file, as shown to the person who decides on a grant.
 
 use crate::visible;
 
-/// A value on one line, its texts as basic strings of TOML whatever way they were written.
+/// A value on one line, with its texts as basic strings of TOML, however they were written.
 pub fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => quoted(text),
@@ -16,7 +16,7 @@ pub fn shown(value: &toml::Value) -> String {
     }
 }
 
-/// A key, quoted if TOML would want that.
+/// A key, quoted where TOML requires it.
 pub fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match !name.is_empty() && name.chars().all(is_bare) {
@@ -25,8 +25,8 @@ pub fn key(name: &str) -> String {
     }
 }
 
-/// A text as a basic string. Nothing stands in it that is not in the text, and what is not to be seen is written out.
+/// A text as a basic string that contains nothing else, with invisible characters written out.
 pub fn quoted(text: &str) -> String {
-    // A backslash of the text's own must not pass for one of ours.
+    // A backslash in the text must not be taken for one of ours.
     format!("\"{}\"", visible(&text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
