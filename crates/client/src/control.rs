@@ -34,7 +34,7 @@ pub enum ControlError {
     Odd { method: String, reason: String },
 }
 
-/// What to do about an answer that is lost.
+/// What to do about a lost answer.
 fn after(method: &str) -> &'static str {
     match method {
         "tools/call" => {
@@ -48,12 +48,12 @@ fn after(method: &str) -> &'static str {
 /// A progress report of a running tool.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Progress {
-    /// How far.
+    /// The progress so far.
     pub progress: f64,
-    /// Of how much.
+    /// The total, if known.
     #[serde(default)]
     pub total: Option<f64>,
-    /// For people.
+    /// A message for people.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Control {
         Ok(Control::over(connect_or_start(project, hello)?))
     }
 
-    /// Speaks over a connection whose hello had the role `control`.
+    /// A control connection over one whose hello had the role `control`.
     pub fn over(connection: Connection) -> Control {
         Control { connection, last_id: 0 }
     }
@@ -94,7 +94,7 @@ impl Control {
         self.request("status", json!({}), |_, _| {})
     }
 
-    /// What tools there are, as MCP lists them; of one toolset or imitated system where named.
+    /// The tools, as MCP lists them; those of one toolset or imitated system if named.
     pub fn tools(&mut self, toolset: Option<&str>, profile: Option<&str>) -> Result<Vec<Value>, ControlError> {
         let params = without_nulls(json!({"toolset": toolset, "profile": profile}));
         let mut result = self.request("tools/list", params, |_, _| {})?;
@@ -104,8 +104,8 @@ impl Control {
         }
     }
 
-    /// Calls a tool. The result is MCP's: `content`, `structuredContent`, `isError`. Every notification that comes
-    /// while the call runs goes to `on_notification` (its method and parameters), progress to `on_progress`.
+    /// Calls a tool. The result is MCP's: `content`, `structuredContent`, `isError`. Notifications that arrive during
+    /// the call go to `on_notification` (method and parameters), progress to `on_progress`.
     pub fn call(
         &mut self,
         tool: &str,
@@ -124,7 +124,7 @@ impl Control {
         })
     }
 
-    /// Asks the daemon to end. With `force` also when sessions live. Returns what it says.
+    /// Asks the daemon to end; with `force`, even if sessions are live. Returns the daemon's answer.
     pub fn shutdown(&mut self, force: bool) -> Result<Value, ControlError> {
         self.request("shutdown", json!({"force": force}), |_, _| {})
     }
@@ -148,8 +148,8 @@ impl Control {
         Ok(())
     }
 
-    /// Waits for a notification of one of these methods and gives its method and parameters; `None` when none came until
-    /// `deadline`.
+    /// Waits for a notification with one of these methods; returns its method and parameters, or `None` if none arrived
+    /// by `deadline`.
     pub fn notification(
         &mut self,
         methods: &[&str],
@@ -161,7 +161,7 @@ impl Control {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(None);
             }
-            // An error means that the socket is gone, which the read tells.
+            // An error means that the socket is gone, which the read reports.
             let _ = self.connection.stream.set_read_timeout(left);
             match self.next_line_or_timeout(methods.first().copied().unwrap_or_default()) {
                 Ok(Some(line)) => notification(&line, &mut |name: &str, params: &Value| {
@@ -179,7 +179,7 @@ impl Control {
         }
     }
 
-    /// Any request of the control protocol. Notifications that come before its answer go to `on_notification`.
+    /// Makes any request of the control protocol. Notifications that arrive before the answer go to `on_notification`.
     pub fn request(
         &mut self,
         method: &str,
@@ -214,14 +214,14 @@ impl Control {
 
     fn next_line(&mut self, method: &str) -> Result<Vec<u8>, ControlError> {
         loop {
-            // Without a time-out on the socket it is a line or an error.
+            // Without a time-out on the socket, the result is a line or an error.
             if let Some(line) = self.next_line_or_timeout(method)? {
                 return Ok(line);
             }
         }
     }
 
-    /// The next line; `None` when the socket's time-out passed first.
+    /// The next line; `None` if the socket's time-out passed first.
     fn next_line_or_timeout(&mut self, method: &str) -> Result<Option<Vec<u8>>, ControlError> {
         loop {
             match self.connection.framer.next_frame() {
@@ -281,7 +281,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    /// A control connection whose other end has already said everything, and what it will have been asked.
+    /// A control connection whose other end has already sent everything, and the requests it receives.
     fn told(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(lines.as_bytes()).unwrap();

@@ -1,8 +1,8 @@
 //! Clients of the daemon: finding or starting it, speaking to it, and the small program that an agent starts.
 //!
-//! Blocking code on a thread or two, without an async runtime: many front-ends run at once, each as long as its agent,
-//! so a front-end has to be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is what the
-//! command line uses.
+//! Blocking code on one or two threads, without an async runtime: many front-ends run at once, each as long as its
+//! agent, so a front-end must be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is what
+//! the command line uses.
 
 mod connect;
 pub mod control;

@@ -17,10 +17,10 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 /// How long a daemon may take to serve.
 const READY_WITHIN: Duration = Duration::from_secs(15);
-/// How much of what a failing daemon printed is kept, in bytes.
+/// Maximum bytes kept of what a failing daemon printed.
 const PRINTED_MAX: usize = 16 * 1024;
 
-/// The program that is the daemon. By default this very program, even if its file was replaced meanwhile.
+/// The program of the daemon. By default this very program, even if its file was replaced meanwhile.
 #[derive(Debug, Clone)]
 pub struct Launch {
     pub program: PathBuf,
@@ -30,26 +30,26 @@ pub struct Launch {
 
 impl Default for Launch {
     fn default() -> Launch {
-        // An upgrade replaces the file that this process came from; the link still leads to the running version.
+        // An upgrade replaces this process's file; the link still leads to the running version.
         Launch { program: "/proc/self/exe".into(), arguments: vec!["serve".to_owned(), "--background".to_owned()] }
     }
 }
 
-/// What came of an attempt to start a daemon.
+/// The outcome of an attempt to start a daemon.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Started {
-    /// It serves.
+    /// The daemon serves.
     Ready,
-    /// Another process is just starting one.
+    /// Another process is starting one.
     ByAnother,
-    /// It does not, for this reason.
+    /// The daemon could not start, for this reason.
     Failed(String),
 }
 
-/// Starts a daemon unless another process is at it.
+/// Starts a daemon unless another process is doing so.
 pub(crate) fn start(project: &Project, launch: &Launch) -> Started {
-    // Of many front-ends that start at once, one starts the daemon. It is a courtesy only: the daemon's own lock is
-    // what keeps it single, so without this one (a full disk) things still go right.
+    // Of many front-ends that start at once, one starts the daemon. This lock only saves work: the daemon's own lock
+    // ensures that there is one daemon, so nothing breaks without this one (a full disk).
     let guard = start_lock(project);
     if let Err(rustix::io::Errno::WOULDBLOCK) = guard {
         return Started::ByAnother;
@@ -81,7 +81,7 @@ fn start_lock(project: &Project) -> rustix::io::Result<Option<File>> {
     }
 }
 
-/// One pipe takes both outputs: the line that counts, and whatever a failing program says instead.
+/// One pipe takes both outputs: the readiness line, or whatever a failing program prints instead.
 fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     let (output, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let mut command = Command::new(&launch.program);
@@ -135,7 +135,7 @@ fn wait_until_ready(project: &Project, mut output: File) -> Started {
     }
 }
 
-/// The line that counts among all that was printed.
+/// The readiness line among everything printed.
 fn readiness(printed: &[u8]) -> Option<Readiness> {
     let whole = &printed[..=memchr::memrchr(b'\n', printed)?];
     let readiness = |line| serde_json::from_slice::<Readiness>(line).ok();
@@ -149,7 +149,7 @@ fn quoted(printed: &[u8]) -> String {
     }
 }
 
-/// Whether there is something to read, or the end, before the deadline.
+/// Whether there is something to read, or the end of the stream, before the deadline.
 pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -162,13 +162,13 @@ pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result
     }
 }
 
-/// The started process detaches the daemon and ends; a daemon that stays our child is collected all the same.
+/// The started process detaches the daemon and ends; a daemon that stays our child is reaped too.
 fn reap(mut child: Child) {
     if let Ok(Some(_)) = child.try_wait() {
         return;
     }
     let reaper = thread::Builder::new().name("reaper".to_owned()).stack_size(64 * 1024);
-    // Without the thread (out of resources) only a zombie remains until this process ends.
+    // Without the thread (out of resources) a zombie remains until this process ends.
     let _ = reaper.spawn(move || child.wait());
 }
 

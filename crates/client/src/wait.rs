@@ -1,5 +1,5 @@
-//! `hob wait`: blocks until a message is there, over as many daemons as it takes. The waiting is the kernel's: one read
-//! on a socket, with its time-out. It only looks: the message is taken by `check_messages`.
+//! `hob wait`: blocks until a message arrives, over any number of daemons. The kernel waits: one read on a socket, with
+//! its time-out. The message is not taken: `check_messages` does that.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,29 +11,29 @@ use serde_json::{Value, json};
 use crate::connect::ConnectError;
 use crate::control::{Control, ControlError};
 
-/// How long another program may take to start a daemon that went away, before this one does.
+/// How long another program may take to restart a lost daemon before this one does.
 const BY_ANOTHER: Duration = Duration::from_secs(1);
-/// Between two looks for it.
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What is told of a message.
+/// Announces a message.
 const MESSAGE: &str = "notification.message";
-/// The reason why no further messages come, such as that the name was taken over.
+/// Says why no further messages come, such as that the name was taken over.
 const END: &str = "notification.end";
 
-/// What to wait for.
+/// The message to wait for.
 #[derive(Debug, Clone, Default)]
 pub struct Wait {
-    /// The least priority: `all`, `normal_and_above`, `high_and_above` or `critical`.
+    /// The lowest priority: `all`, `normal_and_above`, `high_and_above` or `critical`.
     pub floor: Option<String>,
-    /// Only messages after this place in the mailbox. Without, one that waits already ends the wait.
+    /// Only messages after this position in the mailbox. If absent, a message that already waits ends the wait.
     pub after: Option<u64>,
     /// When to give up.
     pub deadline: Option<Instant>,
 }
 
-/// Waits. Shows the parameters of the notification (`message_id`, `from`, `priority`, `preview`, `timestamp`, `seq`)
-/// before it hangs up, since the caller waits for them; `None` when nothing came in time.
+/// Waits, and calls `show` with the parameters of the notification (`message_id`, `from`, `priority`, `preview`,
+/// `timestamp`, `seq`) before it hangs up, since the caller waits for them; `None` if nothing arrived in time.
 pub fn wait<T>(
     project: &Project,
     hello: &Hello,
@@ -78,8 +78,8 @@ fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlEr
     }
 }
 
-/// Connects again after a daemon went away. Another program that needs a daemon starts one; if none does in time, this
-/// one does.
+/// Reconnects after a daemon went away. Another program that needs a daemon starts one; if none does in time, this one
+/// does.
 fn again(project: &Project, hello: &Hello, deadline: Option<Instant>) -> Result<Control, ControlError> {
     let until = Instant::now() + BY_ANOTHER;
     let until = deadline.map_or(until, |deadline| until.min(deadline));

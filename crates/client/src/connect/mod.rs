@@ -1,4 +1,4 @@
-//! Connections to the daemon of a project: connect, say hello, understand the answer; start a daemon if none runs.
+//! Connects to the daemon of a project: connect, say hello, parse the answer; start a daemon if none runs.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,21 +12,22 @@ use project::{Hello, HelloAck, Project};
 
 use crate::start::{Launch, Started, start};
 
-/// How long all of it may take: starting, waiting for others that start, waiting for an old daemon to make room.
+/// The limit for the whole attempt: starting a daemon, waiting for others to start one, waiting for an old daemon to
+/// make room.
 const WITHIN: Duration = Duration::from_secs(20);
 /// How long a daemon may take to answer a hello.
 const ACK_WITHIN: Duration = Duration::from_secs(10);
-/// After a failed start: how long another daemon that may hold the lock has to appear.
+/// After a failed start: how long to wait for another daemon, which may hold the lock, to appear.
 const APPEAR_WITHIN: Duration = Duration::from_millis(300);
-/// Between two looks.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// An accepted connection. What follows on it depends on the role said in the hello.
+/// An accepted connection. Its protocol depends on the role in the hello.
 #[derive(Debug)]
 pub struct Connection {
     /// The socket, blocking.
     pub stream: UnixStream,
-    /// Holds what was read beyond the answer to the hello; continue reading with it.
+    /// Holds bytes that were read after the answer to the hello; continue reading with it.
     pub framer: Framer,
     /// The answer to the hello.
     pub ack: HelloAck,
@@ -53,10 +54,10 @@ fn pid_text(pid: Option<u32>, before: &str, after: &str) -> String {
     pid.map(|pid| format!("{before}{pid}{after}")).unwrap_or_default()
 }
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 enum Attempt {
     Connected(Box<Connection>),
-    /// No daemon listens, or the one that did has gone.
+    /// No daemon listens, or it went away meanwhile.
     Absent,
     /// An older daemon ends to let a newer one start.
     MakingRoom,
@@ -70,15 +71,15 @@ pub fn connect(project: &Project, hello: &Hello) -> Result<Option<Connection>, C
     }
 }
 
-/// Connects to the project's daemon and starts one where none runs.
+/// Connects to the project's daemon; starts one if none runs.
 pub fn connect_or_start(project: &Project, hello: &Hello) -> Result<Connection, ConnectError> {
     connect_or_start_with(project, hello, &Launch::default())
 }
 
-/// The same with another program for the daemon.
+/// Like [`connect_or_start`], with another program as the daemon.
 pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) -> Result<Connection, ConnectError> {
     let deadline = Instant::now() + WITHIN;
-    // Asked in the first line already: only an idle daemon of an older protocol does it.
+    // Asked in the first line already: only an idle daemon of an older protocol complies.
     let hello = Hello { make_room: true, ..hello.clone() };
     let mut failed: Option<(String, Instant)> = None;
     loop {
@@ -86,13 +87,13 @@ pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) 
             Attempt::Connected(connection) => return Ok(*connection),
             Attempt::MakingRoom => {}
             Attempt::Absent => match &failed {
-                // It failed because of another daemon that appears any moment, or for good.
+                // The start failed because of another daemon that is about to appear, or for good.
                 Some((reason, until)) if Instant::now() > *until => {
                     return Err(ConnectError::NotStarted(reason.clone()));
                 }
                 Some(_) => {}
                 None => match start(project, launch) {
-                    // Unless it fails at once after it was ready, and so for ever.
+                    // Unless it ends right after it was ready each time.
                     Started::Ready if Instant::now() < deadline => continue,
                     Started::Ready => {}
                     Started::ByAnother => {}
@@ -118,7 +119,7 @@ fn attempt(project: &Project, hello: &Hello) -> Result<Attempt, ConnectError> {
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
             return Err(ConnectError::Silent { pid });
         }
-        // It went away in between.
+        // The daemon went away meanwhile.
         Err(_) => return Ok(Attempt::Absent),
     };
     match ack {
@@ -134,10 +135,10 @@ fn attempt(project: &Project, hello: &Hello) -> Result<Attempt, ConnectError> {
     }
 }
 
-/// The longest line from a daemon, in bytes: as long as anything that one may keep of a session's output.
+/// Maximum length of a line from a daemon, in bytes: enough for everything that may be kept of a session's output.
 const LINE_MAX: usize = 256 * 1024 * 1024;
 
-/// Says hello and reads the answering line; `None` if the other end went away first.
+/// Says hello and reads the answer; `None` if the other end went away first.
 fn exchange(stream: &mut UnixStream, framer: &mut Framer, hello: &Hello) -> io::Result<Option<Vec<u8>>> {
     stream.set_read_timeout(Some(ACK_WITHIN))?;
     stream.set_write_timeout(Some(ACK_WITHIN))?;

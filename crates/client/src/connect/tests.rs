@@ -1,4 +1,4 @@
-//! Connecting to daemons made of a thread and a script.
+//! Connecting to fake daemons, each a thread with a script.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ impl Place {
         Hello { env: BTreeMap::new(), ..Hello::new(Role::Control, &self.project, self.project.root()) }
     }
 
-    /// Accepts connections, one after the other, and answers the hello of each with what `answers` says.
+    /// Accepts connections, one after the other, and answers their hellos with `answers`.
     fn serve(&self, answers: Vec<String>) -> thread::JoinHandle<Vec<Value>> {
         let path = self.project.socket_path().unwrap();
         let listener = UnixListener::bind(&path).unwrap();

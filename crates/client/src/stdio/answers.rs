@@ -1,4 +1,4 @@
-//! Answers of the front-end itself, for calls that no daemon can answer: the texts, and their form.
+//! Answers of the front-end itself, to calls that no daemon can answer: their texts and their form.
 
 use mcp::wire::{Envelope, Id, build, code};
 use project::Repeat;
@@ -10,20 +10,20 @@ use super::repeat::Rules;
 /// What became of the daemon that had the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LossReason {
-    /// Another one runs now.
+    /// Another daemon runs now.
     Replaced,
-    /// The same one still runs; only the connection broke.
+    /// The same daemon still runs; only the connection broke.
     SameLife,
-    /// None could be reached, for this reason.
+    /// No daemon could be reached, for this reason.
     Unreachable(String),
-    /// One was reached and takes no such caller, for this reason.
+    /// The daemon refuses this caller, for this reason.
     Refused(String),
-    /// The agent ended the input and waits no longer.
+    /// The agent closed its end and waits no longer.
     InputEnded,
 }
 
 impl LossReason {
-    /// What became of the sessions, as far as is known here, and what the tool has to say of it.
+    /// What became of the sessions, as far as is known here, and the tool's own advice.
     fn of_sessions(&self, rule: Option<&Repeat>, session: Option<&str>) -> String {
         let what = match session {
             Some(session) => format!("The session `{session}`"),
@@ -54,7 +54,7 @@ impl LossReason {
     }
 }
 
-/// A tool call that a daemon had when it went away: a result that models read.
+/// The answer to a tool call that a lost daemon had: a result for the model to read.
 pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], loss: &LossReason, rules: &Rules) {
     let (tool, session) = peek::call(line);
     let name = tool.as_deref().unwrap_or("the call");
@@ -90,18 +90,18 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], loss: &LossR
     build::result(out, id, &result.to_string());
 }
 
-/// A request that was not answered and did nothing.
+/// The answer to a request that got none and had no effect.
 pub(super) fn unanswered(out: &mut Vec<u8>, id: &Id, loss: &LossReason) {
     build::error(out, Some(id), &error(false, loss));
 }
 
-/// A request under an id that is in flight.
+/// The answer to a request whose id is already in flight.
 pub(super) fn duplicate(out: &mut Vec<u8>, id: &Id) {
     let error = build::RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
     build::error(out, Some(id), &error);
 }
 
-/// A batch: each of its requests, in one array.
+/// The answer to a batch: one array with an answer to each of its requests.
 pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, loss: &LossReason) {
     let error = error(may_have_run, loss);
     let mut lines = Vec::new();

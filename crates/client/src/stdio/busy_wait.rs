@@ -1,4 +1,4 @@
-//! Waiting for the daemon's next line: a busy wait while lines come soon after each other, else asleep.
+//! Waits for the daemon's next line: busily while lines follow each other closely, otherwise asleep.
 
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -8,15 +8,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::output::wait;
 
-/// To look without waiting.
+/// A poll that does not wait.
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// How an answer is waited for.
+/// The state of the wait for an answer.
 #[derive(Default)]
 pub(super) struct Pause(BusyWait);
 
 impl Pause {
-    /// Waits until there is something to read, or the end. It polls instead of reading: a read on a socket also wakes
+    /// Waits until there is something to read, or the end. Polls instead of reading: a read on a socket also wakes up
     /// when the daemon takes what was written to it.
     pub(super) fn wait(&mut self, stream: &UnixStream) {
         self.0.begin();
@@ -26,7 +26,7 @@ impl Pause {
             }
             thread::yield_now();
         }
-        // Errors show when reading.
+        // The following read reports errors.
         let _ = wait(stream, PollFlags::IN);
         self.0.found();
     }

@@ -17,9 +17,9 @@ pub(super) struct Handshake {
     /// Whether `notifications/initialized` was sent to a daemon.
     pub(super) initialized: bool,
     level: Option<Box<[u8]>>,
-    /// By resource.
+    /// The subscriptions, by resource.
     subscriptions: Vec<(String, Box<[u8]>)>,
-    /// Ids of replayed requests: their answers are not the agent's.
+    /// Ids of replayed requests: their answers are not for the agent.
     replayed: HashSet<Id>,
     batches: bool,
     promised: Promised,
@@ -28,7 +28,7 @@ pub(super) struct Handshake {
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl Handshake {
-    /// Whether the negotiated revision has batches: 2025-03-26 alone does.
+    /// Whether the negotiated revision has batches: only 2025-03-26 does.
     pub(super) fn batches(&self) -> bool {
         self.batches
     }
@@ -37,13 +37,13 @@ impl Handshake {
         !self.subscriptions.is_empty()
     }
 
-    /// What an agent that has said `initialized` was promised to hear of, and the resources it watches.
+    /// The changes that an agent which said `initialized` was promised to hear of, and the resources it watches.
     pub(super) fn promised(&self) -> (Promised, impl Iterator<Item = &str>) {
         let promised = if self.initialized { self.promised } else { Promised::default() };
         (promised, self.subscriptions.iter().map(|(uri, _)| uri.as_str()))
     }
 
-    /// A request of the agent was answered with a result.
+    /// A request of the agent got a result.
     pub(super) fn answered(&mut self, method: Method, asked: &[u8], answer: &[u8]) {
         match method {
             Method::Initialize => {
@@ -67,7 +67,7 @@ impl Handshake {
         }
     }
 
-    /// Whether this answers a replayed request.
+    /// Whether this is the answer to a replayed request.
     pub(super) fn swallows(&mut self, id: &Id) -> bool {
         self.replayed.remove(id)
     }
@@ -76,13 +76,13 @@ impl Handshake {
         self.replayed.clear();
     }
 
-    /// The notification, if it has to follow an `initialize` that is sent again.
+    /// The notification, if it must follow a replayed `initialize`.
     pub(super) fn initialized_line(&self) -> Option<&'static [u8]> {
         self.initialized.then_some(INITIALIZED)
     }
 
-    /// Appends the lines that bring a new daemon to where the last one was. Without `initialize` where the agent's
-    /// own is on its way.
+    /// Appends the lines that bring a new daemon to the state of the last one. Omits `initialize` if the agent's own is
+    /// in flight.
     pub(super) fn replay(&mut self, out: &mut Vec<u8>, initialize_in_flight: bool) {
         let mark = random();
         let mut replayed = HashSet::new();

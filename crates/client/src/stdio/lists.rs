@@ -1,18 +1,18 @@
-//! What an agent was told of the server's lists, so that it hears when another daemon has others: after an upgrade or a
-//! change of the configuration there are other tools, and the sessions that were resources are gone.
+//! What an agent knows of the server's lists, so that it is told when another daemon has different ones: after an
+//! upgrade or a change of configuration the tools differ, and the sessions that were resources are gone.
 
 use mcp::wire::{Envelope, Id, build};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The lists that a server promised to tell of when they change (`initialize`, its `capabilities`).
+/// The lists whose changes a server promised to announce (`initialize`, its `capabilities`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Promised {
     pub(super) tools: bool,
     pub(super) resources: bool,
 }
 
-/// What is other than with the daemon before.
+/// The differences from the previous daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Changed {
     pub(super) tools: bool,
@@ -24,7 +24,7 @@ const RESOURCES: &str = "notifications/resources/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 impl Promised {
-    /// What an answer to `initialize` promises.
+    /// The promises in an answer to `initialize`.
     pub(super) fn by(answer: &[u8]) -> Promised {
         #[derive(Deserialize)]
         struct Answer {
@@ -51,7 +51,7 @@ impl Promised {
 }
 
 impl Changed {
-    /// Tells an agent that was promised to hear of it. `subscribed` are the resources that it watches.
+    /// Notifies an agent that was promised to hear of changes. `subscribed` are the resources that it watches.
     pub(super) fn tell<'a>(self, out: &mut Vec<u8>, promised: Promised, subscribed: impl Iterator<Item = &'a str>) {
         if self.tools && promised.tools {
             build::notification(out, TOOLS, None);
@@ -64,7 +64,7 @@ impl Changed {
         }
     }
 
-    /// Tells an agent on its subscription `id`, which `listen` opened.
+    /// Notifies an agent on its subscription `id`, which `listen` opened.
     pub(super) fn tell_listen(self, out: &mut Vec<u8>, id: &Id, listen: &[u8]) {
         #[derive(Deserialize)]
         struct Listen {

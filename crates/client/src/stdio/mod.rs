@@ -1,8 +1,8 @@
 //! The front-end: `hob mcp`, the program that an agent starts and speaks MCP to.
 //!
-//! It passes lines between the agent and the project's daemon, and it outlives daemons: agents do not restart a server
-//! that ended, so it never ends before its input does. Two threads with blocking I/O: the caller's thread reads
-//! standard input and writes to the socket ([`Shared::upward`]); the other one owns the connection, reads from it and
+//! It passes lines between the agent and the project's daemon, and outlives daemons: agents do not restart a server
+//! that ended, so it never ends before its input does. It has two threads with blocking I/O. The caller's thread reads
+//! standard input and writes to the socket ([`Shared::upward`]); the other owns the connection, reads from it and
 //! writes standard output ([`Downward`]). Both share the [`ledger`](Ledger); start there.
 
 mod answers;
@@ -38,24 +38,25 @@ use output::Output;
 use questions::random;
 use transfer::{End, read_some, write_counted};
 
-/// How much of the agent's may wait for the daemon before its input is left alone, in bytes.
+/// How many bytes of the agent's may wait for the daemon before reading of its input pauses.
 const BACKLOG_MAX: usize = 16 * 1024 * 1024;
-/// More than this is told to a new daemon by a thread of its own, since it might block: a socket takes less at once.
+/// A larger backlog is sent to a new daemon by a separate thread, since writing might block: a socket accepts less at
+/// once.
 const INLINE_MAX: usize = 64 * 1024;
-/// How long a connected daemon has to answer what is left after the input ended. It takes a second itself.
+/// How long a connected daemon has to answer what is left after the input ended. The daemon itself takes a second.
 const AFTER_INPUT: Duration = Duration::from_millis(2500);
 /// The same, while a daemon is still being started.
 const AFTER_INPUT_STARTING: Duration = Duration::from_secs(30);
-/// How long saying so may take when something was left unanswered.
+/// How long reporting unanswered requests may take.
 const LAST_CHANCE: Duration = Duration::from_millis(300);
-/// How often an idle front-end looks whether a daemon is there again that the agent could hear from.
+/// How often an idle front-end checks for a daemon that could notify the agent.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The stack of the second thread.
 const STACK: usize = 256 * 1024;
 
-/// Serves the agent on standard input and output until the input ends. `locate` finds the project and says who is
-/// calling; it is asked for every connection, and its error is what the agent is told. Gives whether the last call for a
-/// daemon found one that took it.
+/// Serves the agent on standard input and output until the input ends. `locate` finds the project and identifies the
+/// caller. It is called for every connection, and the agent is told its error. Returns whether the last attempt to
+/// reach a daemon succeeded.
 pub fn run(
     locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static,
     launch: Launch,
@@ -75,13 +76,13 @@ fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io
     Ok(!unserved)
 }
 
-/// A name for one run of an agent, unlike any other.
+/// A unique name for one run of an agent.
 pub fn new_run() -> String {
     format!("run-{:016x}{:016x}", random(), random())
 }
 
 fn warn(text: &str) {
-    // Stderr may be closed, and that is fine.
+    // Stderr may be closed, which does not matter.
     let _ = writeln!(io::stderr(), "hob mcp: {text}");
 }
 
@@ -95,13 +96,13 @@ struct Shared {
 struct State {
     ledger: Ledger,
     stream: Option<Arc<UnixStream>>,
-    /// A thread is writing to the stream.
+    /// Whether a thread is writing to the stream.
     writing: bool,
     input_ended: Option<Instant>,
-    /// The last call for a daemon found none, or none that took it.
+    /// Whether the last attempt found no daemon, or was refused.
     unserved: bool,
     connected_at: Option<Instant>,
-    /// The downward thread has nothing more to do.
+    /// Whether the downward thread is done.
     finished: bool,
     /// How many threads wait for a change.
     waiting: u32,
@@ -116,8 +117,7 @@ impl Shared {
         self.wait_for(state, Duration::MAX)
     }
 
-    /// Wakes the threads that wait for a change. Mostly none waits, and a wake-up would cost a system call for each
-    /// line.
+    /// Wakes the threads that wait for a change. Usually none does, and a wake-up would cost a system call per line.
     fn tell(&self, state: &State) {
         if state.waiting > 0 {
             self.changed.notify_all();
@@ -152,7 +152,7 @@ impl Shared {
             }
             if !refused.is_empty() {
                 let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-                // A broken output is noticed by the other thread.
+                // The other thread notices a broken output.
                 let _ = output.lines(&refused).and_then(|()| output.flush());
             }
             self.write_outbox();
@@ -166,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// Writes what is in the outbox, unless another thread is writing: that one will.
+    /// Writes the outbox, unless another thread is already writing, which then does so.
     fn write_outbox(&self) {
         loop {
             let (stream, bytes) = {
@@ -199,7 +199,7 @@ impl Shared {
         }
     }
 
-    /// After the input's end: waits until everything is answered, but not for ever.
+    /// After the end of the input: waits until everything is answered, within limits.
     fn wait_for_end(&self) {
         let mut state = self.lock();
         let mut last_chance = None;
@@ -215,7 +215,7 @@ impl Shared {
                 if last_chance.is_some() {
                     return;
                 }
-                // Without a connection, the other thread says what was not answered.
+                // Without a connection, the other thread reports what was not answered.
                 if let Some(stream) = &state.stream {
                     let _ = stream.shutdown(Shutdown::Both);
                 }
@@ -229,7 +229,7 @@ impl Shared {
 
 fn take(state: &mut State, frame: Frame, refused: &mut Vec<u8>) {
     match frame {
-        // There is no one left to answer.
+        // No one is left to answer to.
         _ if state.finished => {}
         Frame::Line(line) => {
             if let Some(warning) = state.ledger.agent_said(line) {
@@ -250,15 +250,15 @@ struct Downward {
     launch: Launch,
     /// The life of the last daemon.
     life: Option<String>,
-    /// What the daemon knows this run of the agent by, over all connections.
+    /// Identifies this run of the agent to daemons, over all connections.
     run: String,
 }
 
-/// Why the downward thread wakes up without a connection.
+/// Why the downward thread wakes up while disconnected.
 enum Wanted {
     /// Something waits for a daemon.
     Daemon,
-    /// Nothing does, but should one be there, the agent wants to hear from it.
+    /// Nothing waits, but if there is a daemon, the agent wants its notifications.
     Look,
     /// The input has ended and everything is answered.
     Nothing,
@@ -266,7 +266,7 @@ enum Wanted {
 
 impl Downward {
     fn run(mut self) {
-        // A daemon is started before the agent's first request: while it starts, the agent does too.
+        // The daemon is started before the agent's first request, while the agent itself starts.
         let mut wanted = Wanted::Daemon;
         loop {
             let connection = match wanted {
@@ -315,17 +315,17 @@ impl Downward {
         connect(&project, &hello).ok()?
     }
 
-    /// The project, and what the next connection's first line says.
+    /// The project, and the first line of the next connection.
     fn caller(&mut self) -> Result<(Project, Hello), String> {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
         (hello.answers_lost, hello.last_receipt) = self.shared.lock().ledger.lost_hand_outs();
-        // Taken over once: a second time would take the name back from an agent that took it since.
+        // The name is taken over only once: a second time would take it from an agent that took it since.
         hello.takeover &= self.life.is_none();
         Ok((project, hello))
     }
 
-    /// Waits for a reason to connect. A daemon that was stopped is not started again before it is needed.
+    /// Waits for a reason to connect. A stopped daemon is not restarted before it is needed.
     fn wanted(&self) -> Wanted {
         let mut state = self.shared.lock();
         loop {
@@ -346,7 +346,7 @@ impl Downward {
         }
     }
 
-    /// One connection, from its beginning to its loss. An error means that standard output is closed.
+    /// Serves one connection until it is lost. An error means that standard output is closed.
     fn serve(&mut self, connection: Connection) -> io::Result<()> {
         let Connection { stream, mut framer, ack } = connection;
         let stream = Arc::new(stream);
@@ -367,7 +367,7 @@ impl Downward {
         };
         let told = self.tell(&answers);
         self.write_first(to_tell);
-        // While the daemon is at its first answer.
+        // The daemon is computing its first answer.
         trim_memory::forget_code();
         let passed = told.and_then(|()| self.pass_on(&stream, &mut framer));
         let lines = self.disconnect(&stream);
@@ -375,7 +375,7 @@ impl Downward {
         self.after_input()
     }
 
-    /// Tells a new daemon what it has to know, while its answers are read.
+    /// Sends a new daemon what it must know, while its answers are read.
     fn write_first(&self, bytes: usize) {
         if bytes > INLINE_MAX {
             let shared = self.shared.clone();
@@ -403,7 +403,7 @@ impl Downward {
             }
             if is_first {
                 has_passed = true;
-                // What was still at its beginning the first time.
+                // Code that was still in use the first time.
                 trim_memory::forget_code();
             }
             pause.wait(stream);
@@ -444,9 +444,9 @@ impl Downward {
         }
     }
 
-    /// The connection is of no use any more. Returns lines for the agent.
+    /// Ends the connection. Returns lines for the agent.
     fn disconnect(&self, stream: &UnixStream) -> Vec<u8> {
-        // Ends a write that is under way, so that it is known how much of it went through.
+        // Ends a write in progress, so that it is known how much went through.
         let _ = stream.shutdown(Shutdown::Both);
         let mut state = self.shared.lock();
         state.stream = None;
@@ -456,8 +456,8 @@ impl Downward {
         state.ledger.lost()
     }
 
-    /// The agent waits for nothing new: what a daemon closed without answering will not be answered any more, unless
-    /// the daemon died before it could.
+    /// The agent waits for nothing new: what a daemon closed without answering stays unanswered, unless the daemon died
+    /// before it could.
     fn after_input(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         if state.input_ended.is_none() || state.ledger.can_be_resent() {

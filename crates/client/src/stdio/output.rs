@@ -1,4 +1,4 @@
-//! Standard output, which nothing else in the process can write to: whole lines only, in few writes.
+//! Standard output, which nothing else in the process can write to: only whole lines, in few writes.
 
 use std::fs::File;
 use std::io;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// What is gathered before it is written, in bytes; also what an idle buffer keeps.
+/// Bytes gathered before a write; also the capacity that an idle buffer keeps.
 const BATCH: usize = 64 * 1024;
-/// How long a reader is waited for before a line that has to be apart from the last one.
+/// How long to wait for the reader before a line that must be apart from the last one.
 const DRAINED_WITHIN: Duration = Duration::from_millis(250);
-/// The least time between two lines that have to be apart.
+/// Minimum time between two lines that must be apart.
 const APART: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
@@ -25,20 +25,20 @@ pub(super) struct Output {
     last_write: Instant,
 }
 
-/// How the kernel tells what of our output is unread.
+/// How the kernel reports the unread part of our output.
 #[derive(Debug, Clone, Copy)]
 enum Queue {
-    /// A pipe: either end knows how full it is.
+    /// A pipe: either end can see how full it is.
     Pipe,
-    /// A socket or a terminal: what is still to be sent.
+    /// A socket or a terminal: the bytes still to be sent.
     Outgoing,
     /// A file: it has no reader to wait for.
     None,
 }
 
 impl Output {
-    /// Takes standard output over: from here on descriptor 1 leads to standard error, so that a stray print anywhere
-    /// cannot break the protocol.
+    /// Takes over standard output: descriptor 1 then leads to standard error, so that a stray print cannot break the
+    /// protocol.
     pub(super) fn take_stdout() -> io::Result<Output> {
         let taken = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
@@ -91,7 +91,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what was appended and waits, not for ever, until the reader has taken it and had a moment to handle it.
+    /// Writes what was appended and waits, within limits, until the reader has taken it and had a moment to handle it.
     pub(super) fn gap(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() && self.last_write.elapsed() >= APART && self.unread() == 0 {
             return Ok(());
@@ -125,7 +125,7 @@ fn outgoing(file: &File) -> u64 {
     result.ok().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
 
-/// Waits until a descriptor that turned out to be non-blocking is ready.
+/// Waits until a non-blocking descriptor is ready.
 pub(super) fn wait(file: &impl AsFd, flags: PollFlags) -> io::Result<()> {
     match poll(&mut [PollFd::new(file, flags)], None) {
         Ok(_) | Err(Errno::INTR) => Ok(()),

@@ -1,4 +1,4 @@
-//! The little of a message that the front-end has to know, read cheaply: every message passes through here.
+//! The few parts of a message that the front-end needs, read cheaply: every message passes through here.
 
 use mcp::wire::{DEFAULT_BATCH_LIMIT, Envelope, Id, Json};
 use serde::Deserialize;
@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Requests that mean something to the front-end.
+/// Requests that matter to the front-end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// A tool call: the only thing that must not be done twice, unless the tool only reads.
+    /// A tool call: the only request that must not run twice, unless the tool only reads.
     Call,
     Initialize,
     SetLevel,
@@ -34,7 +34,7 @@ impl Method {
     }
 }
 
-/// What a line of the daemon is.
+/// The kind of a line from the daemon.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Glance {
     Answer {
@@ -44,7 +44,7 @@ pub(super) enum Glance {
     Batch(Vec<Id>),
     /// Progress under this token.
     Progress(Box<str>),
-    /// The listen of this id stands.
+    /// The listen with this id is established.
     Acknowledged(Id),
     /// A request of the server.
     Question,
@@ -83,7 +83,7 @@ pub(super) fn glance(line: &[u8]) -> Glance {
     glance.unwrap_or(Glance::Other)
 }
 
-/// An answer as our own daemon writes them: recognised by its beginning, so that a long result is not read here.
+/// An answer as our own daemon writes it: recognised by its beginning, so that long results are not parsed.
 fn plain_answer(line: &[u8]) -> Option<(Id, bool)> {
     let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
     let end = match rest.first()? {
@@ -111,13 +111,13 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     error.and_then(|error| serde_json::from_str::<Code>(error.get()).ok()).is_some_and(|error| error.code == -32600)
 }
 
-/// The ids of the requests in a batch of the agent; `None` if the line is no batch, asks nothing or exceeds what the
-/// daemon takes.
+/// The ids of the requests in a batch of the agent; `None` if the line is not a batch, contains no request or exceeds
+/// the daemon's limits.
 pub(super) fn batch(line: &[u8]) -> Option<Vec<Id>> {
     batch_of(line, |envelope| envelope.is_request())
 }
 
-/// The calls of tools in a batch, as requests of their own.
+/// The tool calls in a batch, as individual requests.
 pub(super) fn batch_calls(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let items = serde_json::from_slice::<Vec<&RawValue>>(line).unwrap_or_default();
     let lines = items.into_iter().map(|item| item.get().as_bytes());
@@ -166,7 +166,7 @@ struct Meta<'a> {
 }
 
 fn meta(params: Json<'_>) -> Option<Meta<'_>> {
-    // Most parameters have none, and a search is much cheaper than reading them.
+    // Most parameters have none, and searching is much cheaper than parsing.
     memchr::memmem::find(params.get().as_bytes(), b"\"_meta\"")?;
     serde_json::from_str::<WithMeta>(params.get()).ok()?.meta
 }
@@ -176,7 +176,7 @@ pub(super) fn progress_token(params: Json<'_>) -> Option<Box<str>> {
     Some(meta(params)?.progress_token?.get().into())
 }
 
-/// Whether a request is of an era that declares its version with every request (since 2026-07-28).
+/// Whether a request is of an era that states its version in every request (since 2026-07-28).
 pub(super) fn is_modern(params: Json<'_>) -> bool {
     meta(params).is_some_and(|meta| meta.version.is_some())
 }
@@ -227,7 +227,7 @@ fn read_call(line: &[u8]) -> Option<Call<'_>> {
     serde_json::from_str(params.get()).ok()
 }
 
-/// The first text in an answer that is the value of this field, wherever it stands. It must be one without escapes.
+/// The first value of this field in an answer, at any depth. It must be a string without escapes.
 pub(super) fn text_of(line: &[u8], field: &str) -> Option<String> {
     let field = format!("\"{field}\":\"");
     let start = memchr::memmem::find(line, field.as_bytes())? + field.len();

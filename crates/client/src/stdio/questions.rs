@@ -1,5 +1,5 @@
-//! Requests that the daemon sends to the agent. Their ids get a random prefix per connection, so that a late answer
-//! to a daemon that is gone can never pass for the answer to another question.
+//! Requests from the daemon to the agent. Their ids get a random prefix per connection, so that a late answer to a lost
+//! daemon is never taken for the answer to another question.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,13 +22,13 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// A new connection stands.
+    /// A new connection was made.
     pub(super) fn connected(&mut self) {
         self.prefix = format!("hob-{:016x}", random());
         self.count = 0;
     }
 
-    /// The daemon asks: the line for the agent.
+    /// The daemon asks: returns the line for the agent.
     pub(super) fn asked(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = envelope.raw_id()?;
@@ -41,7 +41,7 @@ impl Questions {
         splice(line, theirs, &ours)
     }
 
-    /// The daemon takes a question back: the line for the agent, if it is one of these.
+    /// The daemon withdraws a question: returns the line for the agent, if the question is open.
     pub(super) fn withdrawn(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = peek::request_id(envelope.params()?)?;
@@ -51,13 +51,13 @@ impl Questions {
         splice(line, params.get("requestId")?.get(), ours.as_json())
     }
 
-    /// The agent answers: the line for the daemon, if it still waits for it.
+    /// The agent answers: returns the line for the daemon, if it still waits for it.
     pub(super) fn answered(&mut self, line: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
         let theirs = self.open.remove(&envelope.id()?)?;
         splice(line, envelope.raw_id()?, &theirs)
     }
 
-    /// The daemon is gone: lines that tell the agent not to bother.
+    /// The daemon is gone: returns lines that cancel its questions.
     pub(super) fn abandon(&mut self) -> Vec<u8> {
         let mut lines = Vec::new();
         for id in self.open.drain().map(|(id, _)| id) {
@@ -70,7 +70,7 @@ impl Questions {
     }
 }
 
-/// The parameters of a notification that takes a request back.
+/// The parameters of a notification that cancels a request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cancelled<'a> {
@@ -85,7 +85,7 @@ fn splice(line: &[u8], part: &str, with: &str) -> Option<Vec<u8>> {
     Some([before, with.as_bytes(), after].concat())
 }
 
-/// A number unlike any other.
+/// A unique number.
 pub(super) fn random() -> u64 {
     // Keyed by the system's randomness; two calls differ.
     RandomState::new().build_hasher().finish()

@@ -1,4 +1,4 @@
-//! How lost calls may be made again, as the daemon declared for each tool.
+//! How lost calls may be repeated, as the daemon declared for each tool.
 
 use project::{HelloAck, Repeat, RepeatRule};
 
@@ -6,9 +6,9 @@ use super::peek;
 
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Tools that only read: calls of them may be made again.
+    /// Tools that only read: their calls may be repeated.
     read_only: Vec<String>,
-    /// Of the others; `None` from a daemon that does not say.
+    /// Rules for the other tools; `None` if the daemon sends none.
     rules: Option<Vec<RepeatRule>>,
 }
 
@@ -17,15 +17,15 @@ impl Rules {
         Rules { read_only: daemon.read_only.clone(), rules: daemon.repeat.clone() }
     }
 
-    /// What is said of the tool that a call names.
+    /// The rule for a tool.
     pub(super) fn rule(&self, tool: &str) -> Option<&Repeat> {
         let mut rules = self.rules.iter().flatten();
         rules.find(|rule| rule.tools.iter().any(|name| name == tool)).map(|rule| &rule.how)
     }
 
-    /// Of a call that hands something out, the field of its answer that names what.
+    /// For a call that hands something out: the field of its answer that names what.
     pub(super) fn receipt(&self, call: &[u8]) -> Option<&str> {
-        // Most calls are others, and a search is cheaper than reading them.
+        // Most calls do not, and searching is cheaper than parsing.
         let mut rules = self.rules.iter().flatten().filter(|rule| matches!(rule.how, Repeat::HandsOut { .. }));
         let is_in = |rule: &RepeatRule| rule.tools.iter().any(|name| contains(call, name));
         if !rules.any(is_in) {
@@ -37,7 +37,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call may have handed something out: where the daemon did not say, each that is more than reading.
+    /// Whether a call may have handed something out: without rules, every call that does more than read.
     pub(super) fn may_hand_out(&self, call: &[u8]) -> bool {
         match self.rules {
             Some(_) => self.receipt(call).is_some(),
@@ -45,7 +45,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call runs once, however often it is made.
+    /// Whether a call runs only once, however often it is sent.
     pub(super) fn is_keyed(&self, call: &[u8]) -> bool {
         let key = |rule: &RepeatRule| matches!(&rule.how, Repeat::Keyed { argument, .. } if contains(call, argument));
         if !self.rules.iter().flatten().any(key) {
@@ -58,7 +58,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call must not be made twice.
+    /// Whether a call must not run twice.
     pub(super) fn has_effect(&self, call: &[u8]) -> bool {
         self.receipt(call).is_none() && !self.is_keyed(call) && !self.only_reads(call)
     }

@@ -1,5 +1,5 @@
-//! The front-end against a daemon that dies at every interesting point. Both run in this process: what the front-end
-//! sees of a killed daemon is a closed socket, and that is what it gets.
+//! The front-end against a daemon that dies at every interesting point. Both run in this process: to the front-end, a
+//! killed daemon is a closed socket.
 
 use super::*;
 use std::collections::{BTreeMap, HashMap};
@@ -48,7 +48,7 @@ struct Fake {
 }
 
 impl Fake {
-    /// A daemon that dies these deaths, one after the other, and then never.
+    /// A daemon that dies these deaths, one after the other, and then survives.
     fn new(deaths: Vec<Death>) -> Fake {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
@@ -77,7 +77,7 @@ impl Fake {
         Fake { project, record, thread: Some(thread), _temp: temp }
     }
 
-    /// A program that claims to have started a daemon; the fake's next life is there by itself.
+    /// A program that claims to have started a daemon; the fake's next life starts by itself.
     fn launch(&self) -> Launch {
         Launch {
             program: "/bin/sh".into(),
@@ -99,7 +99,7 @@ impl Drop for Fake {
     fn drop(&mut self) {
         self.record.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It may be between two lives, where it cannot be reached.
+            // It may be between two lives, and thus unreachable.
             while !thread.is_finished() {
                 let _ = UnixStream::connect(self.project.socket_path().unwrap());
                 thread::yield_now();
@@ -240,7 +240,7 @@ impl Agent {
         self.lines.recv_timeout(Duration::from_secs(30)).expect("an answer within 30 s")
     }
 
-    /// Ends the input, and returns what still came.
+    /// Ends the input, and returns what still arrives.
     fn end(mut self) -> Vec<Value> {
         self.input = None;
         self.thread.take().expect("once").join().expect("no panic").expect("no error");
@@ -338,7 +338,7 @@ fn each_way_to_die() {
         let mut answered: Vec<String> = (0..4).map(|_| agent.receive()["id"].to_string()).collect();
         answered.sort();
         assert_eq!(answered, ["\"init\"", "1", "2", "3"], "{death:?}");
-        // The next call works, whatever was before.
+        // The next call works, whatever happened before.
         agent.send(&call(4, "echo"));
         assert_eq!(agent.receive()["result"]["echo"], "t4", "{death:?}");
         assert!(agent.end().is_empty(), "{death:?}");

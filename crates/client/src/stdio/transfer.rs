@@ -1,4 +1,4 @@
-//! Bytes in and out of descriptors, with how a stream ended and how much of what was written went through.
+//! Reads and writes descriptors; reports how a stream ended and how much was written.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -17,11 +17,11 @@ const READ: usize = 64 * 1024;
 pub(super) enum End {
     /// Nothing more comes.
     Plain,
-    /// The peer has gone without reading all that it was sent. The kernel says so only to the first call.
+    /// The peer went away without reading everything. The kernel reports that only once.
     Unread,
 }
 
-/// Reads what there is into the buffer, waiting for it.
+/// Reads what is available into the buffer, waiting for at least one byte.
 pub(super) fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), End> {
     buffer.reserve(READ);
     loop {
@@ -37,7 +37,7 @@ pub(super) fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), E
     }
 }
 
-/// Writes and says how much went through.
+/// Writes, and returns how much went through.
 pub(super) fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, Result<(), End>) {
     let mut written = 0;
     while written < bytes.len() {

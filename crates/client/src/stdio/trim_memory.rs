@@ -1,8 +1,9 @@
-//! Returns the memory that only starting needed.
+//! Releases memory that only the start needed.
 //!
-//! A front-end runs a small part of the program: most of the code that it has touched when it is connected (the dynamic
-//! linker, reading the command line, finding and starting the daemon) it never runs again, and the kernel maps 64 KiB
-//! of code for each place that is touched. Forgetting all of it costs some tens of microseconds; what is still needed
+//! A front-end runs a small part of the program. Most of the code touched before it is connected (the dynamic linker,
+//! parsing the command line, finding and starting the daemon) never runs again, and the kernel maps 64 KiB of code for
+//! each place that is touched. Forgetting all of it costs some tens of microseconds; code that is still needed returns
+//! from the page cache when it next runs.
 //! comes back from the page cache when it is next run.
 
 use std::ffi::c_void;
@@ -11,9 +12,9 @@ use std::io::Read;
 
 use rustix::mm::{Advice, madvise};
 
-/// Forgets the code of this process and of its libraries. Best effort: whatever fails stays as it was.
+/// Forgets the code of this process and its libraries. Best effort.
 pub(super) fn forget_code() {
-    // A page at once is what the kernel gives.
+    // The kernel returns at most a page per read.
     let mut maps = Vec::with_capacity(16 * 1024);
     if File::open("/proc/self/maps").and_then(|mut file| file.read_to_end(&mut maps)).is_err() {
         return;
@@ -23,7 +24,7 @@ pub(super) fn forget_code() {
     }
 }
 
-/// The addresses of a mapping that is code from a file and nothing else (proc_pid_maps(5)).
+/// The addresses of a mapping that is only code from a file (proc_pid_maps(5)).
 fn code(line: &str) -> Option<(usize, usize)> {
     let mut words = line.split_ascii_whitespace();
     let (range, permissions, path) = (words.next()?, words.next()?, words.nth(3)?);
@@ -37,9 +38,9 @@ fn code(line: &str) -> Option<(usize, usize)> {
 #[expect(unsafe_code, reason = "madvise acts on raw addresses")]
 fn forget(start: usize, end: usize) {
     let address = std::ptr::with_exposed_provenance_mut::<c_void>(start);
-    // SAFETY: the range is one that the kernel says is a private mapping of a file that cannot be written to through it
-    // (`r-xp`), so nothing but the file's own bytes is there and they come back on the next access. Were the mapping
-    // gone by now (nothing unloads code here), the kernel would refuse.
+    // SAFETY: according to the kernel, the range is a private mapping of a file that cannot be written through it
+    // (`r-xp`), so it holds only the file's own bytes, which return on the next access. If the mapping were gone
+    // (nothing unloads code here), the kernel would refuse.
     let _ = unsafe { madvise(address, end - start, Advice::LinuxDontNeed) };
 }
 

@@ -1,8 +1,8 @@
-//! The agent's requests without an answer, in the order they came, and how much of them the daemon was given. Pure
-//! bookkeeping: lines in, lines and verdicts out; the threads of `stdio` do the rest.
+//! The agent's unanswered requests, in order of arrival, and how much of them the daemon received. Pure bookkeeping:
+//! lines in, lines and verdicts out; the threads of `stdio` do the rest.
 //!
-//! While a connection stands, lines for the daemon gather in an outbox that one thread at a time writes. When it is
-//! lost, [`Ledger::resume`] decides what the next daemon is told and what the agent is.
+//! While connected, lines for the daemon gather in an outbox that one thread at a time writes. After a loss,
+//! [`Ledger::resume`] decides what the next daemon and the agent are told.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,50 +17,50 @@ use super::peek::{self, Glance, Method};
 use super::questions::Questions;
 use super::repeat::Rules;
 
-/// How often one request is given to a daemon that dies over it.
+/// How many times a request is sent to daemons that die over it.
 const DELIVERIES: u8 = 3;
-/// The same for a call that hands something out: given up, it would leave what it was handed to be taken for read.
+/// The same for a call that hands something out: if it were given up, what it handed out would count as read.
 const HAND_OUT_DELIVERIES: u8 = 200;
-/// How much that is no request is kept for a daemon that is not there, in bytes.
+/// Maximum bytes of notifications and answers kept while there is no daemon.
 const HELD_MAX: usize = 1024 * 1024;
 /// How many progress tokens are remembered.
 const TOKENS_MAX: usize = 256;
 
-/// What to do with a line of the daemon.
+/// What to do with a line from the daemon.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Pass it on.
     Forward,
-    /// Pass it on, but not together with what went before: it answers a call whose progress has just been told.
+    /// Pass it on, but apart from the lines before it: it answers a call whose progress was just reported.
     ForwardApart,
-    /// It answers what the agent did not ask this daemon.
+    /// Drop it: the agent did not ask this daemon.
     Swallow,
-    /// Pass this on instead.
+    /// Pass this line on instead.
     Replace(Vec<u8>),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// By order of arrival.
+    /// The items, by order of arrival.
     items: BTreeMap<u64, Item>,
     by_id: HashMap<Id, u64>,
     arrived: u64,
     handshake: Handshake,
     hand_outs: HandOuts,
     questions: Questions,
-    /// What the last daemon has said of calls that are lost.
+    /// What the last daemon said about repeating lost calls.
     rules: Rules,
-    /// Names the last daemon's list of tools.
+    /// Identifies the last daemon's list of tools.
     listing: Option<String>,
-    /// Tokens of progress that went to the agent since the last gap, as JSON.
+    /// Progress tokens that went to the agent since the last gap, as JSON.
     told: Vec<Box<str>>,
-    /// Whether a connection stands.
+    /// Whether there is a connection.
     connected: bool,
     outbox: Vec<u8>,
     /// Bytes of this connection that went through the outbox, and how many of them were written.
     queued: u64,
     written: u64,
-    /// The daemon has gone without reading all of them.
+    /// The daemon went away without reading everything.
     unread: bool,
     /// Bytes of lines that wait for a connection.
     held: usize,
@@ -68,23 +68,23 @@ pub(super) struct Ledger {
 
 #[derive(Debug)]
 struct Item {
-    /// With its newline.
+    /// The line, with its newline.
     line: Box<[u8]>,
     kind: Kind,
-    /// Where the line ends among the bytes of this connection.
+    /// The line's end among the bytes of this connection.
     end: Option<u64>,
-    /// How many daemons it was written to and died.
+    /// How many daemons received it and died.
     deliveries: u8,
-    /// One of them may have read it.
+    /// Whether one of them may have read it.
     taken: bool,
 }
 
 #[derive(Debug)]
 enum Kind {
     Request(Request),
-    /// The ids of its requests.
+    /// The ids of the batch's requests.
     Batch(Vec<Id>),
-    /// Wants no answer; kept until it is sent.
+    /// Needs no answer; kept until it is sent.
     Other,
 }
 
@@ -93,14 +93,14 @@ struct Request {
     id: Id,
     method: Method,
     token: Option<Box<str>>,
-    /// How many more requests came under the same id meanwhile: each is refused by the daemon.
+    /// How many more requests came under the same id meanwhile: the daemon refuses each.
     duplicates: u32,
-    /// For a listen: its acknowledgement went to the agent.
+    /// Whether the acknowledgement of a listen went to the agent.
     acknowledged: bool,
 }
 
 impl Ledger {
-    /// Takes a line of the agent (without its newline). Returns something worth a warning.
+    /// Takes a line from the agent, without its newline. Returns a warning, if any.
     pub(super) fn agent_said(&mut self, line: &[u8]) -> Option<&'static str> {
         let Some(envelope) = Envelope::peek(line) else {
             match peek::batch(line).filter(|_| self.handshake.batches()) {
@@ -150,7 +150,7 @@ impl Ledger {
         let seq = id.as_ref().and_then(|id| self.by_id.get(id).copied());
         let cancellable =
             |item: &Item| !matches!(&item.kind, Kind::Request(request) if request.method == Method::Initialize);
-        // A cancelled request is owed no answer. Should one come all the same, it passes.
+        // A cancelled request needs no answer. If one comes anyway, it is passed on.
         let seq = seq.filter(|seq| self.items.get(seq).is_some_and(cancellable));
         let cancelled = seq.and_then(|seq| self.remove(seq));
         if let Some(id) = &id {
@@ -187,7 +187,7 @@ impl Ledger {
         self.items.insert(seq, Item { line: whole.into(), kind, end, deliveries: 0, taken: false });
     }
 
-    /// Puts a line into the outbox and says where it ends.
+    /// Puts a line into the outbox and returns where it ends.
     fn push(&mut self, line: &[u8]) -> u64 {
         self.outbox.extend_from_slice(line);
         self.outbox.push(b'\n');
@@ -195,7 +195,7 @@ impl Ledger {
         self.queued
     }
 
-    /// Takes a line of the daemon (without its newline).
+    /// Takes a line from the daemon, without its newline.
     pub(super) fn daemon_said(&mut self, line: &[u8]) -> Verdict {
         match peek::glance(line) {
             Glance::Answer { id, failed } => self.answer(&id, failed, line),
@@ -223,7 +223,7 @@ impl Ledger {
             Glance::Question => self.questions.asked(line).map_or(Verdict::Swallow, Verdict::Replace),
             Glance::Withdrawn => self.questions.withdrawn(line).map_or(Verdict::Forward, Verdict::Replace),
             Glance::ToolsChanged => {
-                // Whatever list the next daemon has, it is not the one this one began with.
+                // Whatever the next daemon's list is, it differs from the one this daemon began with.
                 self.listing = self.listing.take().map(|_| String::new());
                 Verdict::Forward
             }
@@ -257,7 +257,7 @@ impl Ledger {
         if apart { Verdict::ForwardApart } else { Verdict::Forward }
     }
 
-    /// An answer to this id could not be passed on and something else was said instead.
+    /// The answer to this id could not be passed on, and another was given instead.
     pub(super) fn settle(&mut self, id: &Id) {
         if let Some(&seq) = self.by_id.get(id) {
             self.remove(seq);
@@ -274,32 +274,32 @@ impl Ledger {
         Some(item)
     }
 
-    /// What was said before a gap no longer matters.
+    /// Progress sent before a gap no longer matters.
     pub(super) fn gap(&mut self) {
         self.told.clear();
     }
 
-    /// Lines for the daemon, to be written by one thread at a time.
+    /// Lines for the daemon; one thread at a time writes them.
     pub(super) fn take_outbox(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.outbox)
     }
 
-    /// How much waits in the outbox, or for a connection.
+    /// How many bytes wait in the outbox, or for a connection.
     pub(super) fn backlog(&self) -> usize {
         if self.connected { self.outbox.len() } else { self.held }
     }
 
-    /// `count` more bytes of what was taken from the outbox went into the socket.
+    /// `bytes` more bytes taken from the outbox went into the socket.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
-    /// The daemon has gone without reading all that was written. How much is not known, but the last byte is of it.
+    /// The daemon went away without reading everything written. How much is unknown, but it includes the last byte.
     pub(super) fn left_unread(&mut self) {
         self.unread = true;
     }
 
-    /// Whether something waits that a daemon is needed for now. Listening alone can wait.
+    /// Whether something that waits needs a daemon now. A listen can wait.
     pub(super) fn needs_daemon(&self) -> bool {
         self.items.values().any(|item| match &item.kind {
             Kind::Request(request) => request.method != Method::Listen || (item.end.is_none() && !item.taken),
@@ -308,24 +308,24 @@ impl Ledger {
         })
     }
 
-    /// Whether the agent expects to be told things without asking.
+    /// Whether the agent expects notifications.
     pub(super) fn listens(&self) -> bool {
         let listening = |item: &Item| matches!(&item.kind, Kind::Request(request) if request.method == Method::Listen);
         self.handshake.subscribed() || self.items.values().any(listening)
     }
 
-    /// Whether something is left that another daemon could still answer.
+    /// Whether another daemon could still answer something.
     pub(super) fn can_be_resent(&self) -> bool {
         self.items.values().any(|item| !matches!(item.kind, Kind::Other) && !self.is_lost(item) && !is_listen(item))
     }
 
-    /// The connection is gone, with whatever was not written. Returns lines for the agent.
+    /// The connection is lost, with whatever was not written. Returns lines for the agent.
     pub(super) fn lost(&mut self) -> Vec<u8> {
         self.connected = false;
         self.outbox = Vec::new();
         self.handshake.disconnected();
-        // The line end alone does not make the difference: at its end of input the daemon takes a line without. One that
-        // left something unread never came to that end.
+        // A line counts as read even without its newline: at the end of its input a daemon accepts an unfinished line.
+        // A daemon that left something unread never reached that end.
         let read = if self.unread { self.written.saturating_sub(1) } else { self.written + 1 };
         for item in self.items.values_mut() {
             let Some(end) = item.end.take() else { continue };
@@ -335,7 +335,7 @@ impl Ledger {
         self.questions.abandon()
     }
 
-    /// Whether a tool call may have run on a daemon that went away.
+    /// Whether a tool call may have run on a lost daemon.
     fn is_lost(&self, item: &Item) -> bool {
         item.taken
             && match &item.kind {
@@ -345,8 +345,9 @@ impl Ledger {
             }
     }
 
-    /// Whether a daemon that went away may have handed something out in an answer that never came: the next one is told, and
-    /// hands it out again. So those calls can be sent again. Also what came last, by which it knows whether they had run.
+    /// Whether a lost daemon may have handed something out in an answer that never arrived: the next daemon is told and
+    /// hands it out again, so those calls can be sent again. Also the last receipt, which tells the daemon whether they
+    /// had run.
     pub(super) fn lost_hand_outs(&self) -> (bool, Option<String>) {
         let mut lost = Vec::new();
         for (seq, item) in self.items.iter().filter(|(_, item)| item.taken) {
@@ -362,8 +363,8 @@ impl Ledger {
         (!lost.is_empty() || self.hand_outs.is_given_up(), self.hand_outs.last_receipt(&lost))
     }
 
-    /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what
-    /// it still can answer. Returns lines for the agent: answers to what it cannot.
+    /// A connection was made. Fills the outbox with the agent's handshake and the requests the daemon can still answer.
+    /// Returns lines for the agent: answers to the others.
     pub(super) fn resume(&mut self, loss: LossReason) -> Vec<u8> {
         let mut answers = Vec::new();
         self.connected = true;
@@ -395,14 +396,14 @@ impl Ledger {
         answers
     }
 
-    /// The daemon of this connection is this one; to be told after [`Ledger::resume`] has settled what the last one had.
-    /// Returns lines for the agent: what it was told by the last one and is not so any more.
+    /// Takes the hello of this connection's daemon, after [`Ledger::resume`] has settled what the last daemon had.
+    /// Returns lines for the agent: what has changed since the last daemon.
     pub(super) fn on_hello_ack(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
         self.rules = Rules::of(daemon);
         let before = self.listing.replace(daemon.listing.clone());
         let changed = Changed {
             tools: before.as_ref().is_some_and(|before| *before != daemon.listing),
-            // Sessions are resources, and none of them outlives its daemon.
+            // Sessions are resources, and none outlives its daemon.
             resources: before.is_some() && is_new_life,
         };
         let mut lines = Vec::new();
@@ -455,7 +456,7 @@ impl Ledger {
     }
 
     fn give_up(&mut self, seq: u64, loss: &LossReason, answers: &mut Vec<u8>) {
-        // A call with a key was made again and again, and may have been taken each time.
+        // A call with a key was sent repeatedly, and may have run each time.
         let is_sent = |item: &Item| item.taken && self.rules.is_keyed(&item.line);
         let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item) || is_sent(item));
         let Some(item) = self.remove(seq) else { return };
@@ -472,7 +473,7 @@ impl Ledger {
         }
     }
 
-    /// A line of the agent that is too long to keep: refused here, since nothing of it can be passed on.
+    /// Refuses a line of the agent that is too long to keep: none of it can be passed on.
     pub(super) fn too_long(out: &mut Vec<u8>, long: &mcp::wire::TooLong, limit: usize) {
         if long.method && long.id.is_some() {
             let text =

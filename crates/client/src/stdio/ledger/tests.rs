@@ -11,7 +11,7 @@ fn connected() -> Ledger {
     ledger
 }
 
-/// What daemons say of a list of tools, and of those that only read.
+/// A daemon's hello, with a list of tools and of those that only read.
 fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let rule = |tools: &[&str], how| RepeatRule { tools: names(tools), how };
@@ -27,7 +27,7 @@ fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
     HelloAck { listing, read_only, repeat: Some(repeat), ..HelloAck::accepted(1, "life") }
 }
 
-/// Sends a line and has it written whole.
+/// Sends a line and has all of it written.
 fn send(ledger: &mut Ledger, line: &str) {
     ledger.agent_said(line.as_bytes());
     let bytes = ledger.take_outbox().len();
@@ -38,7 +38,7 @@ fn outbox(ledger: &mut Ledger) -> String {
     hide_marks(&String::from_utf8(ledger.take_outbox()).unwrap())
 }
 
-/// Replaces what is random: 16 hexadecimal digits between dashes.
+/// Replaces random text: 16 hexadecimal digits between dashes.
 fn hide_marks(text: &str) -> String {
     let is_mark = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     text.split('-').map(|part| if is_mark(part) { "R" } else { part }).collect::<Vec<_>>().join("-")
@@ -81,14 +81,14 @@ fn a_call_of_a_tool_that_only_reads_is_sent_again() {
     assert!(ledger.on_hello_ack(&daemon("a", &["repl_list", "repl_read"]), true).is_empty());
     let read = CALL.replace("repl_eval", "repl_read");
     send(&mut ledger, &read);
-    // One may have had an effect; the other went lost before.
+    // One may have had an effect; the other was lost before.
     send(&mut ledger, &CALL.replace("\"id\":1", "\"id\":2"));
     ledger.lost();
     assert!(ledger.can_be_resent());
     let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(answers.contains("\"id\":2") && !answers.contains("\"id\":1"), "{answers}");
     assert_eq!(outbox(&mut ledger), read + "\n");
-    // It is the daemon that had the call which says what the call could do.
+    // What the call could do depends on the daemon that had it.
     ledger.on_hello_ack(&daemon("a", &[]), true);
     assert!(ledger.needs_daemon());
     assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Verdict::Forward);
@@ -146,7 +146,7 @@ fn an_agent_hears_that_the_next_daemon_has_other_tools() {
             {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"},"uri":"b"}}
         "#]],
     );
-    // What the agent heard of the list meanwhile: the next daemon begins with the one from before that.
+    // The agent heard of a new list: the next daemon is compared with the one from before.
     ledger.daemon_said(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     ledger.lost();
     ledger.resume(LossReason::SameLife);
@@ -176,7 +176,7 @@ fn a_waiter_survives_its_daemon() {
     assert_eq!(ledger.lost_hand_outs(), (true, None), "the next daemon is told that an answer may be lost");
     assert!(ledger.resume(LossReason::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
-    // That one dies before it reads anything: what the first had handed out is still unheard.
+    // This daemon dies before it reads anything: the first hand-out is still unconfirmed.
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
     assert!(ledger.resume(LossReason::Replaced).is_empty());
@@ -217,13 +217,13 @@ fn a_receipt_says_nothing_of_calls_that_were_made_before_it_came() {
 
 #[test]
 fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
-    // Before it came.
+    // Cancelled before the answer came.
     let mut ledger = connected();
     send(&mut ledger, WAIT);
     send(&mut ledger, GIVE_UP);
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
-    // When it was on its way to the agent: what the answer before held is not what the next daemon may go by.
+    // Cancelled while the answer was on its way: the next daemon must not rely on the previous receipt.
     let mut ledger = connected();
     send(&mut ledger, WAIT);
     ledger.daemon_said(MAIL);
@@ -242,7 +242,7 @@ fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
 fn where_the_daemon_does_not_say_what_hands_something_out_each_call_may_have() {
     let mut ledger = Ledger::default();
     ledger.resume(LossReason::Replaced);
-    // A daemon of before rules were told.
+    // A daemon that is too old to send rules.
     ledger.on_hello_ack(&HelloAck { repeat: None, ..daemon("a", &["repl_read"]) }, true);
     send(&mut ledger, &WAIT.replace("wait_for_message", "repl_read"));
     ledger.lost();
@@ -269,7 +269,7 @@ fn a_send_with_a_key_is_made_again() {
     assert_eq!(resent, format!("{send_once}\n").as_bytes());
     ledger.wrote(resent.len());
     ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
-    // Without one it is the agent's to decide; with one that no daemon survives too.
+    // Without a key the agent has to decide; so it does with one that no daemon survives.
     send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
     ledger.lost();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
@@ -305,15 +305,15 @@ fn what_the_daemon_left_unread_is_sent_again() {
     send(&mut ledger, &second);
     ledger.left_unread();
     ledger.lost();
-    // Only of the last one it is certain.
+    // Only the last call is certain.
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("\"id\":1") && said.contains("may have run") && !said.contains("\"id\":3"), "{said}");
     assert_eq!(outbox(&mut ledger), second.clone() + "\n");
-    // What one daemon left unread says nothing of the next.
+    // What one daemon left unread says nothing about the next.
     ledger.wrote(second.len() + 1);
     ledger.lost();
     assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("may have run"));
-    // A request that no daemon ever reads is given up, too; it did nothing.
+    // A request that no daemon reads is also given up; it had no effect.
     send(&mut ledger, CALL);
     for _ in 1..DELIVERIES {
         ledger.left_unread();
