@@ -1,4 +1,4 @@
-//! The open connections: their numbers, how many there are, and the limit.
+//! The open connections: their numbers, their count, and the limit.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::journal::Journal;
 
-/// How many connections of the command line get in beyond the limit.
+/// How many connections of the command line are admitted beyond the limit.
 const CONTROL_ROOM: usize = 16;
 
 /// The open connections of a daemon.
@@ -32,15 +32,15 @@ pub(crate) struct Open {
     pub role: Role,
     /// The process at the other end.
     pub pid: u32,
-    /// The name its agent goes by.
+    /// The name of its agent.
     pub name: Option<String>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// The worktree that it stands in, as the kernel says.
+    /// The worktree that the process stands in, according to the kernel.
     pub stands_in: Option<PathBuf>,
     /// The profile it chose.
     pub profile: Option<String>,
-    /// Since when.
+    /// When the connection was made.
     pub since: Instant,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Slot {
 }
 
 impl Connections {
-    /// None yet, and at most `limit` at once.
+    /// An empty set with the given limit.
     pub(crate) fn new(limit: usize, journal: Arc<Journal>) -> Arc<Connections> {
         Arc::new(Connections {
             open: Mutex::default(),
@@ -70,10 +70,10 @@ impl Connections {
         *last
     }
 
-    /// Takes a slot for a caller, or says how many there are already.
+    /// Takes a slot for a caller; at the limit, returns the number of connections.
     pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Slot, usize> {
         let mut open = self.open.lock();
-        // The command line still gets in, to show why agents do not, or to end the daemon.
+        // The command line is still admitted, to show why agents are not, or to end the daemon.
         let limit = match caller.role {
             Role::Mcp => self.limit,
             Role::Control => self.limit.saturating_add(CONTROL_ROOM),
@@ -102,12 +102,12 @@ impl Connections {
         Ok(Slot { connections: Arc::clone(self), number, reason: "its end was lost" })
     }
 
-    /// All of them, in the order they came.
+    /// All connections, in order of arrival.
     pub(crate) fn list(&self) -> Vec<Open> {
         self.open.lock().values().cloned().collect()
     }
 
-    /// Whether an agent's program that goes by that name, or by none, stands in the worktree.
+    /// Whether an agent's program with that name, or without a name, stands in the worktree.
     pub(crate) fn has_agent(&self, name: &str, worktree: &Path) -> bool {
         let is_it = |open: &Open| {
             open.role == Role::Mcp
@@ -117,7 +117,7 @@ impl Connections {
         self.open.lock().values().any(is_it)
     }
 
-    /// How many there are; a receiver wakes on each change.
+    /// The number of connections; a receiver wakes up on each change.
     pub(crate) fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }

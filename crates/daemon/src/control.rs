@@ -33,11 +33,11 @@ async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
     result(&Status::of(&daemon))
 }
 
-/// How to end.
+/// How to shut down.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Shutdown {
-    /// Also when sessions live.
+    /// Even if sessions are live.
     force: bool,
 }
 
@@ -52,11 +52,11 @@ async fn shutdown(daemon: Weak<Daemon>, cx: Context, params: Option<Box<RawValue
     result(&json!({ "stopping": true }))
 }
 
-/// Where to begin.
+/// Where a subscription begins.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Subscribe {
-    /// Entries with a greater number come, as far back as the journal remembers. Absent: only new ones.
+    /// Entries with a greater number are sent, as far back as the journal remembers. If absent, only new ones.
     since: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ async fn subscribe(
             };
             match entry {
                 Ok(entry) if send(&cx, &entry) == Err(NotifyError::Closed) => return,
-                // Numbers without gaps show a subscriber what it missed.
+                // Gaps in the numbers show a subscriber what it missed.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return,
             }

@@ -1,4 +1,4 @@
-//! The state of a running daemon, which every task of it can reach. What happens to it is `lifecycle.rs`.
+//! The state of a running daemon, which all its tasks share. `lifecycle.rs` starts and ends it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,20 +18,20 @@ use crate::parts::Parts;
 pub(crate) struct Daemon {
     pub project: Project,
     pub config: Config,
-    /// Names this life: another value means that the sessions of the life before are gone.
+    /// Identifies this life: a different value means that the sessions of the life before are gone.
     pub life: String,
     pub started: Instant,
     pub journal: Arc<Journal>,
     pub connections: Arc<Connections>,
     pub parts: Parts,
-    /// Where HTTP is served, and the file of its token.
+    /// The address that HTTP is served on, and the file with its token.
     pub http: Option<(SocketAddr, PathBuf)>,
     /// Why the daemon ends, once it does.
     pub stop: watch::Sender<Option<String>>,
 }
 
 impl Daemon {
-    /// Begins the graceful end. The first reason stays.
+    /// Begins the graceful end. The first reason is kept.
     pub(crate) fn begin_stop(&self, reason: impl Into<String>) {
         self.stop.send_if_modified(|stop| match stop {
             Some(_) => false,
@@ -42,7 +42,7 @@ impl Daemon {
         });
     }
 
-    /// Ends the parts in good order, within bounds, once nothing is accepted any more.
+    /// Ends the parts gracefully, within limits, once nothing is accepted any more.
     pub(crate) async fn wind_down(&self) {
         let reason = self.stop.borrow().clone().unwrap_or_default();
         tracing::info!(%reason, "stopping");

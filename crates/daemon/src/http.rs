@@ -1,7 +1,7 @@
-//! The same tools over HTTP, for clients that cannot start a program: on this machine only, with a token.
+//! The same tools over HTTP, for clients that cannot start a program: only on this machine, with a token.
 //!
-//! All callers with the project's token are one caller, in the project's root and without an agent's name. A caller
-//! with an agent's token is that agent, in the worktree of its name.
+//! All holders of the project's token are one caller, in the project's root and without an agent's name. The holder of
+//! an agent's token is that agent, in the worktree of its name.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -23,11 +23,11 @@ use crate::trim_memory;
 /// How long the body of a request may take to arrive: it comes from this machine.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// The principal of those who know the project's token.
+/// The principal of the holders of the project's token.
 const EVERYBODY: &str = "bearer";
-/// The field in which requests that stand alone say which run of the agent they are of: nothing else tells.
+/// The header in which a stateless request names its agent's run: nothing else identifies it.
 const RUN: &str = "hob-run";
-/// What the principal of an agent begins with, as on the daemon's socket.
+/// The prefix of an agent's principal, as on the daemon's socket.
 const AGENT: &str = "agent ";
 
 /// Why HTTP cannot be served.
@@ -44,10 +44,10 @@ pub enum HttpError {
 /// A bound address.
 pub(crate) struct Http {
     listener: TcpListener,
-    /// Where it is.
+    /// The bound address.
     pub address: SocketAddr,
     token: String,
-    /// Which file holds the token.
+    /// The file that holds the token.
     pub token_file: PathBuf,
 }
 
@@ -65,12 +65,12 @@ impl Http {
         Ok(Http { listener, address, token, token_file })
     }
 
-    /// Where clients send their messages.
+    /// The URL that clients send messages to.
     pub(crate) fn url(address: SocketAddr) -> String {
         format!("http://{address}/mcp")
     }
 
-    /// Serves until the daemon's connections have to leave.
+    /// Serves until the daemon's connections must close.
     pub(crate) async fn serve(self, daemon: Arc<Daemon>, leaving: impl Future<Output = ()>) -> io::Result<()> {
         let hello = Hello::new(Role::Mcp, &daemon.project, daemon.project.root());
         let server = daemon.parts.http_server(&hello).map_err(io::Error::other)?;
@@ -96,8 +96,8 @@ impl Http {
     }
 }
 
-/// Admits the project's token and those of agents. An agent's token is read anew each time, so that one that was made
-/// or taken back counts from the next request on.
+/// Admits the project's token and those of agents. An agent's token is read for every request, so that a new or revoked
+/// token takes effect immediately.
 fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     Arc::new(move |headers| {
         let said = http::bearer(headers)?;
@@ -111,7 +111,7 @@ fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
 /// The caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
 fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     let anybody = Caller::new(&daemon.project, &hello, 0, 0);
-    // One run for all of them: a request that stands alone is no run of its own.
+    // All of them are one run: a stateless request is not a run of its own.
     let anybody = Caller { run: Some(format!("http-{}", daemon.life)), known: Known::BySharedToken, ..anybody };
     Arc::new(move |visitor| {
         let caller = Caller {
@@ -122,7 +122,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
         let agent = visitor.principal.strip_prefix(AGENT);
         let caller = match agent.and_then(|agent| daemon.parts.http_agent(agent, run_of(&visitor))) {
             Some(agent) => as_agent(caller, agent),
-            // The project's token, or an agent's that was taken back since.
+            // The project's token, or an agent's token that was revoked meanwhile.
             None => caller,
         };
         ConnectionOptions {
@@ -135,7 +135,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
 
 fn run_of<'a>(visitor: &Visitor<'a>) -> Run<'a> {
     match visitor.on {
-        // Requests that name no run are all one run: nothing else tells them apart.
+        // Requests without a run are all one run: nothing distinguishes them.
         ServedOn::Request => Run::Said(visitor.headers.get(RUN).map_or(b"", |said| said.as_bytes())),
         ServedOn::Session | ServedOn::Connection => Run::Standing,
     }

@@ -1,4 +1,4 @@
-//! The journal of a daemon: typed records, kept for late readers, sent to subscribers and written as JSON lines.
+//! The daemon's journal: typed records, kept for late readers, sent to subscribers and written as JSON lines.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -16,14 +16,14 @@ use tokio::sync::broadcast;
 
 use crate::log::CappedFile;
 
-/// How many entries late subscribers find.
+/// How many entries are kept for late subscribers.
 const KEPT: usize = 512;
 
-/// How many entries a subscriber may fall behind before it is told that it missed some.
+/// How many entries a subscriber may fall behind before some are skipped.
 const BEHIND: usize = 1024;
 
-/// How long a record may wait before it is in the file. Some come by the thousand a second, and each would cost its
-/// caller a write.
+/// How long a record may wait before it is written to the file. Some come thousands of times a second, and each write
+/// would delay its caller.
 const GATHERED: Duration = Duration::from_millis(20);
 
 /// The journal's file beside the log.
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// As it is written down and sent.
+    /// The JSON that is written and sent.
     pub(crate) fn json(&self) -> serde_json::Result<Box<RawValue>> {
         self.record.json(self.seq, self.at_ms)
     }
@@ -67,7 +67,7 @@ impl<E: Event> Written for E {
 pub(crate) struct Journal {
     me: Weak<Journal>,
     state: Mutex<State>,
-    /// Absent when the disk would not have it: the journal in memory is what faces and tests read. Locked before the state.
+    /// Absent if the disk is unusable: front-ends and tests read the journal in memory. Locked before the state.
     file: Mutex<Option<CappedFile>>,
     subscribers: broadcast::Sender<Arc<Entry>>,
 }
@@ -75,12 +75,12 @@ pub(crate) struct Journal {
 struct State {
     last: u64,
     kept: VecDeque<Arc<Entry>>,
-    /// Not in the file yet.
+    /// Entries that are not in the file yet.
     unwritten: Vec<Arc<Entry>>,
 }
 
 impl Journal {
-    /// A journal that also writes to the log directory, `limit` bytes a file at most.
+    /// A journal that also writes to the log directory, at most `limit` bytes per file.
     pub(crate) fn open(log_dir: &Path, limit: u64) -> io::Result<Arc<Journal>> {
         Ok(Journal::with(Some(CappedFile::open(log_dir.join(FILE_NAME), limit)?)))
     }
@@ -100,7 +100,7 @@ impl Journal {
         self.state.lock()
     }
 
-    /// Writes a record down.
+    /// Records an event.
     pub(crate) fn record(&self, record: impl Event) {
         let rare = record.is_rare();
         let mut state = self.lock();
@@ -112,7 +112,7 @@ impl Journal {
             state.kept.pop_front();
         }
         state.kept.push_back(Arc::clone(&entry));
-        // Sent under the lock, so that subscribers see entries in order. It is no error if there are none.
+        // Sent under the lock, so that subscribers see entries in order. Having no subscribers is not an error.
         let _ = self.subscribers.send(entry);
         drop(state);
         match runtime::Handle::try_current() {
@@ -122,7 +122,7 @@ impl Journal {
         }
     }
 
-    /// Brings to the file what is not there yet.
+    /// Writes the waiting entries to the file.
     fn write(&self) {
         let mut file = self.file.lock();
         let unwritten = std::mem::take(&mut self.lock().unwritten);
@@ -134,11 +134,11 @@ impl Journal {
                 lines.push(b'\n');
             }
         }
-        // A full disk loses lines of the file, never the entry itself.
+        // A full disk loses lines of the file, never the entry in memory.
         let _ = file.write_lines(&lines);
     }
 
-    /// The kept entries after number `since`, and all that follow.
+    /// The kept entries after number `since`, and all later ones.
     pub(crate) fn subscribe(&self, since: u64) -> (Vec<Arc<Entry>>, broadcast::Receiver<Arc<Entry>>) {
         let state = self.lock();
         let kept = state.kept.iter().filter(|entry| entry.seq > since).cloned().collect();
@@ -155,7 +155,7 @@ impl Drop for Journal {
 async fn write_soon(journal: Weak<Journal>) {
     tokio::time::sleep(GATHERED).await;
     if let Some(journal) = journal.upgrade() {
-        // There may be hundreds of them, and who waits for an answer need not wait for that.
+        // There may be hundreds of entries; callers that wait for an answer need not wait for them.
         let _ = tokio::task::spawn_blocking(move || journal.write()).await;
     }
 }

@@ -1,7 +1,7 @@
-//! Start and end of a daemon: the lock, the log, the socket, readiness; then idle time, signals, `hob stop`.
+//! Start and end of a daemon: lock, log, socket, readiness; then idle time, signals, `hob stop`.
 //!
-//! It binds first and loads later, so that a front-end waits only for the socket. Ending is graceful once (sessions
-//! are ended in good order) and at once when asked a second time.
+//! The daemon binds first and loads later, so that a front-end waits only for the socket. The first request to end is
+//! graceful (sessions end in order); the second ends the daemon at once.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write};
@@ -27,20 +27,20 @@ use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
 use crate::{detach, listener, log, parts};
 
-/// How long to wait for another daemon that is at its beginning or its end.
+/// How long to wait for another daemon that is starting or ending.
 const PLACE_TIME: Duration = Duration::from_secs(10);
 
 /// How to serve.
 #[derive(Debug)]
 pub struct Options {
     pub project: Project,
-    /// Whether to leave the terminal and the caller, as front-ends want it.
+    /// Whether to detach from the terminal and the caller, as front-ends need it.
     pub background: bool,
-    /// Where to serve HTTP too: an address of this machine.
+    /// The local address to serve HTTP on, if any.
     pub http: Option<SocketAddr>,
 }
 
-/// Why there is no daemon.
+/// Why the daemon did not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error(transparent)]
@@ -69,7 +69,7 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Serves the project until told to end. With `background`, this process ends at once and another one serves.
+/// Serves the project until told to end. With `background`, this process ends at once and another serves.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     if !options.background {
         if !handed::is_handed_over() {
@@ -85,19 +85,19 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
     }
     take_input();
     run(options.project, Starter::FrontEnd, options.http).inspect_err(|error| {
-        // Before readiness the front-end shows this; afterwards it is in the log.
+        // Before readiness the front-end shows the error; afterwards it is in the log.
         let _ = detach::say_failed(&error.to_string());
     })
 }
 
-/// Reads what the starting process handed over, and then puts /dev/null in place of stdin.
+/// Reads what the starting process handed over, then replaces stdin by /dev/null.
 fn take_input() {
     handed::take();
-    // Without it a session could not read the secret either: the pipe is empty.
+    // If this fails, sessions still cannot read the secrets: the pipe is empty.
     let _ = std::fs::File::open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdin(&null)?));
 }
 
-/// Who started the daemon: a front-end waits to hear that it is ready.
+/// Who started the daemon. A front-end waits for its readiness.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Starter {
     FrontEnd,
@@ -106,7 +106,7 @@ enum Starter {
 
 fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(), ServeError> {
     let Some(lock) = take_place(&project)? else {
-        // Another daemon serves by now, which is what a front-end wants.
+        // Another daemon already serves, which is all that a front-end needs.
         return match starter {
             Starter::FrontEnd => detach::say_ready().map_err(ServeError::Start),
             Starter::Person => Err(Lock::acquire(&project).map_or_else(ServeError::Lock, |_| ServeError::Replaced)),
@@ -114,10 +114,10 @@ fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(
     };
     let config = Config::load(&project, &parts::sections())?;
     let http = http.map(|address| Http::bind(&project, address)).transpose()?;
-    // Each of log and journal keeps two files.
+    // Log and journal each keep two files.
     let journal = match logs(&project.log_dir(), config.limits.log_bytes / 4, starter) {
         Ok(journal) => journal,
-        // What is there can be read all the same, and each call that would write says why it cannot.
+        // Existing state can still be read, and each call that would write reports why it cannot.
         Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Journal::in_memory(),
         Err(source) => return Err(ServeError::Log { path: project.log_dir(), source }),
     };
@@ -126,20 +126,20 @@ fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(
     ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
 
     // One worker beside the listener's thread: a call passes through its connection's task and its session's, and with
-    // more workers every hand-over wakes another thread, which costs more than the work. What is slow runs on the
-    // blocking threads.
+    // more workers every hand-over wakes another thread, which costs more than the work. Slow work runs on the blocking
+    // threads.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .map_err(ServeError::Start)?;
     let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, starter, http));
-    // What still runs on a blocking thread must not keep the process.
+    // Work that still runs on a blocking thread must not keep the process alive.
     runtime.shutdown_background();
     outcome
 }
 
-/// Begins the log, the journal, and the file for panics and stray prints.
+/// Opens the log, the journal, and the file for panics and stray prints.
 fn logs(dir: &Path, limit: u64, starter: Starter) -> io::Result<Arc<Journal>> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     log::start(dir, limit)?;
@@ -150,7 +150,7 @@ fn logs(dir: &Path, limit: u64, starter: Starter) -> io::Result<Arc<Journal>> {
     Ok(journal)
 }
 
-/// The text of a wrong toolset at the start. No connection has chosen any yet, so the mistake stands in a file.
+/// The message for an invalid toolset at the start. No connection has chosen any yet, so the error is in a file.
 fn misconfigured(error: &ChoiceError) -> String {
     match error {
         ChoiceError::UnknownToolset { name, known } => {
@@ -162,8 +162,8 @@ fn misconfigured(error: &ChoiceError) -> String {
     }
 }
 
-/// Takes the lock; `None` when another daemon serves. A daemon that holds the lock and does not serve is starting or
-/// ending, and is waited for. A daemon that serves the project at the path it was moved from is ended.
+/// Takes the lock; `None` when another daemon serves. A daemon that holds the lock without serving is starting or
+/// ending: this waits for it. A daemon that serves the project at its former path is ended.
 fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     let deadline = Instant::now() + PLACE_TIME;
     let mut ended = false;
@@ -190,18 +190,18 @@ fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     }
 }
 
-/// Ends the daemon `pid` if it serves the project where that was before it was moved. Says whether it did.
+/// Ends the daemon `pid` if it serves the project at its former path. Returns whether it did.
 fn end_moved(project: &Project, pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    // Held before it is looked at: a number may be another process's a moment later.
+    // Opened before the check: the number may belong to another process a moment later.
     let held = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
     if project::served_at(project, pid.as_raw_pid().unsigned_abs()).is_none() {
         return false;
     }
-    // One that is gone by now has made room too.
+    // A daemon that is already gone has also made room.
     let _ = match held {
         Ok(held) => rustix::process::pidfd_send_signal(&held, rustix::process::Signal::TERM),
-        // Not every kernel has them.
+        // Not every kernel has process descriptors.
         Err(rustix::io::Errno::NOSYS) => rustix::process::kill_process(pid, rustix::process::Signal::TERM),
         Err(error) => Err(error),
     };
@@ -248,16 +248,16 @@ async fn serve_until_stopped(
     tokio::spawn(crate::trim_memory::after_each_crowd(daemon.connections.count()));
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
-    // In the background: another project may be on a disk that does not answer.
+    // In the background: another project may be on a disk that does not respond.
     tokio::task::spawn_blocking(move || stale::clean_up(&project));
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
-    // Clients over HTTP come and go, so a daemon that serves them stays.
+    // HTTP clients come and go, so a daemon that serves them stays.
     if http.is_none() {
         tokio::spawn(stop_when_idle(daemon.clone()));
     }
     if let (Some(http), Starter::Person) = (&http, starter) {
         let (url, token) = (Http::url(http.address), shown(&http.token_file));
-        // Stderr may be closed, and that is fine.
+        // Stderr may be closed, which does not matter.
         let _ = writeln!(
             io::stderr(),
             "Serving {url} too; the token is in {token}. `hob init --http` shows how to connect."
@@ -272,8 +272,8 @@ struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
-    /// Handled so that it does not end the daemon: a write beyond an inherited limit on file sizes then fails as one on
-    /// a full disk does.
+    /// Handled, so that it does not end the daemon: a write beyond an inherited file size limit then fails like one on
+    /// a full disk.
     _too_large: Signal,
 }
 
@@ -296,7 +296,7 @@ impl Signals {
     }
 }
 
-/// First signal: graceful. Second: at once; the guardians end what is left.
+/// The first signal ends gracefully, the second at once; the guardians then end what is left.
 async fn stop_on_signal(daemon: Arc<Daemon>, mut signals: Signals) {
     daemon.begin_stop(format!("it got {}", signals.next().await));
     let second = signals.next().await;
@@ -322,7 +322,7 @@ async fn stop_when_idle(daemon: Arc<Daemon>) {
             daemon.begin_stop(format!("nobody used it for {}", people_time(limit)));
             return;
         }
-        // A session is alive: its own idle limit ends it, and only then ours begins to count.
+        // A live session has its own idle limit; the daemon's starts after that.
         tokio::time::sleep(Duration::from_secs(1).min(limit)).await;
     }
 }

@@ -1,6 +1,6 @@
-//! The socket: accepts, reads the first line of a connection, checks who it is, and hands it to the MCP server.
+//! The socket: accepts a connection, reads its first line, identifies the caller, and hands it to the MCP server.
 //!
-//! Both roles speak MCP on the same server code; `control` has hob's own methods besides (`control.rs`).
+//! Both roles speak MCP on the same server code; `control` also has hob's own methods (`control.rs`).
 
 use std::io;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::control;
 use crate::daemon::Daemon;
 use crate::http::Http;
 
-/// How long a connection may take to its first line.
+/// How long a connection's first line may take.
 const HELLO_TIME: Duration = Duration::from_secs(10);
 
-/// How often the socket file is looked after: cleaners of temp directories take it away.
+/// How often to check that the socket file still exists: cleaners of temporary directories remove it.
 const CHECK_TIME: Duration = Duration::from_secs(5);
 
-/// How long connections have to end in good order when the daemon stops.
+/// How long connections have to close gracefully when the daemon stops.
 const LEAVE_TIME: Duration = Duration::from_secs(3);
 
-/// The listening socket with what belongs to it.
+/// The listening socket and its state.
 pub(crate) struct Listener {
     daemon: Arc<Daemon>,
     listener: UnixListener,
@@ -57,7 +57,7 @@ impl Listener {
             let (daemon, mut leaving) = (self.daemon.clone(), leaving.clone());
             connections.spawn(async move {
                 let left = async move {
-                    // An error means that the listener has gone, which is the same.
+                    // An error means that the listener is gone, which is equivalent.
                     let _ = leaving.wait_for(|leaving| *leaving).await;
                 };
                 if let Err(error) = http.serve(daemon, left).await {
@@ -76,7 +76,7 @@ impl Listener {
                         connections.spawn(connection(self.daemon.clone(), stream, leaving.clone()));
                     }
                     Err(error) => {
-                        // Out of descriptors, most likely: others must end before we can go on.
+                        // Probably out of descriptors: others must close before this can continue.
                         tracing::error!(%error, "accept");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
@@ -86,7 +86,7 @@ impl Listener {
                 _ = stop.wait_for(Option::is_some) => break,
             }
         }
-        // From here on a front-end starts a daemon of its own, which waits for the lock.
+        // From here on a front-end starts its own daemon, which waits for the lock.
         self.bound.remove();
         self.daemon.wind_down().await;
         leave.send_replace(true);
@@ -117,7 +117,7 @@ fn adopt(listener: std::os::unix::net::UnixListener) -> io::Result<UnixListener>
     UnixListener::from_std(listener)
 }
 
-/// One connection, from its first line to its end.
+/// Serves one connection, from its first line to its end.
 async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch::Receiver<bool>) {
     let peer = match socket::peer(&stream) {
         Ok(peer) if peer.is_me() => peer,
@@ -175,8 +175,8 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     });
 }
 
-/// Who may answer what was asked, and reach the jobs it began: an agent of the same name, else any caller in the same
-/// worktree. Not a connection or a process: questions and jobs outlive both.
+/// The principal that may answer a question and reach the jobs it started: an agent of the same name, otherwise any
+/// caller in the same worktree. Not a connection or process, since questions and jobs outlive both.
 fn principal(caller: &Caller) -> String {
     match &caller.name {
         Some(name) => format!("agent {name}"),
@@ -184,19 +184,19 @@ fn principal(caller: &Caller) -> String {
     }
 }
 
-/// Refuses a connection and ends this daemon: the caller means the project that stands here now, and this daemon serves
-/// the one that stood here before.
+/// Refuses a connection and ends this daemon: the caller means the project that is here now, and this daemon serves the
+/// one that was here before.
 async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
     let why = format!("this daemon served what stood at {} before", project::visible::path(daemon.project.root()));
     let making_room = HelloAck { making_room: true, ..HelloAck::refused(&why, &daemon.life) };
-    // A clean-up only tests whether a daemon listens, and sends nothing.
+    // A clean-up only checks whether a daemon listens, and sends nothing.
     if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {
         answer(&mut stream, &making_room).await;
         daemon.begin_stop(why);
     }
 }
 
-/// Why a first line was not one.
+/// Why a first line was invalid.
 #[derive(Debug, thiserror::Error)]
 enum HelloError {
     #[error("the first line of a connection must be a hello of hob ({0}); agents connect through `hob mcp`")]
@@ -207,7 +207,7 @@ enum HelloError {
     Read(io::Error),
 }
 
-/// The first line and what was read behind it; `None` when the peer left without one.
+/// The first line and what was read after it; `None` if the peer left without sending one.
 async fn first_line(stream: &mut UnixStream) -> Result<Option<(Hello, Vec<u8>)>, HelloError> {
     let mut buffer = Vec::with_capacity(4096);
     loop {

@@ -1,7 +1,7 @@
 //! The daemon's log: JSON lines under the project's log directory, bounded in size.
 //!
-//! Two files at most: `daemon.jsonl` and the one before it. A line that cannot be written (full disk) is dropped;
-//! the daemon never fails for its log.
+//! At most two files: `daemon.jsonl` and its predecessor. A line that cannot be written (full disk) is dropped; the
+//! daemon never fails because of its log.
 
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions, Permissions, rename};
@@ -16,8 +16,8 @@ use tracing_subscriber::fmt::MakeWriter;
 /// The name of the current file.
 pub(crate) const FILE_NAME: &str = "daemon.jsonl";
 
-/// Sends `tracing` to the log directory. `HOB_LOG` holds a filter such as `debug` or `repl=trace`; default `info`.
-/// A file holds `limit` bytes at most, the log twice that. Later calls in one process have no effect.
+/// Sends `tracing` to the log directory. `HOB_LOG` holds a filter such as `debug` or `repl=trace`; the default is
+/// `info`. A file holds at most `limit` bytes, the log twice that. Later calls in the same process have no effect.
 pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
     let file = CappedFile::open(log_dir.join(FILE_NAME), limit)?;
     let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
@@ -27,13 +27,13 @@ pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
         .flatten_event(true)
         .with_env_filter(filter)
         .with_writer(Shared(Arc::new(Mutex::new(file))))
-        // It would print them, and a print that fails on the same full disk panics.
+        // They would be printed, and a print that fails on the same full disk panics.
         .log_internal_errors(false)
         .try_init();
     Ok(())
 }
 
-/// Sends warnings to stderr: for a server without a daemon, whose stderr its agent keeps.
+/// Sends warnings to stderr: for a server without a daemon, whose agent keeps its stderr.
 pub(crate) fn start_on_stderr() {
     let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     // As above: an earlier subscriber keeps working.
@@ -45,7 +45,7 @@ pub(crate) fn start_on_stderr() {
         .try_init();
 }
 
-/// A file of whole lines that is moved aside when it has grown to its limit.
+/// A file of whole lines that is moved aside when it reaches its limit.
 pub(crate) struct CappedFile {
     path: PathBuf,
     file: File,
@@ -84,7 +84,7 @@ impl<'a> MakeWriter<'a> for Shared {
 struct Line(Arc<Mutex<CappedFile>>);
 
 impl Write for Line {
-    /// The JSON formatter hands over one whole line a call.
+    /// The JSON formatter passes one whole line per call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().write_lines(bytes)?;
         Ok(bytes.len())

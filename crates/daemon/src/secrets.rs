@@ -1,4 +1,4 @@
-//! Secrets of a project that only its user can read: the key that seals tickets, and the token of HTTP. They lie
+//! Secrets of a project that only its user can read: the key that seals tickets, and the HTTP token. They are stored
 //! outside the project's directory, where a checkout could bring its own.
 
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -13,7 +13,7 @@ use project::{Project, private};
 /// How many random bytes a secret has.
 const BYTES: usize = 32;
 
-/// A secret could not be kept.
+/// A secret could not be stored.
 #[derive(Debug, thiserror::Error)]
 #[error("keep a secret in {}: {source}; check that the directory is yours and the disk not full", shown(path))]
 pub struct SecretError {
@@ -21,15 +21,15 @@ pub struct SecretError {
     source: io::Error,
 }
 
-/// The token that HTTP clients of this project's daemon have to know, and the file that holds it (mode 0600). Made at
-/// the first request; deleting the file makes a new one.
+/// The token that HTTP clients of this project's daemon need, and the file that holds it (mode 0600). Created on first
+/// use; deleting the file creates a new one.
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
     Ok((hex::encode(bytes), path))
 }
 
-/// What seals tickets of open questions, the same over restarts of the daemon.
+/// Seals tickets of open questions; the same over restarts of the daemon.
 pub(crate) struct Seal {
     pub(crate) key: [u8; BYTES],
     _kept: SecretsDir,
@@ -56,9 +56,9 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     let _ = fs::remove_file(&draft);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let written = writeln!(file, "{}", hex::encode(fresh)).and_then(|()| {
-        // What is there and was not taken is not a secret any more.
+        // An existing file that was rejected is no longer a secret.
         let _ = fs::remove_file(path);
-        // Unlike a rename it never replaces what another process has just made.
+        // Unlike a rename, a link never replaces what another process has just made.
         fs::hard_link(&draft, path)
     });
     let _ = fs::remove_file(&draft);
@@ -72,7 +72,7 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
 /// The content of the file, if no other user can have read or written it.
 fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     let text = private::read(path, 256)?;
-    // What is no text is no secret of ours.
+    // Anything but text is not one of our secrets.
     let text = text.and_then(|text| String::from_utf8(text).ok());
     Ok(text.and_then(|text| hex::decode(text.trim_end()).ok()?.try_into().ok()))
 }

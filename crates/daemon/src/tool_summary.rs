@@ -1,5 +1,5 @@
-//! What the hello line tells a front-end about its tools, for when its daemon goes away: which calls may be made again, and
-//! whether the next daemon's list is another one.
+//! What the hello tells a front-end about its tools, in case its daemon goes away: which calls may be repeated, and
+//! whether the next daemon's list differs.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use mcp::tool::{self, Declaration, Registry};
 use project::{HelloAck, Repeat, RepeatRule};
 
-/// The summary of each registry, kept: computing one takes longer than the rest of a greeting.
+/// Cached summary of each registry: computing one dominates the handshake.
 #[derive(Default)]
 pub(crate) struct ToolSummaries(Mutex<HashMap<usize, ToolSummary>>);
 
 #[derive(Clone)]
 struct ToolSummary {
-    /// The registry's revision that this is of.
+    /// The registry's revision that was summarised.
     revision: u64,
     listing: String,
     read_only: Vec<String>,
@@ -23,7 +23,7 @@ struct ToolSummary {
 }
 
 impl ToolSummaries {
-    /// The answer with the summary of these tools.
+    /// The answer, with the summary of these tools.
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
         let mut summaries = self.0.lock();
@@ -61,7 +61,7 @@ impl ToolSummary {
     }
 }
 
-/// How a lost call may be made again; `None` without a word of the tool.
+/// How a lost call may be repeated; `None` if the tool declares nothing.
 fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
     let owned = str::to_owned;
     Some(match declared {

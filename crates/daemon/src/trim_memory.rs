@@ -1,16 +1,16 @@
-//! Trimming the heap after a crowd of connections has left. A thousand connections take some 50 MiB, all of it free once
-//! they have gone; but the allocator returns only the end of its heap by itself, where whatever was made meanwhile and
-//! lives on (a session, a log line) lies.
+//! Trims the heap after a crowd of connections has left. A thousand connections take some 50 MiB, all of it free once
+//! they are gone. But the allocator itself returns only the end of its heap, and longer-lived allocations made
+//! meanwhile (a session, a log line) lie there.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// The connections that make a crowd.
+/// The number of connections that make a crowd.
 const CROWD: usize = 64;
-/// A crowd has gone when at most one connection in `LEFT` is left.
+/// A crowd is gone when at most one in `LEFT` of its connections remains.
 const LEFT: usize = 4;
-/// Time for connections that are just ending.
+/// Time for connections that are about to end.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// Trims the heap after each crowd, until the counter is dropped.

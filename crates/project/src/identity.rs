@@ -84,6 +84,7 @@ impl Identity {
         let nothing_apart = match (made, made_there) {
             (Some(_), Some(_)) => false,
             (None, None) => self.directory == other.directory && self.file_system == other.file_system,
+            // Only one has a birth time: the other was read in a sandbox that does not allow asking for it.
             _ => inode == others && self.is_beside(other),
         };
         !same_clone && !nothing_apart && !self.is_directory_of(other)

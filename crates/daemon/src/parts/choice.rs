@@ -1,8 +1,7 @@
-//! The tools that a connection sees: all of them, those of named toolsets, or the profile of a system that hob
-//! replaces.
+//! The tools that a connection sees: all, those of named toolsets, or the profile of a system that hob replaces.
 //!
-//! Registries are made once for each choice and shared by all connections that chose the same, so that a listing is
-//! serialized once and a tool added later appears everywhere.
+//! A registry is made once per choice and shared by all connections with that choice, so that a listing is serialized
+//! once and a tool added later appears everywhere.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -16,14 +15,14 @@ use super::Part;
 pub(crate) struct Toolset {
     /// Its name, as in `hob mcp NAME`.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub about: &'static str,
-    /// What a model should know before its first call of one of them.
+    /// What a model should know before its first call of these tools.
     pub instructions: &'static str,
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// Whether it is served to a connection that names no toolsets.
+    /// Whether connections that name no toolsets get it.
     pub is_default: bool,
-    /// Whether the resources and prompts of its part come with them.
+    /// Whether its part's resources and prompts come with it.
     pub extras: bool,
 }
 
@@ -31,24 +30,24 @@ pub(crate) struct Toolset {
 pub(crate) struct Catalog {
     toolsets: Vec<PartToolset>,
     profiles: Vec<PartToolset>,
-    /// The toolsets served to a connection that names none.
+    /// The toolsets for connections that name none.
     enabled: Vec<String>,
     registries: Mutex<HashMap<Choice, Arc<Registry>>>,
 }
 
-/// A toolset, and whose it is.
+/// A toolset and its part.
 struct PartToolset {
     toolset: Toolset,
-    /// Which of the parts.
+    /// The index of the part.
     part: usize,
 }
 
-/// What a connection chose.
+/// What a connection gets.
 pub(crate) struct Chosen {
     pub registry: Arc<Registry>,
-    /// What a model is told of them.
+    /// The instructions for the model.
     pub instructions: String,
-    /// Which of the parts come with their resources and prompts.
+    /// The indices of the parts whose resources and prompts are included.
     pub extras: Vec<usize>,
 }
 
@@ -58,7 +57,7 @@ enum Choice {
     Profile(&'static str),
 }
 
-/// A choice that cannot be served.
+/// An invalid choice.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     /// No toolset of that name.
@@ -85,14 +84,14 @@ pub enum ChoiceError {
 /// Asks for every toolset there is.
 const EVERYTHING: &str = "all";
 
-/// The first of these toolsets that does not exist.
+/// The first unknown toolset among these.
 pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> {
     let name = wanted.iter().find(|name| *name != EVERYTHING && !known.contains(&name.as_str()))?;
     Some(ChoiceError::UnknownToolset { name: name.clone(), known: known.join(", ") })
 }
 
 impl Catalog {
-    /// What these parts offer. `enabled` names the toolsets for who names none; empty for all.
+    /// What these parts offer. `enabled` are the toolsets for connections that name none; empty for all.
     pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Vec<String>) -> Result<Catalog, ChoiceError> {
         let entry = |toolset, part| PartToolset { toolset, part };
         let parts = || parts.iter().enumerate();
@@ -109,12 +108,12 @@ impl Catalog {
         enabled: Vec<String>,
     ) -> Result<Catalog, ChoiceError> {
         let catalog = Catalog { toolsets, profiles, enabled, registries: Mutex::default() };
-        // A wrong name in the configuration is said at the start, not at the first connection.
+        // An invalid name in the configuration is reported at the start, not at the first connection.
         catalog.choose(&[], None)?;
         Ok(catalog)
     }
 
-    /// What a connection gets that names these.
+    /// What a connection gets that names these toolsets or this profile.
     pub(crate) fn choose(&self, toolsets: &[String], profile: Option<&str>) -> Result<Chosen, ChoiceError> {
         let choice = self.choice(toolsets, profile)?;
         let is_chosen = |entry: &&PartToolset| match &choice {

@@ -1,7 +1,7 @@
 //! The parts of the daemon, and how each joins it.
 //!
-//! A part is a crate that knows nothing of the daemon, a file in this folder that joins the two, and a line in [`PARTS`].
-//! Nothing of the daemon outside this folder names one: it loops over what is here.
+//! A part is a crate that knows nothing of the daemon, a file in this folder that connects the two, and a line in
+//! [`PARTS`]. The rest of the daemon names no part: it iterates over this list.
 
 mod choice;
 mod cure;
@@ -31,32 +31,32 @@ use crate::journal::Journal;
 /// The parts, in the order in which they are listed.
 const PARTS: &[Entry] = &[Entry::of::<repl::ReplPart>(), Entry::of::<mail::MailPart>(), Entry::of::<cure::CurePart>()];
 
-/// The sections of the configuration files, one for each part that can be configured.
+/// The sections of the configuration files, one for each configurable part.
 pub fn sections() -> Vec<Section> {
     PARTS.iter().filter_map(|entry| (entry.section)()).collect()
 }
 
-/// What a part gives to the daemon. Only [`Part::open`], [`Part::declared`] and [`Part::toolset`] have no default.
+/// What a part provides to the daemon. Only [`Part::open`], [`Part::declared`] and [`Part::toolset`] have no default.
 pub(crate) trait Part: Send + Sync + 'static {
-    /// The part of a project. Nothing is started.
+    /// Opens the part for a project. Starts nothing.
     fn open(setup: &Setup<'_>) -> Self
     where
         Self: Sized;
 
-    /// The part of no project: its tools can be listed and not called. Nothing is started, read or written.
+    /// The part without a project: its tools can be listed but not called. Starts, reads and writes nothing.
     fn declared() -> Self
     where
         Self: Sized;
 
-    /// Its tools, and what a model is told of them.
+    /// The part's tools, and the instructions for the model.
     fn toolset(&self) -> Toolset;
 
-    /// The tools of the systems that it replaces.
+    /// The tools of the systems that the part replaces.
     fn profiles(&self) -> Vec<Toolset> {
         Vec::new()
     }
 
-    /// Adds what can be read as resources beside its tools.
+    /// Adds the part's resources.
     ///
     /// # Errors
     /// When a template is invalid.
@@ -64,20 +64,20 @@ pub(crate) trait Part: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Adds its prompts.
+    /// Adds the part's prompts.
     fn add_prompts(&self, _: &Prompts) {}
 
-    /// Adds methods of its own beside MCP's, whatever tools the connection chose.
+    /// Adds the part's own methods beside MCP's, whatever tools the connection chose.
     fn add_methods(&self, server: Server, _: Surface) -> Server {
         server
     }
 
-    /// Its fields of `hob status --json`.
+    /// The part's fields of `hob status --json`.
     fn status(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// Its lines of `hob status`, where that does not know its fields.
+    /// The part's lines of `hob status`, for fields that the command does not know.
     fn status_lines(&self) -> Vec<String> {
         Vec::new()
     }
@@ -87,22 +87,22 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The agent that a token names, for a caller over HTTP.
+    /// The agent that a token identifies, for a caller over HTTP.
     fn agent_by_token(&self, _token: &str) -> Option<String> {
         None
     }
 
-    /// How an agent that [`Part::agent_by_token`] knew calls now; `None` where its token was taken back since.
+    /// The current state of an agent that [`Part::agent_by_token`] identified; `None` if its token was revoked since.
     fn http_agent(&self, _agent: &str, _run: Run<'_>) -> Option<HttpAgent> {
         None
     }
 
-    /// Ends it in good order, within bounds.
+    /// Ends the part gracefully, within limits.
     fn shutdown(&self) -> BoxFuture<'_> {
         Box::pin(async {})
     }
 
-    /// What can be configured.
+    /// The part's settings.
     fn section() -> Option<Section>
     where
         Self: Sized,
@@ -110,7 +110,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// What the configuration asks for and does not get. What only waits for a grant is no fault.
+    /// Settings that cannot take effect. Waiting for a grant is not a fault.
     fn faults(_: &Config) -> Vec<String>
     where
         Self: Sized,
@@ -118,7 +118,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What `hob doctor` says of it. Looks, and changes nothing.
+    /// The part's findings for `hob doctor`. Changes nothing.
     fn health(_: &Project, _: &Config) -> Option<Health>
     where
         Self: Sized,
@@ -126,7 +126,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// Ends processes that a former life of the daemon may have left behind.
+    /// Ends processes that the previous daemon may have left behind.
     fn clean_up_former_life(_: &Project) -> BoxFuture<'static>
     where
         Self: Sized,
@@ -143,13 +143,13 @@ pub(crate) struct Setup<'a> {
     pub project: &'a Project,
     /// What is configured.
     pub config: &'a Config,
-    /// Where the part writes down what happens.
+    /// Where the part records events.
     pub journal: &'a Arc<Journal>,
-    /// Who is connected; `None` without a daemon.
+    /// The open connections; `None` without a daemon.
     pub connections: Option<&'a Arc<Connections>>,
 }
 
-/// Which methods a server has besides its tools.
+/// The kind of connection, which decides the methods beside the tools.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Surface {
     /// An agent on the daemon's socket, or on stdio without a daemon.
@@ -160,39 +160,39 @@ pub(crate) enum Surface {
     Http,
 }
 
-/// Which run of its agent a request over HTTP is of.
+/// The run of an agent that an HTTP request belongs to.
 #[derive(Clone, Copy)]
 pub(crate) enum Run<'a> {
-    /// A session or connection, which is a run by itself.
+    /// A session or connection, which is a run in itself.
     Standing,
-    /// A request that stands alone, with what it says of its run.
+    /// A stateless request, with its statement of the run.
     Said(&'a [u8]),
 }
 
 /// An agent over HTTP.
 pub(crate) struct HttpAgent {
     pub name: String,
-    /// Where it stands.
+    /// The agent's worktree.
     pub worktree: PathBuf,
     pub run: String,
 }
 
-/// What `hob doctor` says of one part.
+/// The findings of `hob doctor` for one part.
 #[derive(Debug)]
 pub struct Health {
     pub title: &'static str,
-    /// What was looked at.
+    /// The results of the checks.
     pub findings: Vec<Finding>,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug)]
 pub struct Finding {
     /// Whether something would break.
     pub verdict: Verdict,
-    /// What it is.
+    /// What was checked.
     pub subject: String,
-    /// What there is to say of it, and what to do.
+    /// What was found, and what to do.
     pub detail: String,
 }
 
@@ -202,7 +202,7 @@ impl Finding {
         Finding { verdict: Verdict::Good, subject: subject.into(), detail: detail.into() }
     }
 
-    /// Something could be had.
+    /// Nothing would break, but something could be improved.
     pub fn note(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Note, ..Finding::good(subject, detail) }
     }
@@ -217,12 +217,12 @@ impl Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Good,
-    /// Nothing, but something could be had.
+    /// Nothing, but something could be improved.
     Note,
     Problem,
 }
 
-/// How a part is made, and what it says without being made.
+/// How a part is made, and what it declares without being made.
 struct Entry {
     section: fn() -> Option<Section>,
     open: fn(&Setup<'_>) -> Arc<dyn Part>,
@@ -245,8 +245,8 @@ impl Entry {
     }
 }
 
-/// The declarations of the tools of a choice. Nothing is started, read or written. `enabled` are the toolsets for a
-/// choice that names none.
+/// The tool declarations of a choice. Starts, reads and writes nothing. `enabled` are the toolsets for a choice that
+/// names none.
 pub fn declared(
     toolsets: &[String],
     profile: Option<&str>,
@@ -257,7 +257,7 @@ pub fn declared(
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
 }
 
-/// The toolsets that a connection gets when it asks for none: the configured ones, else those that are on by default.
+/// The toolsets of a connection that asks for none: the configured ones, otherwise the defaults.
 pub fn enabled(config: &Config) -> Vec<String> {
     let default = || {
         let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset());
@@ -266,8 +266,7 @@ pub fn enabled(config: &Config) -> Vec<String> {
     config.toolsets.clone().unwrap_or_else(default)
 }
 
-/// What the configuration asks for and does not get: toolsets that are not there, and what each part says. What only waits
-/// for a grant is no fault.
+/// Settings that cannot take effect: unknown toolsets, and the faults of each part. Waiting for a grant is not a fault.
 pub fn faults(config: &Config) -> Vec<String> {
     let names: Vec<&str> = PARTS.iter().map(|entry| (entry.declared)().toolset().name).collect();
     let toolset =
@@ -275,7 +274,7 @@ pub fn faults(config: &Config) -> Vec<String> {
     toolset.into_iter().chain(PARTS.iter().flat_map(|entry| (entry.faults)(config))).collect()
 }
 
-/// What `hob doctor` says of the parts. Looks, and changes nothing.
+/// The parts' findings for `hob doctor`. Changes nothing.
 pub fn health(project: &Project, config: &Config) -> Vec<Health> {
     PARTS.iter().filter_map(|entry| (entry.health)(project, config)).collect()
 }

@@ -82,7 +82,7 @@ impl Part for ReplPart {
         Box::pin(self.repl.shutdown())
     }
 
-    /// Profiles that cannot be used.
+    /// Invalid profiles.
     fn faults(config: &Config) -> Vec<String> {
         let (profiles, problems) = profiles(config);
         let default = config.of::<ReplSettings>().profile.map(|name| profiles.get_default(&name));
@@ -163,7 +163,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The profiles that sessions may ask for, and what is wrong with others.
+/// The profiles that sessions may use, and the errors in the others.
 fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     let mut profiles = Profiles::builtin();
     let mut problems = Vec::new();
@@ -173,7 +173,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     for (name, profile) in &config.of::<ReplSettings>().profiles {
         let (place, origin) = match profile.source {
             Source::User => ("the user's configuration", Origin::User),
-            // What the user has not granted is withheld before it comes here.
+            // Profiles that the user has not granted were already withheld.
             Source::Project => ("hob.toml", Origin::Trusted),
         };
         if let Err(problem) = profiles.add(name, &profile.table.to_string(), place, origin) {
@@ -183,7 +183,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     }
     let mut named = HashSet::new();
     for request in &config.withheld {
-        // The first of each says what it runs.
+        // The first request of each says what it runs.
         if let Some(name) = request.withholds.as_deref().filter(|name| named.insert(*name)) {
             let why = ProfileError::Withheld { name: name.to_owned(), asks: request.asks.clone() };
             profiles.leave_out(name, why);
@@ -192,7 +192,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     (profiles, problems)
 }
 
-/// What the configuration means for the REPLs.
+/// The options of the REPLs, from the configuration.
 fn options(setup: &Setup<'_>) -> ReplOptions {
     let Setup { project, config, journal, .. } = *setup;
     let (mut profiles, problems) = profiles(config);
@@ -216,7 +216,7 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
     }
 }
 
-/// Where living sessions are recorded.
+/// The directory with the records of live sessions.
 fn records_dir(project: &Project) -> PathBuf {
     project.state_dir().join("sessions")
 }

@@ -22,14 +22,14 @@ pub(crate) struct Parts {
     parts: Vec<Arc<dyn Part>>,
     catalog: Catalog,
     servers: Mutex<HashMap<(Surface, usize), Server>>,
-    /// What seals the tickets of open questions; a random one for this life if it cannot be kept.
+    /// Seals the tickets of open questions; random for this life if it cannot be stored.
     seal: Option<Seal>,
-    /// What front-ends are told of the tools they get.
+    /// What front-ends are told about their tools.
     pub(crate) tool_summaries: ToolSummaries,
 }
 
 impl Parts {
-    /// Makes the parts. Nothing is started.
+    /// Makes the parts. Starts nothing.
     pub(crate) fn new(
         project: &Project,
         config: &Config,
@@ -44,8 +44,8 @@ impl Parts {
         Ok(Parts { parts, catalog, servers: Mutex::default(), seal, tool_summaries: ToolSummaries::default() })
     }
 
-    /// The server for a connection, or why there is none. `add_control` adds the daemon's own methods, for a connection of
-    /// the command line.
+    /// The server for a connection, or why there is none. `add_control` adds the daemon's own methods, for connections
+    /// of the command line.
     pub(crate) fn server(
         &self,
         hello: &Hello,
@@ -62,7 +62,7 @@ impl Parts {
         self.server_with(hello, Surface::Http, |server| server)
     }
 
-    /// The server for a connection without a daemon around it.
+    /// The server for an agent without a daemon.
     pub(crate) fn standalone_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
         self.server_with(hello, Surface::Agent, |server| server)
     }
@@ -114,12 +114,12 @@ impl Parts {
         Ok(server)
     }
 
-    /// What tools there are to choose from.
+    /// The tools to choose from.
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The parts' fields of the status, and the lines of those that are shown by their lines.
+    /// The parts' fields of the status, and the lines of parts that are shown by their lines.
     pub(crate) fn status(&self) -> Map<String, Value> {
         let mut status: Map<String, Value> = self.parts.iter().flat_map(|part| part.status()).collect();
         // Each part has one toolset.
@@ -139,17 +139,17 @@ impl Parts {
         self.parts.iter().flat_map(|part| part.live()).collect()
     }
 
-    /// The agent that a token names, for a caller over HTTP.
+    /// The agent that a token identifies, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
         self.parts.iter().find_map(|part| part.agent_by_token(token))
     }
 
-    /// How that agent calls now; `None` where its token was taken back since.
+    /// That agent's current state; `None` if its token was revoked since.
     pub(crate) fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
         self.parts.iter().find_map(|part| part.http_agent(agent, run))
     }
 
-    /// Ends what a former life of the daemon may have left behind, where its guardians were killed too.
+    /// Ends what the previous daemon may have left behind, in case its guardians were killed too.
     pub(crate) async fn clean_up_former_life(project: &Project) {
         for entry in PARTS {
             (entry.clean_up_former_life)(project).await;
