@@ -39,10 +39,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not work, and what to do next. Rendered once, by `main`.
+/// Why a command failed, and what to do next. Rendered once, by `main`.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The code to end with.
+    /// The exit code.
     pub(crate) exit: Exit,
     /// What happened.
     pub(crate) message: String,
@@ -56,13 +56,13 @@ impl Failure {
         Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
     }
 
-    /// The same with another code.
+    /// The same failure with another code.
     pub(crate) fn exit(mut self, exit: Exit) -> Failure {
         self.exit = exit;
         self
     }
 
-    /// The same with one more hint.
+    /// The same failure with one more hint.
     pub(crate) fn hint(mut self, hint: impl Display) -> Failure {
         self.hints.push(hint.to_string());
         self

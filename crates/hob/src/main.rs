@@ -30,7 +30,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    // The hidden process beside each session; nothing may be set up before it.
+    // The hidden process of each session; nothing may be set up before it.
     if args.first().is_some_and(|command| command == "guardian") {
         return daemon::guardian::run(args.into_iter().skip(1));
     }
@@ -51,7 +51,7 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
     match Cli::try_parse_from(std::iter::once(OsString::from("hob")).chain(args)) {
         Ok(cli) => cli.command.run(cli.project),
         Err(error) => {
-            // Help and version are answers and go to stdout; the rest goes to stderr, with usage.
+            // Help and version are answers, so they go to stdout; errors go to stderr, with usage.
             let kind = error.kind();
             terminal::answer(error);
             Ok(match kind {
@@ -62,7 +62,7 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
     }
 }
 
-/// Output that could not be shown is a failure, unless the reader had enough of it (`hob tools | head -1`).
+/// Output that could not be written is a failure, unless the reader closed the pipe (`hob tools | head -1`).
 fn shown(exit: Exit) -> Result<Exit, Failure> {
     match terminal::lost() {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

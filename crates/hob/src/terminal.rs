@@ -1,8 +1,8 @@
 //! What people see: text to stdout, messages to stderr, colour only where a terminal shows it.
 //!
-//! Much of it comes from outside: what programs printed, names, paths, mail. None of it drives a terminal: control
-//! characters are shown as `\x1b`, in pipes too, since a terminal may be behind the pipe. Only data for programs (a
-//! formatted file, a program's own output) goes into a pipe as it is.
+//! Much of it comes from outside: output of programs, names, paths, mail. None of it may control a terminal: control
+//! characters are shown as `\x1b`, also in pipes, since a terminal may be behind one. Only data for programs (a
+//! formatted file, a program's own output) goes into a pipe unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -28,14 +28,14 @@ pub(crate) enum Style {
     Dim,
 }
 
-/// Why something that was to be shown is lost.
+/// Why output was lost.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Whether stdout was closed when the program was started. Rust's runtime opens what is closed on /dev/null before
-/// `main`, where every write succeeds and is lost.
+/// Whether stdout was closed when the program started. Before `main`, Rust's runtime opens closed descriptors on
+/// /dev/null, where every write succeeds and is lost.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Looks before that runtime begins: what stands in this section is run first.
+// Runs before that runtime starts: functions in this section run first.
 #[expect(unsafe_code, reason = "placing a function in .init_array is unsafe")]
 #[used]
 // SAFETY: the section holds functions of this signature, and this one makes one system call and stores one value.
@@ -47,7 +47,7 @@ static LOOK: extern "C" fn() = {
     look
 };
 
-/// Writes data to stdout: as it is, except to a terminal.
+/// Writes data to stdout: unchanged, unless it is a terminal.
 pub(crate) fn print(text: &str) {
     match io::stdout().is_terminal() {
         true => write(&harmless(text)),
@@ -55,22 +55,21 @@ pub(crate) fn print(text: &str) {
     }
 }
 
-/// What cannot be written is on record in [`lost`].
+/// [`lost`] records a failure to write.
 fn write(text: &str) {
     if WAS_CLOSED.load(Ordering::Relaxed) {
-        // As when the reader has gone.
+        // As if the reader had gone.
         let _ = LOST.set(io::Error::new(io::ErrorKind::BrokenPipe, "standard output was closed from the start"));
         return;
     }
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // The first error tells why; those after it only that it is still so.
+        // The first error is the cause; later ones only follow from it.
         let _ = LOST.set(error);
     }
 }
 
-/// Why something that was to be shown is lost, if anything is. To be asked before a permanent change that depends on
-/// its having been shown.
+/// Why output was lost, if any was. Check it before a permanent change that depends on the output having been shown.
 pub(crate) fn lost() -> Option<&'static io::Error> {
     LOST.get()
 }
@@ -95,7 +94,7 @@ pub(crate) fn json(value: &serde_json::Value) {
     write(&text);
 }
 
-/// Writes a line to stderr, as harmless.
+/// Writes a line to stderr, made harmless.
 pub(crate) fn note(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text.as_ref()));
 }
@@ -111,25 +110,25 @@ pub(crate) fn report(failure: &Failure) {
     note(text);
 }
 
-/// The text standing back, if stderr shows it.
+/// The text dimmed, if stderr shows styles.
 pub(crate) fn dim_note(text: &str) -> String {
     paint_for(std::io::stderr().is_terminal(), text, Style::Dim)
 }
 
-/// The text in a style, if stdout shows it.
+/// The text in a style, if stdout shows styles.
 pub(crate) fn paint(text: &str, style: Style) -> String {
     paint_for(std::io::stdout().is_terminal(), text, style)
 }
 
-/// Writes what the command line's parser answers: help and the version to stdout, what was wrong with usage to stderr.
-/// What was typed is shown on one line: a shell puts the names of a checkout's files there too (`hob cure check *`).
+/// Writes the answer of the command line parser: help and the version to stdout, usage errors to stderr. The arguments
+/// are shown on one line: a shell also puts the names of a checkout's files there (`hob cure check *`).
 pub(crate) fn answer(mut error: clap::Error) {
     let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
     for (kind, value) in context {
         let value = match value {
             ContextValue::String(text) => ContextValue::String(visible(&text)),
             ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(|text| visible(text)).collect()),
-            // Suggestions, a line each.
+            // Suggestions, one per line.
             ContextValue::StyledStrs(texts) => {
                 let lines = texts.iter().map(|text| text.ansi().to_string().replace('\n', "\\n").into());
                 ContextValue::StyledStrs(lines.collect())
@@ -147,8 +146,8 @@ pub(crate) fn answer(mut error: clap::Error) {
     }
 }
 
-/// The text with everything written out that a terminal would act on or hide, but for the ends of lines, tabs, and the
-/// colours and weights that hob itself writes.
+/// The text with everything escaped that a terminal would act on or hide, except line ends, tabs, and hob's own colours
+/// and weights.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c == '\n' || c == '\t' || !c.is_control() && !visible::is_hidden(c);
     if text.chars().all(is_plain) {
@@ -167,7 +166,7 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
                 shown.push(c);
                 1
             }
-            // The end of a line as some programs write it.
+            // A line end as some programs write it.
             ('\r', _) if rest.starts_with("\r\n") => 1,
             _ => {
                 visible::push_visible(&mut shown, before, c);
@@ -180,8 +179,8 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Every sequence that hob itself writes: [`paint`], the compiler's messages, and the command line's help. Others can hide
-/// text, as black on black does.
+/// All sequences that hob itself writes: [`paint`], the compiler's messages, and the command line's help. Others can
+/// hide text, such as black on black.
 const OWN_STYLES: [&str; 11] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -196,7 +195,7 @@ const OWN_STYLES: [&str; 11] = [
     "\u{1b}[96m",
 ];
 
-/// The colour or weight of hob's own that the text begins with.
+/// The style of hob's own that the text begins with.
 fn own_style(text: &str) -> Option<&'static str> {
     OWN_STYLES.into_iter().find(|style| text.starts_with(style))
 }
@@ -234,7 +233,7 @@ mod tests {
             let painted = paint_for(true, "x", style);
             assert!(painted == "x" || harmless(&painted) == painted, "{painted:?}");
         }
-        // Colours of others, which may hide text: black, white, concealed.
+        // Foreign colours, which may hide text: black, white, concealed.
         for other in ["30m", "97m", "38;5;0m", "38;5;1;8m", "1;31m", "8m", "01m", "m", "31", "31;m"] {
             let hidden = format!("\u{1b}[{other}x");
             assert_eq!(harmless(&hidden), format!("\\x1b[{other}x"));

@@ -1,7 +1,7 @@
 //! Edits of other programs' files, recorded so that every byte can be restored.
 //!
-//! The record is written before the file that it describes, so that undoing works whatever happens in between. Files
-//! are replaced, never rewritten in place, so a full disk leaves the old one whole.
+//! The record is written before the file that it describes, so that undoing always works. Files are replaced, never
+//! rewritten in place, so a full disk leaves the old file intact.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,9 +15,9 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// How long another one may take over its edits.
+/// How long to wait for another process's edits.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a file of another program may be, in bytes.
+/// Maximum length of another program's file, in bytes.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 
 /// A set of edited files below one directory.
@@ -26,16 +26,16 @@ pub(crate) struct Edits {
     record_path: PathBuf,
     record: Record,
     links: Links,
-    /// Held for as long as this lives: who edits the same files waits.
+    /// Held as long as this lives: other processes that edit the same files wait.
     _lock: Option<File>,
 }
 
-/// What to do about links on the way to a file.
+/// How to treat links on the way to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// They are the user's own: people link their dotfiles.
+    /// The links are the user's own: people link their dotfiles.
     Follow,
-    /// They came with a checkout, which could have them lead anywhere: nothing is read or written through them.
+    /// The links came with a checkout, and could lead anywhere: nothing is read or written through them.
     Refuse,
 }
 
@@ -49,7 +49,7 @@ struct Record {
 struct Edited {
     /// Relative to the base, so that a moved project can still be undone.
     path: PathBuf,
-    /// For whom it was edited.
+    /// The owner of the edit.
     owner: String,
     /// `None`: the file did not exist.
     before: Option<String>,
@@ -59,19 +59,19 @@ struct Edited {
 /// What undoing did to a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undone {
-    /// As it was, byte for byte.
+    /// The file is as it was, byte for byte.
     Restored,
-    /// It did not exist before, nor does it now.
+    /// The file did not exist before, and is removed.
     Removed,
-    /// It was changed since, so only our entry was taken out.
+    /// The file was changed since, so only our entry was removed.
     EntryRemoved,
-    /// It was changed since and has no entry of ours, so it was left as it is.
+    /// The file was changed since and has no entry of ours, so it was left alone.
     Left,
 }
 
 impl Record {
-    /// The record at `path`; an empty one where the file is absent. It decides which files are overwritten with what,
-    /// so one that others could have written is refused, and so are files that are not below the base.
+    /// The record at `path`; empty if there is no such file. The record decides which files are overwritten with what,
+    /// so it is refused if others could have written it, and so are files outside the base.
     fn load(path: &Path) -> Result<Record> {
         let shown = path.display();
         let Some(bytes) = project::private::read(path, FILE_MAX).with_context(|| format!("cannot read {shown}"))?
@@ -89,20 +89,20 @@ impl Record {
             let file = project::visible(&file.path.to_string_lossy());
             anyhow::bail!("{shown} names {file}, which hob has not edited: see what it is, and move it away");
         }
-        // Paths in the record are absolute; after a move they lead nowhere.
+        // Paths in the record are absolute; after a move they are invalid.
         record.created_dirs.retain(|dir| is_below(dir) || path.ancestors().any(|above| above == dir));
         Ok(record)
     }
 }
 
-/// Whether a path leads down from where it is taken, whatever stands there.
+/// Whether a path leads downwards from its start, whatever exists there.
 fn is_below(path: &Path) -> bool {
     path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 impl Edits {
-    /// The edits made below `base` so far, from their record if there is one. Waits for others who are about it. `made`
-    /// are directories for the record that were made just now.
+    /// The edits made below `base` so far, from their record if there is one. Waits for other processes that edit.
+    /// `made` are directories just created for the record.
     pub(crate) fn open(base: &Path, record_path: &Path, links: Links, made: Vec<PathBuf>) -> Result<Edits> {
         let made = made.into_iter().chain(missing_dirs(base, record_path));
         let lock = lock(record_path)?;
@@ -113,13 +113,13 @@ impl Edits {
         let mut edits =
             Edits { base: base.to_owned(), record_path: record_path.to_owned(), record, links, _lock: lock };
         if news {
-            // Another one was faster than us, and did not know that the directory is ours.
+            // Another process was faster, and did not know that the directory is ours.
             edits.save()?;
         }
         Ok(edits)
     }
 
-    /// The text of a file below `base`, for looking only.
+    /// The text of a file below `base`, for reading only.
     pub(crate) fn look(base: &Path, path: &Path, links: Links) -> Result<Option<String>> {
         check_links(base, path, links)?;
         read(path, links)
@@ -144,7 +144,7 @@ impl Edits {
         }
         let key = path.strip_prefix(&self.base).unwrap_or(path).to_owned();
         match self.record.files.iter_mut().find(|file| file.path == key) {
-            // Ours on top of ours: the original stays the original.
+            // A second edit of ours: the original stays the original.
             Some(file) if before.as_deref() == Some(&file.after) => text.clone_into(&mut file.after),
             Some(file) => (file.before, file.after) = (before, text.to_owned()),
             None => {
@@ -156,8 +156,8 @@ impl Edits {
         replace(path, text)
     }
 
-    /// Restores every file and removes the record. `without_entry` takes our entry out of a text that was changed
-    /// since, given the edit's owner; `None` when the text has none.
+    /// Restores every file and removes the record. `without_entry` removes our entry from a text that was changed
+    /// since, given the edit's owner; `None` if the text has none.
     pub(crate) fn undo(
         mut self,
         without_entry: impl Fn(&str, &str) -> Option<String>,
@@ -183,7 +183,7 @@ impl Edits {
     fn save(&mut self) -> Result<()> {
         self.note_missing_dirs(&self.record_path.clone());
         let text = serde_json::to_string_pretty(&self.record).context("cannot write the record of edits")?;
-        // It holds other programs' files whole, and what secrets are in them.
+        // It contains whole files of other programs, with any secrets in them.
         replace_with(&self.record_path, &text, Some(0o600))
     }
 }
@@ -193,16 +193,16 @@ impl Drop for Edits {
         if self.record_path.exists() {
             return;
         }
-        // The innermost first: several who were at work at once noted them in any order.
+        // The innermost first: concurrent processes recorded them in any order.
         self.record.created_dirs.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
         for dir in &self.record.created_dirs {
-            // Not empty: others use it now.
+            // A directory that is not empty is used by others now.
             let _ = fs::remove_dir(self.base.join(dir));
         }
     }
 }
 
-/// Fails where a link is on the way from the base to a file, and links are not followed.
+/// Fails if a link is on the way from the base to a file and links are not followed.
 fn check_links(base: &Path, path: &Path, links: Links) -> Result<()> {
     if links == Links::Follow {
         return Ok(());
@@ -220,8 +220,7 @@ fn check_links(base: &Path, path: &Path, links: Links) -> Result<()> {
     Ok(())
 }
 
-/// The directories that are still to be made for a file, the outermost first, relative to the base where they are below
-/// it.
+/// The missing directories of a file, the outermost first; relative to the base if they are below it.
 pub(crate) fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
     let missing = path.ancestors().skip(1).take_while(|dir| !dir.exists());
     let mut missing: Vec<PathBuf> = missing.map(|dir| dir.strip_prefix(base).unwrap_or(dir).to_owned()).collect();
@@ -229,8 +228,8 @@ pub(crate) fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Locks the directory of the record, which leaves nothing behind that would have to be put back. Where it cannot be
-/// made, nothing will be written either; and not every file system has locks.
+/// Locks the directory of the record, which leaves no file behind. If the directory cannot be created, nothing will be
+/// written either; and not every file system has locks.
 fn lock(record_path: &Path) -> Result<Option<File>> {
     let dir = record_path.parent().unwrap_or(Path::new("."));
     let end = Instant::now() + PATIENCE;
@@ -239,7 +238,7 @@ fn lock(record_path: &Path) -> Result<Option<File>> {
         let Ok(open) = made.and_then(|()| File::open(dir)) else { return Ok(None) };
         match flock(&open, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) if is_at(&open, dir) => return Ok(Some(open)),
-            // The directory was removed already.
+            // The directory was already removed.
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
             Err(Errno::WOULDBLOCK) => {
@@ -252,7 +251,7 @@ fn lock(record_path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Whether a directory that was opened still is the one of that name.
+/// Whether an open directory is still the one at that path.
 fn is_at(open: &File, dir: &Path) -> bool {
     let same =
         |there: fs::Metadata| open.metadata().is_ok_and(|here| (here.dev(), here.ino()) == (there.dev(), there.ino()));
@@ -303,17 +302,17 @@ fn read(path: &Path, links: Links) -> Result<Option<String>> {
     }
 }
 
-/// Replaces a file at once. A symbolic link stays one (people link their dotfiles), and permissions stay.
+/// Replaces a file atomically. Symbolic links (people link their dotfiles) and permissions are kept.
 fn replace(path: &Path, text: &str) -> Result<()> {
     replace_with(path, text, None)
 }
 
-/// The same, with a mode of its own.
+/// Like [`replace`], with the given mode.
 fn replace_with(path: &Path, text: &str, mode: Option<u32>) -> Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
         let dir = target.parent().unwrap_or(Path::new("."));
-        // What is private gets private directories, as the daemon makes them.
+        // A private file gets private directories, as the daemon makes them.
         let open = if mode.is_some() { 0o700 } else { 0o777 };
         fs::DirBuilder::new().recursive(true).mode(open).create(dir)?;
         // A new file gets the usual permissions.
@@ -364,7 +363,7 @@ mod tests {
             let refused = open().map(drop).unwrap_err();
             assert!(format!("{refused:#}").contains("which hob has not edited"), "{refused:#}");
         }
-        // A file that others could have written is not a record, and neither is a link.
+        // A file that others could have written is not a record; nor is a link.
         keep(&record, &forged(Path::new("file")));
         fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).unwrap();
         let refused = open().map(drop).unwrap_err();
@@ -373,7 +372,7 @@ mod tests {
         std::os::unix::fs::symlink(temp.path().join("elsewhere.json"), &record).unwrap();
         assert!(open().is_err());
         fs::remove_file(&record).unwrap();
-        // Directories elsewhere stay, though they are empty.
+        // Directories elsewhere stay, even if empty.
         let empty = temp.path().join("empty");
         fs::create_dir(&empty).unwrap();
         keep(&record, &format!(r#"{{"files": [], "created_dirs": ["{}", "../empty"]}}"#, empty.display()));
@@ -432,7 +431,7 @@ mod tests {
             assert!(format!("{refused:#}").contains(why), "{name}: {refused:#}");
         }
         assert!(edits.is_empty());
-        // One that became a link since is not written through either.
+        // A file that became a link since is not written through either.
         edits.write(&base.join("real"), "x", "ours").unwrap();
         fs::remove_file(base.join("real")).unwrap();
         symlink(outside.join("file"), base.join("real")).unwrap();
@@ -460,7 +459,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (state, record) = (temp.path().join("a/b/c"), temp.path().join("a/b/c/init.json"));
         fs::create_dir_all(state).unwrap();
-        // As two leave it that were at work at the same time.
+        // As two concurrent processes leave it.
         keep(&record, r#"{"files": [], "created_dirs": ["a/b/c", "a", "a/b"]}"#);
         Edits::open(temp.path(), &record, Links::Refuse, Vec::new()).unwrap().undo(|_, _| None).unwrap();
         assert!(!temp.path().join("a").exists());

@@ -5,7 +5,7 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRoo
 
 use super::{Broken, Entry, HARMLESS, SERVER};
 
-/// A byte order mark is kept apart: the parser does not know it, some editors write it.
+/// The byte order mark is handled separately: the parser does not accept it, and some editors write it.
 const BOM: &str = "\u{feff}";
 
 pub(super) fn add(text: &str, key: &str, typed: bool, entry: &Entry) -> Result<String, Broken> {
@@ -62,7 +62,7 @@ pub(super) fn entry(text: &str, key: &str) -> Result<Option<Entry>, Broken> {
     }))
 }
 
-/// The one property of that name. Of two, agents take another than we do.
+/// The only property of that name. If there are two, agents may choose the other one.
 fn only(object: &CstObject, wanted: &str) -> Result<Option<CstObjectProp>, Broken> {
     let mut found = object.properties().into_iter().filter(|property| name(property) == wanted);
     match (found.next(), found.next()) {
@@ -86,8 +86,8 @@ fn servers(root: &CstRootNode, key: &str) -> Result<Option<CstObject>, Broken> {
     }
 }
 
-/// Comments and trailing commas are common in these files; anything else that is not JSON is a mistake that we must
-/// not build upon.
+/// Comments and trailing commas are common in these files; any other invalid JSON is an error that we must not build
+/// upon.
 fn parse(text: &str) -> Result<(&str, CstRootNode), Broken> {
     let (bom, text) = match text.strip_prefix(BOM) {
         Some(rest) => (BOM, rest),

@@ -1,5 +1,5 @@
-//! The agents that hob can be registered with: where each keeps its list of MCP servers, in which format, and how to
-//! tell that it is in use. Owns no file system state; `commands/init` edits, `commands/doctor` looks.
+//! The agents that hob can be registered with: the file and format of each one's list of MCP servers, and the traces
+//! that show it is in use. Holds no state; `commands/init` edits, `commands/doctor` looks.
 //!
 //! Start with [`AGENTS`]. [`Format`] edits a file's text; `edits` writes files and remembers what they were.
 
@@ -23,7 +23,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// Whose links those on the way to its files are.
+    /// Whose links may be on the way to the files.
     pub(crate) fn links(self) -> Links {
         match self {
             Scope::Project => Links::Refuse,
@@ -40,13 +40,13 @@ pub(crate) struct Agent {
     pub(crate) title: &'static str,
     /// Its programs: one of them on `PATH` means that it is installed.
     programs: &'static [&'static str],
-    /// What it leaves in a home.
+    /// The agent's traces in a home.
     home_traces: &'static [&'static str],
-    /// Files that the agent or its users leave in a project.
+    /// Traces of the agent or its users in a project.
     project_traces: &'static [&'static str],
     project_file: &'static str,
     user_file: &'static str,
-    /// How its list of servers is written.
+    /// The format of its list of servers.
     pub(crate) format: Format,
 }
 
@@ -105,7 +105,7 @@ pub(crate) const AGENTS: &[Agent] = &[
 ];
 
 impl Agent {
-    /// The file that lists its servers.
+    /// The file with the list of servers.
     pub(crate) fn file(&self, scope: Scope, root: &Path, home: &Path) -> PathBuf {
         match scope {
             Scope::Project => root.join(self.project_file),
@@ -113,7 +113,8 @@ impl Agent {
         }
     }
 
-    /// Whether the agent is used here: installed, or with traces in the home or (for the project's scope) the project.
+    /// Whether the agent is used here: it is installed, or has left traces in the home or (for the project's scope) in
+    /// the project.
     pub(crate) fn is_used(&self, scope: Scope, root: &Path, home: &Path, search: &OsStr) -> bool {
         let exists = |base: &Path, traces: &[&str]| traces.iter().any(|trace| base.join(trace).exists());
         self.programs.iter().any(|program| find_program(program, search).is_some())
@@ -122,7 +123,7 @@ impl Agent {
     }
 }
 
-/// The executable of that name on a search path. A name with a slash is looked at directly.
+/// The executable of that name on a search path. A name with a slash is a path.
 pub(crate) fn find_program(name: &str, search: &OsStr) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let executable = |path: &PathBuf| {
@@ -139,19 +140,19 @@ pub(crate) fn find_program(name: &str, search: &OsStr) -> Option<PathBuf> {
 pub(crate) struct Entry {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
-    /// What else is said of it (`env`, `cwd` …), by name, as far as it may change what runs.
+    /// The names of other fields of the entry (`env`, `cwd` …) that may change what runs.
     pub(crate) more: Vec<String>,
 }
 
 impl Entry {
-    /// Our own.
+    /// Our own entry.
     pub(crate) fn new(command: String) -> Entry {
         Entry { command, args: vec!["mcp".to_owned()], more: Vec::new() }
     }
 
-    /// Whether this starts hob. In the user's own configuration the name is enough. A project's came with a checkout,
-    /// which can bring a program of that name, have the real one load something, or serve another project under another
-    /// agent's name: there it is what we would write, to the last argument, but for which tools it is to serve.
+    /// Whether this starts hob. In the user's own configuration the name is enough. A project's configuration came with
+    /// a checkout, which can bring a program of that name, have the real one load something, or serve another project
+    /// under another agent's name: there the entry must be exactly what we would write, apart from the choice of tools.
     pub(crate) fn is_hob(&self, scope: Scope) -> bool {
         match scope {
             Scope::User => self.is_named_hob(),
@@ -185,7 +186,7 @@ impl Entry {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = std::iter::once(&self.command).chain(&self.args).map(|word| match project::visible(word) {
-            // Where one ends, and whether there is one.
+            // Quotes show where a word ends, and that an empty one exists.
             word if word.is_empty() || word.contains(' ') => format!("\"{word}\""),
             word => word,
         });
@@ -200,7 +201,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// What an entry may say besides command and arguments without any say in what runs.
+/// Fields of an entry, besides command and arguments, that do not affect what runs.
 const HARMLESS: &[&str] = &[
     "command",
     "args",
@@ -216,7 +217,7 @@ const HARMLESS: &[&str] = &[
 /// The name under which hob is registered.
 pub(crate) const SERVER: &str = "hob";
 
-/// How a list of servers is written.
+/// The format of a list of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// JSON, perhaps with comments; `key` holds the servers by name, and `typed` says whether an entry names its
@@ -226,12 +227,12 @@ pub(crate) enum Format {
     Toml { table: &'static str },
 }
 
-/// What adding our entry would do.
+/// The effect of adding our entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// Our entry is there; nothing to write.
+    /// Our entry exists; there is nothing to write.
     Already,
-    /// Our name is taken by something else.
+    /// Another entry has our name.
     Taken(Entry),
     /// The file's new text.
     Text(String),
@@ -240,20 +241,20 @@ pub(crate) enum Added {
 /// Why a file was left alone.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
-    /// It does not parse.
+    /// The file does not parse.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
         /// Counted from 1.
         line: usize,
         /// In characters, counted from 1.
         column: usize,
-        /// What the parser said.
+        /// The parser's message.
         message: String,
     },
-    /// It parses, but the place for servers holds something else.
+    /// The file parses, but the place for servers holds something else.
     #[error("`{0}` is not a table of servers")]
     Shape(String),
-    /// It parses, but who reads it may take either.
+    /// The file parses, but readers may choose either of two entries.
     #[error("`{0}` stands there twice")]
     Twice(String),
 }
@@ -271,7 +272,7 @@ impl Broken {
 }
 
 impl Format {
-    /// Adds the entry to the text of a file of this scope (empty for a new file). Everything else keeps its bytes.
+    /// Adds the entry to the text of a file of this scope (empty for a new file). All other bytes are kept.
     pub(crate) fn add(self, text: &str, entry: &Entry, scope: Scope) -> Result<Added, Broken> {
         if let Some(present) = self.entry(text)? {
             return Ok(match present.is_hob(scope) {
@@ -286,7 +287,7 @@ impl Format {
         .map(Added::Text)
     }
 
-    /// The text without our entry, or `None` when it has none.
+    /// The text without our entry; `None` if it has none.
     pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
         if !self.entry(text)?.is_some_and(|entry| entry.is_named_hob()) {
             return Ok(None);

@@ -155,7 +155,7 @@ fn what_is_not_json_is_refused_with_its_position() {
     check(TOML, "mcp_servers = 3\n", expect![[r#"Err(Shape("mcp_servers"))"#]]);
 }
 
-/// What is said of an entry under our name, in each scope.
+/// The verdict on an entry under our name, in each scope.
 fn check_taken(format: Format, entry: &str, project: Expect, user: Expect) {
     let text = match format {
         Format::Jsonc { key, .. } => format!(r#"{{"{key}": {{"hob": {entry}}}}}"#),
@@ -223,7 +223,7 @@ fn a_project_cannot_pass_its_own_program_for_hob() {
         already(),
     );
     check_taken(TOML, "command = 'hob'\nargs = ['mcp']\nstartup_timeout_sec = 9", already(), already());
-    // Of two, an agent may take the other.
+    // If there are two, an agent may choose the other.
     check_taken(
         JSON,
         r#"{}, "hob": {"command": "./bin/hob"}"#,

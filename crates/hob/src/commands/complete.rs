@@ -1,5 +1,5 @@
-//! The hidden `hob complete -- WORDS`: what may come next after these words of a command line. The completion scripts
-//! ask it for the tools of `hob call`, their flags, and the addresses of messages, which a running daemon knows.
+//! The hidden `hob complete -- WORDS`: what may follow these words of a command line. The completion scripts ask it for
+//! the tools of `hob call`, their flags, and the addresses of messages, which a running daemon knows.
 
 use std::ffi::OsString;
 
@@ -9,10 +9,10 @@ use super::call::{self, Choice, Tool, flags};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Prints what may come next. The words are those after `hob`, the unfinished one last.
+/// Prints the possible next words. The words are those after `hob`, with the unfinished one last.
 pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    // A shell waits for this, so what cannot be told is nothing; the command itself will say why.
+    // A shell waits for this, so failures give an empty list; the command itself will report them.
     let found = match &words[..] {
         [command, words @ ..] if command == "call" => candidates(&call::tools(Choice::All).unwrap_or_default(), words),
         [.., option, unfinished] if option == "--to" => {
@@ -24,7 +24,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Whom a message may go to.
+/// The possible recipients of a message.
 fn addresses() -> Vec<String> {
     let known = super::find_project(None).and_then(|project| super::mail::known(&project));
     let (agents, groups) = known.unwrap_or_default();

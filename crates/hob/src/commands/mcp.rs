@@ -1,5 +1,5 @@
 //! `hob mcp`: what an agent starts. Agents wait for it, so its command line is read without the full parser, which
-//! would cost more than the rest of its start; what the short reading does not know goes to the full one.
+//! would cost more than the rest of its start; anything unusual goes to the full parser.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -49,7 +49,7 @@ impl TypedValueParser for Profile {
 }
 
 impl Mcp {
-    /// Reads a plain command line; `None` when it is anything else. Also gives what `--project` named.
+    /// Parses a plain command line, with the value of `--project`; `None` if it is anything else.
     pub(crate) fn quick(args: &[OsString]) -> Option<(Mcp, Option<PathBuf>)> {
         let mut mcp = Mcp::default();
         let mut project = None;
@@ -95,7 +95,7 @@ impl Mcp {
         }
         let served = client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
-        // Why has been said, to the agent and on stderr.
+        // The reason was already reported, to the agent and on stderr.
         Ok(if served { Exit::Done } else { Exit::NoDaemon })
     }
 }

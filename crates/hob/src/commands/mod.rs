@@ -52,7 +52,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs it. `explicit` is what `--project` named.
+    /// Runs the command. `explicit` is the value of `--project`.
     pub(crate) fn run(self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
         let project = || find_project(explicit.as_deref());
         match self {
@@ -83,14 +83,14 @@ impl Command {
     }
 }
 
-/// Runs what programs start and people wait for without the full parser. `None`: not such a command line.
+/// Runs, without the full parser, commands that programs start and people wait for. `None` for any other command line.
 pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
     let (command, rest) = args.split_first()?;
     match (command.to_str()?, rest) {
         ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
         ("wait", rest) => mail::WaitCommand::quick(rest)
             .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
-        // No command of people's, so that neither help nor completions offer it.
+        // Not a command for people: neither help nor completions offer it.
         ("complete", [dashes, words @ ..]) if dashes == "--" => Some(complete::run(words)),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
             (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
@@ -115,7 +115,7 @@ fn cwd() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Where the state of other directories waits that stood at the project's path before this one, and what to do.
+/// The set-aside state of other directories that used to stand at the project's path, and what to do about it.
 fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
     let shown = |path: &Path| project::visible(&path.display().to_string());
     let state = project.state_dir();
@@ -148,7 +148,7 @@ fn connect(project: &Project) -> Result<Option<Control>, Failure> {
     Control::connect(project, &hello(project)?).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
 }
 
-/// A control connection to the project's daemon, which is started where none runs.
+/// A control connection to the project's daemon, which is started if none runs.
 fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, Failure> {
     Control::connect_or_start(project, hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
 }

@@ -29,14 +29,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 impl Serve {
     pub(crate) fn run(self, project: Project) -> Result<Exit, Failure> {
         let background = self.background;
-        // Once only: it starts itself again in a clean environment.
+        // Only once: it restarts itself in a clean environment.
         if !background && project::handed::is_handed_over() && std::io::stderr().is_terminal() {
             let (root, log) = (visible::path(project.root()), visible::path(&project.log_dir()));
             terminal::note(format!("Serving {root}; its log is under {log}. Ctrl-C or `hob stop` ends it."));
         }
         match daemon::serve(Options { project, background, http: self.http }) {
             Ok(()) => Ok(Exit::Done),
-            // The starting process was told already.
+            // The starting process was already told.
             Err(_) if background => Ok(Exit::Failed),
             Err(error) => Err(Failure::new(error)),
         }

@@ -1,4 +1,4 @@
-//! `hob status`: what the project's daemon holds, for people or as JSON.
+//! `hob status`: the state of the project's daemon, for people or as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -57,11 +57,11 @@ impl StatusCommand {
     }
 }
 
-/// The snapshot for people. Fields that an older or newer daemon does not send are left out.
+/// The snapshot for people. Fields that an older or newer daemon does not send are omitted.
 fn text(status: &Value) -> String {
     let mut out = String::new();
     let mut say = |line: String| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{line}");
     };
     let daemon = &status["daemon"];
@@ -144,7 +144,7 @@ fn withheld(request: &Value) -> String {
     format!("{} (line {}): {}", plain(&request["key"]), plain(&request["line"]), plain(&request["asks"]))
 }
 
-/// Configuration that is newer than the daemon, which reads it once.
+/// Configuration that changed since the daemon read it at its start.
 fn changed_since(project: &Project, status: &Value) -> Option<String> {
     let uptime = Duration::from_millis(status["daemon"]["uptime_ms"].as_u64()?);
     let started = SystemTime::now().checked_sub(uptime)?;

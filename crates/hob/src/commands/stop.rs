@@ -14,7 +14,7 @@ use crate::terminal;
 #[derive(Debug, Args)]
 pub(crate) struct Stop {}
 
-/// How long sessions and connections may take to end, beyond the daemon's own limits for them.
+/// How long sessions and connections may take to end, beyond the daemon's own limits.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Stop {
@@ -24,7 +24,7 @@ impl Stop {
             return Ok(Exit::Done);
         };
         let pid = control.daemon().pid;
-        // This command ends the sessions too: `hob status` shows them.
+        // This command also ends the sessions: `hob status` shows them.
         control.shutdown(true).map_err(control_failure)?;
         drop(control);
         let end = Instant::now() + PATIENCE;
@@ -41,7 +41,7 @@ impl Stop {
     }
 }
 
-/// Whether a process has ended. A zombie has: its parent only has not reaped it yet.
+/// Whether a process runs. A zombie does not: it merely was not reaped yet.
 fn is_running(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))

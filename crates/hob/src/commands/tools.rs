@@ -25,7 +25,7 @@ impl Tools {
         let tools = call::tools(match (&self.toolset, &self.profile) {
             (Some(name), _) => Choice::Toolset(name),
             (None, Some(name)) => Choice::Profile(name),
-            // Where there is no project, there is what the user has configured for all.
+            // Without a project, the user's configuration for all projects counts.
             (None, None) => Choice::Enabled(match super::find_project(explicit) {
                 Ok(project) => daemon::enabled(&Config::load(&project, &daemon::sections()).map_err(Failure::new)?),
                 Err(failure) if explicit.is_some() => return Err(failure),
@@ -42,7 +42,7 @@ impl Tools {
     }
 }
 
-/// How long a line may be, in characters.
+/// Maximum length of a line, in characters.
 const LINE: usize = 120;
 
 /// At most `limit` characters, cut between words.

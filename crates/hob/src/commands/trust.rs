@@ -63,7 +63,7 @@ impl TrustCommand {
 
 /// A daemon reads the configuration once, at its start.
 fn running(project: &Project) {
-    // Whether one that does not answer would need it is not the question here.
+    // A daemon that does not answer does not matter here.
     if let Ok(Some(_)) = super::connect(project) {
         terminal::line(
             "The running daemon does not know that yet: `hob stop`, and the next call starts one that does.",

@@ -1,7 +1,7 @@
 //! A tool's arguments as command line flags: derived from its JSON Schema, and read back into JSON.
 //!
-//! A property of a simple type is a flag of its own; a list is a flag that may be repeated; a table of texts is
-//! `KEY=VALUE`; anything deeper is given as JSON. `--json` gives all arguments at once, flags then override.
+//! A property of a simple type becomes a flag; a list is a flag that may be repeated; a map of texts is `KEY=VALUE`;
+//! anything deeper is given as JSON. `--json` gives all arguments at once; flags override it.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 /// Flags of the command itself; an argument of that name is given as `--arg-NAME`.
 const RESERVED: &[&str] = &["json", "output", "help", "project"];
 
-/// Their names within clap, which no property can have.
+/// clap's ids of these flags, which no property can have.
 const JSON: &str = "--json";
 const OUTPUT: &str = "--output";
 
@@ -23,7 +23,7 @@ pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
     matches.get_one::<String>(OUTPUT).is_some_and(|form| form == "json")
 }
 
-/// How a property is written on a command line.
+/// The form of a property on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Text,
@@ -61,7 +61,7 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
         .args(flags)
 }
 
-/// The arguments that a command line gives.
+/// The arguments of a command line.
 pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match matches.get_one::<String>(JSON) {
         None => Map::new(),
@@ -122,7 +122,7 @@ fn shape(schema: &Value) -> Shape {
         Some("boolean") => Shape::Switch,
         Some("array") if schema["items"]["type"] == "string" => Shape::Texts,
         Some("object") if schema["additionalProperties"]["type"] == "string" => Shape::Table,
-        // Named choices with a description each are written as alternatives of constants.
+        // Choices with descriptions are written as alternatives of constants.
         None if alternatives(schema).is_some_and(|all| all.iter().all(|one| one["const"].is_string())) => Shape::Text,
         _ => Shape::Json,
     }

@@ -76,7 +76,7 @@ impl Call {
             }
         };
         let project = super::find_project(explicit.as_deref())?;
-        // A tool that is named is meant, whichever toolsets agents get by default.
+        // A named tool is meant, whichever toolsets agents get by default.
         let mut hello = super::hello(&project)?;
         hello.toolsets = vec!["all".to_owned()];
         let mut control = super::connect_or_start(&project, &hello)?;
@@ -89,8 +89,8 @@ impl Call {
     }
 }
 
-/// Confirms that what a call handed out was printed: a person's shell makes no next call that would. Where not all of
-/// it was printed, or this fails, it is handed out again, which is the better mistake.
+/// Confirms that what a call handed out was printed: a shell makes no next call that would. If not all of it was
+/// printed, or this fails, it is handed out again, which is the better mistake.
 pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure> {
     if terminal::lost().is_some() {
         return Ok(exit);
@@ -101,7 +101,7 @@ pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure
     }
 }
 
-/// `--project DIR` is hob's own option, but people write it behind the tool too.
+/// `--project DIR` is hob's own option, but people also write it after the tool.
 fn take_project(flags: &mut Vec<OsString>) -> Option<PathBuf> {
     if let Some(index) = flags.iter().position(|flag| flag == "--project").filter(|index| index + 1 < flags.len()) {
         return flags.drain(index..index + 2).nth(1).map(PathBuf::from);
@@ -110,7 +110,7 @@ fn take_project(flags: &mut Vec<OsString>) -> Option<PathBuf> {
     flags.remove(index).to_str().map(|flag| PathBuf::from(&flag["--project=".len()..]))
 }
 
-/// Which tools are meant.
+/// The tools that are meant.
 pub(crate) enum Choice<'a> {
     /// All there are.
     All,
@@ -122,7 +122,7 @@ pub(crate) enum Choice<'a> {
     Enabled(Vec<String>),
 }
 
-/// The tools of a choice. Nothing is started for it, and no project is needed.
+/// The tools of a choice. Starts nothing, and needs no project.
 pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
     let declared = match choice {
         Choice::All => daemon::declared(&["all".to_owned()], None, Vec::new()),
@@ -149,7 +149,7 @@ pub(crate) fn control_failure(error: ControlError) -> Failure {
     Failure::new(error).exit(exit)
 }
 
-/// Prints a result: text for people, or what programs want.
+/// Prints a result: as text for people, or as JSON for programs.
 pub(crate) fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
     let blocks = result["content"].as_array().into_iter().flatten();
     let text: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();

@@ -57,8 +57,8 @@ impl Build {
     }
 }
 
-/// The directory that the files go to. A directory that is named is used wherever it is; the default one is made inside
-/// of the project, whatever links a checkout brings.
+/// The output directory. A named directory is used wherever it is; the default one is created inside the project,
+/// whatever links a checkout brings.
 fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));

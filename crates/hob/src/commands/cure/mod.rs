@@ -1,8 +1,8 @@
 //! `hob cure`: the Cure compiler from a shell, one file for each thing it does.
 //!
-//! It compiles in this process and asks no daemon: a file is checked in less time than a daemon answers its greeting,
-//! files outside of any project work too, and nothing has to be allowed, since it is the user who runs it. The daemon's
-//! tools pay where an agent calls again and again.
+//! It compiles in this process, without the daemon: a file is checked faster than a daemon answers its greeting, files
+//! outside any project work too, and nothing needs a grant, since the user runs it. The daemon's tools pay off when an
+//! agent calls repeatedly.
 
 mod build;
 mod check;
@@ -54,7 +54,7 @@ impl CureCommand {
     }
 }
 
-/// Where modules are found.
+/// Where modules are searched.
 struct Place {
     /// The worktree around the current directory.
     worktree: PathBuf,
@@ -70,7 +70,7 @@ impl Place {
         Ok(Place { worktree, cure: Cure::new(options) })
     }
 
-    /// The modules that a text may use: those of the project, or those beside a file that is not in it.
+    /// The modules that a text may use: those of the project, or those beside a file outside it.
     fn modules(&self, input: &Input) -> Modules {
         let file = input.path.as_ref().and_then(|path| path.canonicalize().ok());
         let worktree = self.worktree.canonicalize().unwrap_or_else(|_| self.worktree.clone());
@@ -81,11 +81,11 @@ impl Place {
     }
 }
 
-/// A text to work on.
+/// A text to compile.
 struct Input {
-    /// As it was named, for messages.
+    /// Its name for messages, as given.
     name: String,
-    /// Where it is, unless it came from standard input.
+    /// Its path, unless it came from standard input.
     path: Option<PathBuf>,
     text: String,
 }
@@ -144,18 +144,18 @@ impl Count {
     }
 }
 
-/// Diagnostics with the lines they speak of, for a person.
+/// Diagnostics with the source lines they refer to, for a person.
 fn rendered(name: &str, text: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let lines = Lines::new(text);
     diagnostics.iter().map(|one| format!("{}\n\n", one.render(name, &lines, color))).collect()
 }
 
-/// Whether what is written to this may have colours.
+/// Whether output to this may have colours.
 fn colors(out: &impl IsTerminal) -> bool {
     out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Shows what is wrong with a program on standard error; a failure if it does not stand.
+/// Shows the errors of a program on standard error; fails if there are any.
 fn refuse(input: &Input, diagnostics: &[Diagnostic], faulty: &[&str]) -> Result<(), Failure> {
     let text = rendered(&input.name, &input.text, diagnostics, colors(&std::io::stderr()));
     if !text.is_empty() {

@@ -30,7 +30,7 @@ pub(super) struct Run {
     args: Vec<String>,
 }
 
-/// A person can end it by Ctrl-C, so it is held by memory alone.
+/// A person can end it with Ctrl-C, so only memory and output are limited.
 const LIMITS: Limits = Limits { steps: u64::MAX, depth: usize::MAX, output: 64 << 20, memory: 4 << 30, time: None };
 
 impl Run {

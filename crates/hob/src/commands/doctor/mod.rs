@@ -1,4 +1,4 @@
-//! `hob doctor`: looks at everything that hob depends on here and says what would break, and how to mend it.
+//! `hob doctor`: checks everything that hob depends on, and reports what would break and how to fix it.
 //!
 //! It changes nothing and starts nothing. [`programs`] knows the programs and how each is installed.
 
@@ -20,7 +20,7 @@ pub(crate) struct Doctor {}
 
 impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        // Where the configuration cannot be read, that is said.
+        // An unreadable configuration is reported separately.
         let config = Config::load(project, &daemon::sections()).unwrap_or_default();
         let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
@@ -37,7 +37,7 @@ impl Doctor {
                     Verdict::Problem => paint("!!", Style::Red),
                 };
                 problems += usize::from(verdict == Verdict::Problem);
-                // Names and paths of the checkout are in both.
+                // Both contain names and paths of the checkout.
                 let (subject, detail) = (project::visible(&subject), project::visible(&detail));
                 terminal::line(format!("  {mark} {subject}: {detail}"));
             }
@@ -74,7 +74,7 @@ fn project_findings(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// A root above a project of its own is right for a repository of many, and wrong where it was never meant.
+/// A root above a nested project is right for a repository with many projects, and wrong if it was not intended.
 fn inner_root(project: &Project) -> Option<Finding> {
     let inner = project.project_below(&super::cwd().ok()?)?;
     let (root, inner) = (project.root().display(), inner.display());
@@ -85,7 +85,7 @@ fn inner_root(project: &Project) -> Option<Finding> {
     Some(Finding::note("nested", detail))
 }
 
-/// A file in the checkout under the name where earlier versions kept their state is not trusted.
+/// A file in the checkout with the name of an earlier version's state is not trusted.
 fn brought(project: &Project) -> Option<Finding> {
     let old = project.root().join(".hob");
     old.symlink_metadata().ok()?;
@@ -121,7 +121,7 @@ fn state(project: &Project) -> Finding {
     if let Err(error) = project.look_at_state() {
         return Finding::problem("state", error.to_string());
     }
-    // The nearest directory that exists is the one that would be written to.
+    // The nearest existing directory is the one that would be written to.
     let existing = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     match project::private::try_to_write(existing) {
         Err(error) => Finding::problem(

@@ -1,4 +1,4 @@
-//! The programs that sessions run: found or missing, needed here or not, and the line that installs each.
+//! The programs that sessions run: found or missing, needed here or not, and how to install each.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +13,8 @@ use crate::agents::find_program;
 struct Program {
     name: &'static str,
     what_for: &'static str,
-    /// Files whose presence at the root means that this project needs it; `*.x` fits any name with that ending.
+    /// Files whose presence at the root means that this project needs the program; `*.x` matches any name with that
+    /// ending.
     needed_by: &'static [&'static str],
     version_arg: &'static str,
     apt: &'static str,
@@ -69,7 +70,7 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
-/// How long a program may take to say its version.
+/// How long a program may take to print its version.
 const VERSION_PATIENCE: Duration = Duration::from_secs(5);
 
 /// One finding per program.
@@ -116,7 +117,7 @@ fn install(program: &Program, search: &OsStr) -> String {
     }
 }
 
-/// The first line of what the program says about itself. `None` when it fails or takes too long.
+/// The first line of the program's version output; `None` if it fails or takes too long.
 fn version(path: &Path, arg: &str) -> Option<String> {
     let mut child =
         Command::new(path).arg(arg).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
@@ -133,7 +134,7 @@ fn version(path: &Path, arg: &str) -> Option<String> {
             }
         }
     }
-    // A version fits into a pipe, so nothing waited for us to read.
+    // A version fits into a pipe, so the program did not wait for us to read.
     let mut text = String::new();
     child.stdout.take()?.take(4096).read_to_string(&mut text).ok()?;
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())

@@ -1,4 +1,5 @@
-//! `hob init --http`: how a client that cannot start a program connects. Shows it and changes nothing of the client's.
+//! `hob init --http`: how a client that cannot start a program connects. Only shows it; changes no configuration of
+//! clients.
 
 use project::Project;
 

@@ -16,7 +16,7 @@ pub(super) const CLAUDE_MD: &str = "CLAUDE.md";
 /// The owner of the listener's file.
 const LISTENER_FILE: &str = "message-listener";
 
-/// Writes both, where they are not there yet. Returns what to say.
+/// Writes both unless they exist. Returns the messages to show.
 pub(super) fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let mut said = Vec::new();
     let listener = root.join(".claude/agents/message-listener.md");
@@ -48,7 +48,7 @@ fn with_block(text: &str) -> String {
     format!("{text}{gap}{BLOCK}")
 }
 
-/// The text without our block, for a file that was changed since; `None` when it has none.
+/// The text without our block, for a file that was changed since; `None` if it has none.
 pub(super) fn without_block(text: &str) -> Option<String> {
     let begin = text.find(BEGIN)?;
     let end = begin + text[begin..].find(END)? + END.len();

@@ -31,7 +31,7 @@ pub(crate) struct Init {
     http: bool,
 }
 
-/// What `hob.toml` begins and ends with: what is no part's.
+/// The frame of `hob.toml`: what belongs to no part.
 const HEAD: &str = include_str!("hob.toml");
 const LIMITS: &str = include_str!("limits.toml");
 
@@ -41,7 +41,7 @@ fn template() -> String {
     format!("{HEAD}{}{LIMITS}", parts.collect::<String>())
 }
 
-/// The owner of an edit that is no agent.
+/// The owner of the edit of `hob.toml`, which belongs to no agent.
 const CONFIG: &str = "hob.toml";
 
 impl Init {
@@ -76,7 +76,7 @@ impl Init {
                 }
             }
         }
-        // A configuration that cannot be read does not forbid it; the next reader says what is wrong with it.
+        // An unreadable configuration does not prevent this; its next reader reports the error.
         let mail = Config::load(project, &daemon::sections())
             .map_or(true, |config| daemon::enabled(&config).iter().any(|name| name == "mail"));
         let entry = place.entry();
@@ -102,7 +102,7 @@ impl Init {
                     }
                 }
                 Err(failure) => {
-                    // One broken file is no reason to leave the other agents out.
+                    // One broken file must not exclude the other agents.
                     terminal::report(&failure);
                     exit = failure.exit;
                 }
@@ -179,7 +179,7 @@ struct Place {
     /// Every file written is below this.
     base: PathBuf,
     record: PathBuf,
-    /// The directories for the record that were not there.
+    /// The directories that were created for the record.
     made: Vec<PathBuf>,
     home: PathBuf,
     search: OsString,
@@ -213,7 +213,7 @@ impl Place {
         agent.is_used(self.scope, &self.base, &self.home, &self.search)
     }
 
-    /// What agents should start: the bare name where it means this program, since project files are shared.
+    /// The command for agents: the bare name if it refers to this program, since project files are shared.
     fn entry(&self) -> Entry {
         let ours = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
         let by_name = find_program("hob", &self.search).and_then(|path| path.canonicalize().ok());

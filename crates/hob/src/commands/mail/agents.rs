@@ -60,7 +60,7 @@ impl Token {
         let done = control.request("mail/token", asked, |_, _| {}).map_err(control_failure)?;
         let agent = done["agent"].as_str().unwrap_or_default();
         match done["token"].as_str() {
-            // Alone on stdout, so that $(hob agents token) is it.
+            // Alone on stdout, for $(hob agents token).
             Some(token) => terminal::line(token),
             None if done["revoked"] == true => {
                 terminal::note(format!("The token of {agent} is worth nothing any more."))

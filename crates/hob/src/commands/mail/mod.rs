@@ -1,4 +1,4 @@
-//! The commands of the mail, one file each. They call the same tools as agents do, under the name that belongs to this
+//! The mail commands, one file each. They call the same tools as agents do, under the name that belongs to this
 //! worktree, and print the same text.
 
 mod ack;
@@ -41,7 +41,7 @@ use crate::exit::{Exit, Failure};
 
 /// How many daemons may die over one send.
 const DAEMONS: u8 = 3;
-/// The longest text that is read from a file or stdin: more than a message may hold, so that the tool says what is wrong.
+/// Maximum length of a text from a file or stdin: above the limit of a message, so that the tool reports the error.
 const READ_MAX: u64 = 4 << 20;
 
 /// Under which name.
@@ -63,7 +63,7 @@ impl Who {
             hello.name.clone_from(&self.name);
         }
         hello.takeover = self.takeover;
-        // Each of these programs is a run of its own: what it was given and did not show is given again.
+        // Each of these programs is a run of its own: what it was handed and did not show is handed out again.
         hello.run = Some(client::new_run());
         Ok(hello)
     }
@@ -79,8 +79,8 @@ impl Who {
         finish(&result, as_json)
     }
 
-    /// Sends a message and prints what became of it. It has a key, of its own if none was given: should the daemon die
-    /// over it, the next one is asked the same, and sends it once.
+    /// Sends a message and prints the result. It always has an idempotency key: if the daemon dies during the call, the
+    /// next daemon gets the same call, and sends the message once.
     fn send(&self, project: &Project, mut control: Control, arguments: Value, as_json: bool) -> Result<Exit, Failure> {
         let mut arguments = arguments;
         let key = &mut arguments["idempotency_key"];
@@ -97,7 +97,7 @@ impl Who {
     }
 }
 
-/// All agents and all groups, as the tools list them; none where no daemon runs that could tell.
+/// All agents and groups, as the tools list them; empty if no daemon runs.
 pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
     let hello = Who::default().hello(project)?;
     let control = Control::connect(project, &hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))?;
@@ -106,7 +106,7 @@ pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
     Ok((list("list_agents")?, list("list_groups")?))
 }
 
-/// Calls a tool. Arguments that are null are left out.
+/// Calls a tool. Null arguments are left out.
 fn ask(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
     called(control, tool, arguments).map_err(control_failure)
 }
@@ -125,7 +125,7 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
     Ok(result)
 }
 
-/// What agents do by tools, people do by commands.
+/// The commands for people that correspond to the tools of agents.
 const COMMANDS: [(&str, &str); 11] = [
     // The command for it stands behind.
     (
@@ -144,7 +144,7 @@ const COMMANDS: [(&str, &str); 11] = [
     ("delivery_status", "`hob call delivery_status`"),
 ];
 
-/// A hint for people.
+/// A hint, with the commands for people.
 fn in_commands(hint: &str) -> String {
     COMMANDS.iter().fold(hint.to_owned(), |hint, (tool, command)| hint.replace(tool, command))
 }

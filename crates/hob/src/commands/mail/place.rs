@@ -35,7 +35,7 @@ impl PlaceCommand {
             Some(Choice::Keep) => json!({"choose": "keep"}),
             Some(Choice::Switch) => json!({"choose": "switch"}),
         };
-        // The daemon decides: what is configured is what it was started with.
+        // The daemon decides: it was started with the configuration that counts.
         let mut control = super::super::connect_or_start(project, &super::super::hello(project)?)?;
         let done = control.request("mail/place", asked, |_, _| {}).map_err(control_failure)?;
         terminal::line(done["decided"].as_str().unwrap_or_default());
@@ -48,7 +48,7 @@ impl PlaceCommand {
     fn show(&self, project: &Project) -> Result<Exit, Failure> {
         let place = match super::super::connect(project)? {
             Some(mut control) => control.request("mail/place", json!({}), |_, _| {}).map_err(control_failure)?,
-            // Nothing is started to look.
+            // Looking starts no daemon.
             None => {
                 let look = daemon::parts::mail::home(
                     project,

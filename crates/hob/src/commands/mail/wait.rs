@@ -1,5 +1,5 @@
-//! `hob wait`: blocks until a message is there. A shell script's doorbell, and the cheapest of all waiters, so its
-//! command line is read without the full parser.
+//! `hob wait`: blocks until a message arrives. For shell scripts, and as the cheapest waiter, so its command line is
+//! parsed without the full parser.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub(crate) struct WaitCommand {
 }
 
 impl WaitCommand {
-    /// Reads a plain command line; `None` when it is anything else. Also gives what `--project` named.
+    /// Parses a plain command line, with the value of `--project`; `None` if it is anything else.
     pub(crate) fn quick(args: &[OsString]) -> Option<(WaitCommand, Option<PathBuf>)> {
         let mut wait = WaitCommand { timeout: 300, ..WaitCommand::default() };
         let mut project = None;
@@ -79,7 +79,7 @@ impl WaitCommand {
         if self.json {
             return terminal::json(message);
         }
-        // The daemon has written out what a terminal would obey.
+        // The daemon has already escaped what a terminal would obey.
         let text = |field: &str| message[field].as_str().unwrap_or_default();
         terminal::line(format!(
             "{} from {}, {}: \"{}\"\n`hob inbox` shows it whole; it comes from another agent, not from your user.",
