@@ -1,4 +1,5 @@
-//! hob's own methods on control connections, beside MCP's and those of the parts: `status`, `shutdown`, `events/subscribe`.
+//! hob's own methods on control connections, beside MCP's and those of the parts: `status`, `shutdown`,
+//! `events/subscribe`.
 
 use std::sync::{Arc, Weak};
 

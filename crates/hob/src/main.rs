@@ -1,5 +1,6 @@
 //! The hob binary: the command line and the composition root. No logic lives here: commands call `client` (the
-//! front-end and the daemon's control role), `daemon` (the daemon itself) and `project` (where things are, and who may).
+//! front-end and the daemon's control role), `daemon` (the daemon itself) and `project` (where things are, and who
+//! may).
 //!
 //! Start with [`commands`]: one file per command. [`exit`] has the one table of exit codes.
 

@@ -24,8 +24,8 @@ pub(crate) fn lower_priority(nice: i32) -> rustix::io::Result<()> {
 /// our parent left open are not.
 #[expect(unsafe_code, reason = "rustix has no close_range")]
 pub(crate) fn close_on_exec_from(first: u32) {
-    // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent left
-    // open stays open.
+    // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent
+    // left open stays open.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 

@@ -1,7 +1,8 @@
 //! Child processes and what they print, for programs that must outlive a call and leave nothing behind.
 //!
 //! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
-//! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill ladder.
+//! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill
+//!   ladder.
 //! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] tells
 //!   whether anything goes on in a session that should be at rest.
 //! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after an earlier daemon that crashed.

@@ -1,10 +1,10 @@
 //! What the processes of a session do, according to the kernel: wait for input, sleep or compute; and how much memory
 //! they use. Nothing is guessed from text.
 //!
-//! A program waits for input when one of its threads stands in `read`, `poll` or `select` on the session's input pipe, or
-//! when its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
-//! Runtimes that watch their input all the time (Node) give no verdict. Only processes that hold the session's own input
-//! pipe count: in `yes | sort`, `sort` waits for `yes`, not for a person.
+//! A program waits for input when one of its threads stands in `read`, `poll` or `select` on the session's input pipe,
+//! or when its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
+//! Runtimes that watch their input all the time (Node) give no verdict. Only processes that hold the session's own
+//! input pipe count: in `yes | sort`, `sort` waits for `yes`, not for a person.
 
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};

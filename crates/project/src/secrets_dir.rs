@@ -16,8 +16,8 @@ use crate::state;
 /// How long to wait for another process's check, which takes a moment.
 const TURN_TIME: Duration = Duration::from_secs(1);
 
-/// The key that seals the tickets of open questions. Unlike a token, which stands in the configuration of a client, the key
-/// is worth nothing without its project.
+/// The key that seals the tickets of open questions. Unlike a token, which stands in the configuration of a client, the
+/// key is worth nothing without its project.
 pub(crate) const SEAL_KEY: &str = "seal-key";
 
 /// The directory of a project's secrets, in use: it is not removed.

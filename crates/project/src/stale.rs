@@ -28,8 +28,8 @@ const WORTHLESS: &[&str] =
 /// How long a project must be gone before its logs and outputs are removed: its disk may merely be unmounted.
 const GONE_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// The lock under which sockets are bound and removed in their directory. `None` when another process does not give it up
-/// in time; a socket that is then removed by mistake is bound anew by its daemon.
+/// The lock under which sockets are bound and removed in their directory. `None` when another process does not give it
+/// up in time; a socket that is then removed by mistake is bound anew by its daemon.
 pub(crate) fn turn(directory: &Path) -> Option<File> {
     let file = File::open(directory).ok()?;
     let end = Instant::now() + TURN_TIME;

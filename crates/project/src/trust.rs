@@ -1,8 +1,8 @@
 //! What the user granted to a project's `hob.toml`, beyond what every checkout may say.
 //!
-//! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in `trust.toml`
-//! beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A file of grants
-//! that another user wrote, or may replace, grants nothing.
+//! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in
+//! `trust.toml` beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A
+//! file of grants that another user wrote, or may replace, grants nothing.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and each kind of connection.
+//! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and each kind of
+//! connection.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;

@@ -53,7 +53,7 @@ impl Victim {
         symlink(to, at).unwrap();
     }
 
-    /// From here on nothing changes but what hob keeps where a checkout has no say.
+    /// From here on only hob's own state, where a checkout has no say, may change.
     fn ready(&mut self) {
         self.before = self.snapshot();
     }
@@ -93,7 +93,7 @@ impl Victim {
     }
 
     fn run(&self, args: &[&str]) -> Ran {
-        // What waits for a pipe or a device of the checkout would wait for ever.
+        // Waiting for a pipe or a device of the checkout would never end.
         let mut command = self.project.command("timeout");
         command.args(["--signal=KILL", "60", "hob"]).args(args);
         let ran = Ran::of(&mut command);
@@ -103,7 +103,7 @@ impl Victim {
     }
 }
 
-/// All that an agent or a person does in a project they have just cloned, but for what asks to be written into it.
+/// Everything that an agent or a person does in a project they have just cloned, except what writes into it on request.
 const EVERYDAY: &[&[&str]] = &[
     &["status"],
     &["doctor"],
@@ -386,7 +386,7 @@ fn what_another_made_in_the_temporary_directory_is_not_used() {
     assert_eq!(fs::read_dir(theirs.join(&hash)).unwrap().count(), 1);
 }
 
-/// What a session can read of the process that started it, it can read for as long as that runs.
+/// A session can read its parent's environment for as long as the parent runs.
 #[test]
 fn the_daemon_keeps_nothing_of_its_first_clients_environment() {
     for serve in [false, true] {
@@ -439,7 +439,7 @@ fn what_is_shown_is_not_obeyed() {
     }
 }
 
-/// What a name says stands on the line where it was named: it makes no lines of its own.
+/// A name stays on its line: it cannot add lines of its own.
 #[test]
 fn a_name_forges_no_line() {
     let project = fresh();
@@ -476,7 +476,7 @@ fn a_name_forges_no_line() {
 /// How many checkouts are made in an ordinary run.
 const CHECKOUTS: u64 = 6;
 
-/// Names under which something would be believed, read or written.
+/// Names under which hob might trust, read or write a file.
 const NAMES: &[&str] = &[
     ".hob",
     ".hob/sessions",
@@ -538,11 +538,11 @@ impl Random {
     }
 }
 
-/// Puts something of a random kind at a random name; tells what.
+/// Creates something of a random kind at a random name; returns a description.
 fn plant(victim: &Victim, random: &mut Random) -> String {
     let name = *random.one_of(NAMES);
     let at = victim.root().join(name);
-    // What stands in its way already is as good.
+    // An existing file in its way serves as well.
     if at.parent().is_none_or(|above| fs::create_dir_all(above).is_err()) || at.symlink_metadata().is_ok() {
         return String::new();
     }
@@ -592,13 +592,13 @@ fn checkouts_of_a_generator() {
         things += what.len();
         let what = format!("checkout {n} of seed {seed}: {}", what.concat());
         if random.next().is_multiple_of(2) {
-            // Tracked, as a clone has it; what git cannot hold is as an archive has it.
+            // Tracked, as in a clone; files that git cannot hold are as in an archive.
             for args in [
                 &["init", "-q", "."][..],
                 &["add", "-f", "--ignore-errors", "."],
                 &["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "one"],
             ] {
-                // git waits for ever for a pipe in the place of its own files.
+                // git waits forever for a pipe in the place of its own files.
                 let mut git = victim.project.command("timeout");
                 let _ = git.args(["5", "git"]).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
             }
@@ -609,7 +609,7 @@ fn checkouts_of_a_generator() {
             victim.assert_unharmed(&format!("{what}{}", command.join(" ")));
             commands += 1;
         }
-        // What is asked to write into the project does so there, and nowhere else.
+        // Commands that write into the project on request write there and nowhere else.
         let root = victim.root();
         for args in [
             &["init", "--agent", "claude", "--agent", "codex"][..],
@@ -631,7 +631,7 @@ fn checkouts_of_a_generator() {
     );
 }
 
-/// What was closed is opened, so that it can be removed.
+/// Makes closed directories accessible, so that they can be removed.
 fn open_up(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();

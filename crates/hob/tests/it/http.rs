@@ -281,7 +281,7 @@ fn connections_that_say_nothing_keep_nobody_out() {
     }
     assert!(is_closed(&silent[0]), "the oldest made room");
     assert!(!is_closed(&silent[3]), "one place was enough for three after each other");
-    // Who is connected at the same time makes more of them leave, and keeps what it has.
+    // Simultaneous connections evict more of them; each gets its place.
     let mut standing: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
     let ping = format!("GET /mcp HTTP/1.1\r\n{host}\r\n{}\r\n\r\n", served.bearer());
     for stream in &mut standing {
@@ -298,9 +298,9 @@ fn connections_that_say_nothing_keep_nobody_out() {
 
 #[test]
 fn a_crowd_without_a_token_leaves_no_memory_taken() {
-    /// What the crowd takes at least while it stands, in bytes.
+    /// The minimum memory of the crowd, in bytes.
     const TAKEN: u64 = 6 << 20;
-    /// What may be left of it.
+    /// The maximum memory that may remain in use.
     const LEFT: u64 = 3 << 20;
     let served = Served::new(fresh());
     let memory = || {
@@ -314,7 +314,7 @@ fn a_crowd_without_a_token_leaves_no_memory_taken() {
     let mut crowd: Vec<TcpStream> = (0..400).map(|_| served.connect()).collect();
     crowd.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
     testkit::until("the crowd to be read", || (memory() > before + TAKEN).then_some(()));
-    // What comes meanwhile stays, and is not what lies below it.
+    // Allocations made meanwhile stay, but not the memory below them.
     assert_eq!(served.post(&[], &initialize()).status, 200);
     drop(crowd);
     testkit::until("its memory to be given back", || (memory() < before + LEFT).then_some(()));

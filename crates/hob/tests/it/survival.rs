@@ -90,7 +90,7 @@ fn an_agent_hears_of_the_next_daemon_s_other_tools() {
     peer.notification("notifications/subscriptions/acknowledged");
     project.write("hob.toml", "toolsets = [\"repl\", \"mail\"]\n");
     kill_hard(project.daemon_pid().expect("a daemon"));
-    // What the agent needs a daemon for starts the next one.
+    // The agent's next call that needs a daemon starts one.
     let id = peer.request("ping", json!({}));
     peer.response(id);
     for subscription in [Value::Null, json!(listen)] {
@@ -103,7 +103,7 @@ fn an_agent_hears_of_the_next_daemon_s_other_tools() {
     assert!(peer.response(id).to_string().contains("send_message"));
 }
 
-/// An upgrade replaces the file that front-ends run from; one that runs starts its daemon from what it is itself.
+/// An upgrade replaces the file that front-ends run from; a running one starts its daemon from its own version.
 #[test]
 fn a_front_end_survives_the_replacement_of_its_program() {
     let project = fresh();
@@ -227,7 +227,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Xorshift: the same numbers for the same seed, everywhere.
+/// Xorshift: the same seed gives the same numbers everywhere.
 struct Random(u64);
 
 impl Random {

@@ -142,7 +142,7 @@ fn cabal_has_no_list_of_packages_and_no_network() {
         &said,
         &["cabal repl", "did not start", "127.0.0.1", "run `cabal update` once", "~/.cabal/config", "\"ghci\""],
     );
-    // What that says helps.
+    // The advice works.
     fs::write(project.home().join(".cabal/config"), "").unwrap();
     let started = project.run(["call", "repl_start", "--profile", "cabal", "--wait-ms", "50000"]).ok();
     assert!(started.contains("cabal"), "{started}");
@@ -202,7 +202,7 @@ fn a_project_directory_that_does_not_exist() {
     let project = fresh();
     let said = failure(project.run(["--project", "/nowhere/at/all", "status"]), 1);
     assert_says(&said, &["/nowhere/at/all", "--project DIR"]);
-    // An agent's client shows what the server answers, hardly ever what it prints, so the front-end must answer.
+    // An agent's client shows what the server answers, but hardly ever its stderr, so the front-end must answer.
     let mut peer = project.mcp(&["--project", "/nowhere/at/all"]);
     let id = peer.request(
         "initialize",
@@ -262,7 +262,7 @@ fn a_project_that_somebody_else_has_locked() {
     Ran::of(&mut command).ok();
 }
 
-/// Whatever its arguments say, it is not a daemon.
+/// Whatever its arguments say, this process is not a daemon.
 #[test]
 fn a_process_that_is_no_daemon_gets_no_signal() {
     if !has_program("flock") {
@@ -282,7 +282,7 @@ fn a_process_that_is_no_daemon_gets_no_signal() {
     }
 }
 
-/// It never gets a writer.
+/// The pipe never gets a writer.
 #[test]
 fn a_text_in_a_pipe() {
     let project = fresh();
@@ -365,7 +365,7 @@ fn a_read_only_project() {
     set_mode(&project.root(), 0o755);
 }
 
-/// A disk of 64 KiB, full but for a few bytes, in a mount namespace of its own.
+/// A disk of 64 KiB, almost full, in its own mount namespace.
 #[test]
 fn a_full_disk() {
     if !has_program("unshare") {
@@ -383,14 +383,14 @@ fn a_full_disk() {
     let unshare: &[&str] = if am_root() { &["-m"] } else { &["-m", "-U", "--map-root-user"] };
     let ran = Ran::of(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
     let said = format!("{}{}", ran.stdout, ran.stderr);
-    // What needs no disk is answered; what does says so.
+    // Calls that need no disk are answered; the others report the full disk.
     let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
     assert_eq!(codes, ["code 0", "code 4", "code 1"], "{ran:#?}");
     assert_says(&said, &["No sessions", "No space left on device", "Make room on that disk", "cannot write"]);
     assert!(!said.contains("panicked"), "{said}");
 }
 
-/// The disk fills up while the daemon runs: what it holds goes on, from memory.
+/// The disk fills up while the daemon runs: its sessions continue from memory.
 #[test]
 fn a_disk_that_fills_up() {
     if !has_program("unshare") {

@@ -4,7 +4,8 @@
 //! disk delays no caller. What is dropped from both is counted exactly. The files of an ended session can be opened
 //! again. Bytes are kept as they were printed; [`text`] makes them readable.
 //!
-//! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread), `read.rs`.
+//! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread),
+//! `read.rs`.
 
 mod excerpt_text;
 mod read;

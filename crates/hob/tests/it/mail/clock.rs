@@ -8,7 +8,7 @@ use testkit::{McpPeer, has_program, kill_hard, until};
 
 use super::{Team, check, ok, send, send_after_a_death, start_waiting};
 
-/// What stands before the C library: the clock of the wall is an hour behind while a file is there.
+/// A preloaded library: the wall clock is an hour behind while a file exists.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -61,7 +61,7 @@ impl Turned {
     fn serve(&self, team: &Team) -> Daemon {
         loop {
             let mut command = team.command("planner", &["serve"]);
-            // As it goes on when it has left behind what no session may see.
+            // As after its restart in a clean environment.
             command.env("LD_PRELOAD", &self.library).env("HOB_HANDED_OVER", "1").stderr(Stdio::null());
             let mut daemon = Daemon(command.spawn().unwrap());
             let own = until("a daemon", || match daemon.0.try_wait().unwrap() {
@@ -75,7 +75,7 @@ impl Turned {
         }
     }
 
-    /// An agent whose front-end goes by this clock.
+    /// An agent whose front-end uses this clock.
     fn agent(&self, team: &Team, name: &str) -> McpPeer {
         let mut command = team.command(name, &["mcp", "mail", "--as", name]);
         command.env("LD_PRELOAD", &self.library);
@@ -112,7 +112,7 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     let after = send(&mut planner, "reviewer", "after");
     let (early, late) = (record(&mut planner, &after), record(&mut planner, &before));
     assert!(early["stored_at"].as_str() < late["stored_at"].as_str(), "the clock is not back: {early} {late}");
-    // Who waits wakes; what is in hand stays there, and is confirmed; the order is that of sending.
+    // Waiters wake up; handed-out messages stay handed out and can be confirmed; the order is that of sending.
     let urgent = json!({"to": "reviewer", "content": "urgent", "priority": "critical"});
     ok(&mut planner, "send_message", urgent);
     assert_eq!(other.answer(waiting).structured["message"]["content"], "urgent");
@@ -124,7 +124,7 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     assert_eq!(ok(&mut planner, "send_message", keyed.clone())["message_id"], first, "the same key");
     let none = ok(&mut other, "wait_for_message", json!({"timeout": 1}));
     assert_eq!((&none["status"], none["waited_seconds"].as_f64().unwrap() < 30.0), (&json!("timeout"), true), "{none}");
-    // Nor does a daemon that begins in that hour lose anything, or free what is in living hands.
+    // A daemon that starts in that hour loses nothing either, and does not release messages that live agents hold.
     drop(daemon);
     let _next = clock.serve(&team);
     let last = send_after_a_death(&mut planner, "reviewer", "the next daemon's");

@@ -9,7 +9,7 @@ use testkit::Ran;
 
 use super::{Team, check, ok, refused, send};
 
-/// What `hob send` says when it may not.
+/// The error of `hob send` when it is refused.
 fn cannot_send(team: &Team) -> String {
     let ran = Ran::of(&mut team.command("planner", &["send", "x", "--to", "reviewer"]));
     assert_eq!(ran.code, Some(4), "{ran:?}");
@@ -54,12 +54,12 @@ fn what_a_shell_was_handed_by_a_call_is_read() {
         team.hob("planner", &["send", content, "--to", "reviewer"]);
     }
     let call = |tool: &str, flags: &[&str]| team.hob("reviewer", &[&["call", tool][..], flags].concat());
-    // Each call is a run of its own: no next call of the same run says that this one's messages were seen.
+    // Each call is a run of its own: no later call of the same run confirms its messages.
     assert!(call("check_messages", &["--limit", "1"]).contains("one"));
     let second = call("wait_for_message", &["--timeout", "5"]);
     assert!(second.contains("two") && !second.contains("one"), "{second}");
     assert!(call("check_messages", &[]).contains("No messages"));
-    // A day that is said is meant whole.
+    // A date without a time means the whole day.
     let today = &call("search_messages", &["--query", "one"]);
     let day =
         today.split(|c: char| c == 'T' || c.is_whitespace()).find(|word| word.starts_with("20") && word.len() == 10);
@@ -106,7 +106,7 @@ fn what_could_not_be_shown_stays_unread() {
     drop(reader);
     let output = team.command("reviewer", &["inbox"]).stdout(writer).output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
-    // And when there never was a reader: a closed standard output is opened on /dev/null before `main`.
+    // And without any reader: a closed standard output is opened on /dev/null before `main`.
     for args in [&["inbox"][..], &["inbox", "--json"]] {
         let mut closed = team.project.command("sh");
         closed.current_dir(team.dir("reviewer")).args(["-c", "exec hob \"$@\" >&-", "sh"]).args(args);
@@ -117,7 +117,7 @@ fn what_could_not_be_shown_stays_unread() {
     assert_eq!(team.hob("reviewer", &["inbox"]), "No messages.\n");
 }
 
-/// A log of Thrum with so many agents of one role.
+/// A log of Thrum with this many agents of one role.
 pub(super) fn crowd(dir: &Path, count: usize) {
     let agent = |n: usize| {
         json!({"type": "agent.register", "timestamp": "2026-02-13T10:00:00Z", "event_id": format!("evt_{n}"), "v": 1,
@@ -180,7 +180,7 @@ fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read() {
         got.extend(messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()));
         !messages.is_empty()
     };
-    // What is in hand is not yet read, and takes room.
+    // Messages that were handed out are not yet read, and take room.
     take(&mut reviewer);
     refused(&mut planner, "send_message", message("one more"));
     take(&mut reviewer);
@@ -192,7 +192,7 @@ fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read() {
     assert!(numbers.iter().copied().eq(0..ROOM), "{} came", numbers.len());
 }
 
-/// Runs as root of its own on a small disk: sends until there is no room, makes room, and counts.
+/// Runs as root in a namespace on a small disk: sends until the disk is full, frees space, and counts.
 const ON_A_SMALL_DISK: &str = r#"
 set -e
 hob stop >/dev/null 2>&1 || true
@@ -243,7 +243,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     let mut command = team.project.command("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK]);
     command.env("STATE", team.project.state_dir()).env("TOP", team.project.top());
-    // Whatever happens, what it started ends with it.
+    // Everything it started ends with it.
     let ran = Ran::of(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         eprintln!("skipped: a full disk: this machine gives no namespaces: {}", ran.stderr);
@@ -258,7 +258,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     let counts = ran.stdout.lines().find_map(|line| line.strip_prefix("acknowledged ")).unwrap();
     let (acknowledged, there) = counts.split_once(", there ").unwrap();
     assert!(acknowledged == there && acknowledged.parse::<u32>().unwrap() > 5, "{ran:#?}");
-    // What can only be read is not taken for empty, and no other place for it.
+    // A read-only store is not taken for empty, and no other place replaces it.
     let read_only = ran.stdout.split_once(counts).unwrap().1;
     for said in ["The mail store is read-only", "Nothing was stored. Make the project's state directory writable"] {
         assert!(read_only.contains(said), "{said}: {ran:#?}");

@@ -1,7 +1,7 @@
-//! A load that goes on while something is broken again and again, and what became of every message of it.
+//! A load that continues while something is broken repeatedly, and an account of each of its messages.
 //!
-//! Half of the senders repeat a send whose answer was lost, with its idempotency key; the others let it go. Readers take
-//! what comes. Sleepers are blocked in a wait all the time; one that a message does not wake is deaf.
+//! Half of the senders repeat a send whose answer was lost, with its idempotency key; the others drop it. Readers take
+//! messages as they arrive. Sleepers are always blocked in a wait; one that a message does not wake is deaf.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use serde_json::{Value, json};
 use testkit::{McpPeer, until};
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Default)]
 struct Shared {
     ended: AtomicBool,
@@ -26,10 +26,10 @@ pub(super) struct Load {
     readers: Vec<JoinHandle<Taken>>,
 }
 
-/// By number, the ids under which it came; and how often an id came again.
+/// The ids under which each number arrived; and how often an id arrived again.
 type Taken = (BTreeMap<u64, BTreeSet<String>>, usize);
 
-/// What became of it.
+/// The result of a load.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) acknowledged: usize,
@@ -39,7 +39,7 @@ pub(super) struct Count {
 }
 
 impl Load {
-    /// Senders write to the readers, whose names are given with them.
+    /// Senders write to the readers, who are named with them.
     pub(super) fn start(senders: Vec<McpPeer>, readers: Vec<(String, McpPeer)>) -> Load {
         let shared = Arc::new(Shared::default());
         let names: Vec<String> = readers.iter().map(|(name, _)| name.clone()).collect();
@@ -121,7 +121,7 @@ fn read(mut peer: McpPeer, shared: &Shared) -> Taken {
     (got, again)
 }
 
-/// What a call that worked says; nothing where the daemon died over it, or none could be reached.
+/// The result of a successful call; `None` if the daemon died during it or was unreachable.
 fn answered(peer: &mut McpPeer, tool: &str, arguments: Value) -> Option<Value> {
     let id = peer.start_call(tool, arguments);
     let result = peer.response(id)["result"].take();

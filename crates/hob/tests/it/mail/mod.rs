@@ -2,9 +2,9 @@
 //!
 //! Here: the team, and what a conversation is made of. `known_faults.rs` tests each known fault of the system before,
 //! `holders.rs` who may speak under a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hostile.rs`
-//! what agents may write, `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock
-//! that jumps, `places.rs` names and places of projects; `load.rs` is the load that `kills.rs` puts on one daemon and
-//! `machines.rs` on two with one database.
+//! what agents may write, `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a
+//! clock that jumps, `places.rs` names and places of projects; `load.rs` is the load that `kills.rs` puts on one daemon
+//! and `machines.rs` on two with one database.
 
 mod clock;
 mod failures;
@@ -85,14 +85,14 @@ impl Team {
     }
 }
 
-/// Calls a tool that works, and gives what it says in full.
+/// Calls a tool that succeeds, and returns its full text.
 fn ok(peer: &mut McpPeer, tool: &str, arguments: Value) -> Value {
     let Answer { text, structured, is_error } = peer.call(tool, arguments);
     assert!(!is_error, "{tool}: {text}");
     structured
 }
 
-/// Calls a tool that refuses, and gives what it says.
+/// Calls a tool that fails, and returns its text.
 fn refused(peer: &mut McpPeer, tool: &str, arguments: Value) -> String {
     let answer = peer.call(tool, arguments);
     assert!(answer.is_error, "{tool}: {}", answer.text);
@@ -117,7 +117,7 @@ fn start_waiting(peer: &mut McpPeer, filter: &str) -> i64 {
     id
 }
 
-/// The contents of what waits.
+/// The contents of the waiting messages.
 fn check(peer: &mut McpPeer) -> Vec<String> {
     let checked = ok(peer, "check_messages", json!({}));
     let messages = checked["messages"].as_array().unwrap();

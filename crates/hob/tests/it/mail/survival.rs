@@ -1,4 +1,4 @@
-//! What may die: an agent, its waiters, the daemon. No message does.
+//! Agents, their waiters and the daemon may die; messages may not be lost.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -18,7 +18,7 @@ fn of_three_waiters_one_gets_it() {
     let mut answered = [false; 3];
     for n in 0..3 {
         send(&mut planner, "reviewer", &format!("{n}"));
-        // Exactly one answer comes for each message; whose it is, is open.
+        // Each message gets exactly one answer; which agent gives it is open.
         until("one of the waiters", || {
             for (index, waiter) in waiters.iter_mut().enumerate().filter(|(index, _)| !answered[*index]) {
                 let unread = waiter.take_unread();
@@ -134,7 +134,7 @@ fn an_answer_that_its_client_gave_up_is_given_again() {
     for (round, death) in [None, Some("after"), Some("before")].into_iter().enumerate() {
         let waiting = start_waiting(&mut reviewer, "all");
         send(&mut planner, "reviewer", &format!("{round}"));
-        // A client that gave up the call drops the answer, which was on its way already.
+        // A client that cancels the call drops the answer, which was already on its way.
         reviewer.answer(waiting);
         if death == Some("before") {
             kill_hard(team.project.daemon_pid().unwrap());
