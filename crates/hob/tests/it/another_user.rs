@@ -92,7 +92,7 @@ fn state_below_a_directory_of_another_is_refused() {
     }
     let agents = || Ran::of(project.hob(["agents"]).env("XDG_STATE_HOME", &theirs));
     refused(&agents(), &["belongs to user 12345", "set XDG_STATE_HOME to a directory of your own"]);
-    // Only the link is theirs.
+    // Only the link belongs to the other user.
     for at in [&theirs.join("hob"), &theirs] {
         chown(at, Some(0), None).unwrap();
     }

@@ -4,7 +4,7 @@ use testkit::{Ran, TestProject, has_program};
 
 use crate::fresh;
 
-/// What bash offers after these words, the unfinished one last.
+/// The completions that bash offers after these words, the unfinished one last.
 fn offered(project: &TestProject, words: &[&str]) -> Vec<String> {
     let script = "source <(hob completions bash); COMP_WORDS=(hob \"$@\"); COMP_CWORD=$#; \
                   _hob_or_asked hob \"${@: -1}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
@@ -12,7 +12,7 @@ fn offered(project: &TestProject, words: &[&str]) -> Vec<String> {
     ran.ok().lines().map(str::to_owned).collect()
 }
 
-/// Types a line into a bash at a terminal up to a tab, and says what words the line then has.
+/// Types a line and a tab into a bash at a terminal, and returns the words of the completed line.
 const TYPED: &str = r#"
 import os, pty, signal, sys
 signal.alarm(300)

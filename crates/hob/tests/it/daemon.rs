@@ -29,7 +29,7 @@ fn hello(role: &str, more: Value) -> Value {
     hello
 }
 
-/// Sends a first line, gives the answer's line.
+/// Sends a first line and returns the answer.
 fn first_line(socket: &PathBuf, line: &[u8]) -> String {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(line).unwrap();
@@ -38,7 +38,7 @@ fn first_line(socket: &PathBuf, line: &[u8]) -> String {
     answer
 }
 
-/// The error in the answer to a first line, without what differs from run to run.
+/// The error in the answer to a first line, without the parts that vary.
 fn refused(socket: &PathBuf, line: &[u8], expected: Expect) {
     let answer: Value = serde_json::from_str(&first_line(socket, line)).unwrap();
     assert_eq!(answer["ok"], false, "{answer}");

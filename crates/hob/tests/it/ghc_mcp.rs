@@ -15,7 +15,7 @@ fn text(response: &Value) -> &str {
     blocks[0]["text"].as_str().unwrap_or_else(|| panic!("no text: {response}"))
 }
 
-/// Calls a tool; gives the notifications that came before the answer, and the answer's text.
+/// Calls a tool; returns the notifications before the answer, and the answer's text.
 fn call(peer: &mut McpPeer, tool: &str, arguments: Value) -> (Vec<Value>, String) {
     let id = peer.start_call(tool, arguments);
     let mut before = Vec::new();

@@ -96,7 +96,7 @@ fn claude_gets_a_listener_and_a_block_which_both_go_again() {
     assert!(project.read(".claude/agents/message-listener.md").contains("MESSAGES_RECEIVED"));
     project.run(["init", "--agent", "claude", "--undo"]).ok();
     assert_eq!(snapshot(project.top()), before);
-    // What was written since stays.
+    // Text written since stays.
     project.run(["init", "--agent", "claude"]).ok();
     project.write("CLAUDE.md", &format!("{page}\nmore of mine\n"));
     project.run(["init", "--undo"]).ok();

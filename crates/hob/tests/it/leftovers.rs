@@ -10,7 +10,7 @@ use testkit::{TestProject, has_program, kill_hard, until};
 
 use crate::fresh;
 
-/// A program that starts itself again every moment, in a session of its own and without any environment.
+/// A program that restarts itself continually, in its own session with an empty environment.
 const AGAIN: &str = "echo >>\"$0.lives\"\nsleep 0.05\nsetsid env -i sh \"$0\" &\n";
 
 /// How often it has lived.
@@ -80,7 +80,7 @@ fn kept_outside(user: &TestProject) -> BTreeSet<PathBuf> {
     list(user.runtime_dir().join("hob")).chain(list(user.home().join(".local/state/hob"))).collect()
 }
 
-/// Starts the daemon of another project of the same user; gives its process, and what it keeps outside.
+/// Starts the daemon of another project of the same user; returns its process, and its files outside the project.
 fn start_daemon(user: &TestProject, root: &Path) -> (i32, BTreeSet<PathBuf>) {
     fs::create_dir(root).unwrap();
     let daemons = || user.processes().into_iter().filter(|process| process.command.contains(" serve "));
@@ -111,7 +111,7 @@ fn what_projects_that_are_gone_left_outside_goes_when_any_daemon_starts() {
     fs::rename(&moved, user.top().join("elsewhere")).unwrap();
     fs::remove_dir_all(&gone).unwrap();
     fs::remove_dir_all(&tokens).unwrap();
-    // So long ago that no disk with it is mounted again.
+    // So long ago that its disk counts as gone for good.
     for kept in [&of_gone, &of_tokens] {
         let notes = kept.iter().map(|path| path.join("root")).filter(|path| path.exists());
         notes.for_each(|note| {

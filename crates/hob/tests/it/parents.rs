@@ -30,7 +30,7 @@ fn assert_answered(ran: &Ran) {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
 }
 
-/// A program that starts `hob mcp`, says the conversation, reads both answers, closes, and prints what it got.
+/// A program that starts `hob mcp`, sends the conversation, reads both answers, closes, and prints what it got.
 fn spoken_by(project: &TestProject, program: &str, args: &[&str]) -> Ran {
     project.write("conversation", CONVERSATION);
     Ran::of(project.command(program).args(args).arg(env!("CARGO_BIN_EXE_hob")))

@@ -41,7 +41,7 @@ fn a_session_is_listed_and_read() {
     eval(&mut peer, "echo one; echo two >&2");
     eval(&mut peer, "for i in 1 2; do\necho $i\ndone");
     let output = read(&mut peer, "repl://main/output");
-    // Before it is what bash says when it starts.
+    // bash's own start-up output precedes it.
     assert!(output.contains("one\ntwo\n1\n2\n[main: up to "), "{output}");
     let end = output.trim_end_matches(']').rsplit(' ').next().unwrap();
     let cursor = end.parse::<u64>().unwrap() - "1\n2\n".len() as u64;

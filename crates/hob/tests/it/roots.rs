@@ -14,7 +14,7 @@ use testkit::{McpPeer, Ran, TestProject, has_program, with_environment};
 
 use crate::fresh;
 
-/// A place: its name, and how it is made below a fresh directory. Gives the directory to stand in, and the root.
+/// A place: its name, and how to make it below a fresh directory. Returns the working directory and the root.
 type Place = (&'static str, fn(&Scene) -> (PathBuf, Option<PathBuf>));
 
 const PLACES: &[Place] = &[
@@ -109,7 +109,7 @@ impl Scene {
         scene
     }
 
-    /// Gives everything below a directory to the user that the commands run as.
+    /// Gives everything below a directory to the user that runs the commands.
     fn give(&self, path: &Path) {
         if !self.as_nobody {
             return;
@@ -186,7 +186,7 @@ impl Scene {
         all
     }
 
-    /// What was written since, as far as it is not state where state belongs.
+    /// The files written since, except state in its proper place.
     fn written_since(&self, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) -> Vec<String> {
         let (home, run) = (self.project.home(), self.project.runtime_dir());
         let is_state = |path: &Path| {
@@ -326,7 +326,7 @@ fn two_projects_without_git_side_by_side_share_nothing() {
     scene.run(&two, &["stop"]).ok();
 }
 
-/// A caller is told when it gets a session that stands in another directory than its own would.
+/// A caller is told when it gets a session whose directory differs from its own.
 #[test]
 fn a_session_of_another_directory_says_so() {
     let project = fresh();

@@ -4,7 +4,7 @@ use testkit::{Ran, TestProject, has_program};
 
 use crate::fresh;
 
-/// Runs a program at a terminal of its own and hands on what it wrote there, without the ends of lines it was given.
+/// Runs a program at its own terminal and returns its output, without the carriage returns that the terminal adds.
 const AT_A_TERMINAL: &str = r#"
 import os, pty, signal, sys
 signal.alarm(300)

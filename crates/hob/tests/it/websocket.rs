@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct WebSocket {
     stream: BufReader<TcpStream>,
     last_id: u64,
-    /// What came beside the answers.
+    /// The messages that arrived between the answers.
     told: Vec<Value>,
 }
 
@@ -51,7 +51,7 @@ impl WebSocket {
         WebSocket::open(address, &[&bearer]).unwrap_or_else(|head| panic!("{head}"))
     }
 
-    /// Sends a request and gives its answer, whole.
+    /// Sends a request and returns its whole answer.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;

@@ -73,10 +73,10 @@ fn one_daemon_s_death_concerns_its_own_agents_only() {
     send(&mut ann, "bob", "in hand");
     assert_eq!(check(&mut bob), ["in hand"]);
     here.kill_daemon();
-    // What bob has in hand stays there, whatever happens elsewhere.
+    // Messages that bob was handed stay with him, whatever happens elsewhere.
     send_after_a_death(&mut ann, "bob", "after");
     assert_eq!(check(&mut bob), ["after"]);
-    // A waiter whose own daemon dies hears of what is sent on the other machine.
+    // A waiter whose own daemon dies still learns of messages sent on the other machine.
     let waiting = start_waiting(&mut bob, "all");
     there.kill_daemon();
     send_after_a_death(&mut ann, "bob", "over a death");
@@ -128,7 +128,7 @@ fn what_is_sent_while_the_database_is_away_waits_on_disk_over_a_kill() {
     let said = refused(&mut bob, "send_message", json!({"to": "ann", "content": "x"}));
     assert!(said.contains("Nothing was stored"), "{said}");
     here.kill_daemon();
-    // The next daemon cannot tell who may speak as ann while the database is away; what waits stays.
+    // The next daemon cannot tell who may speak as ann while the database is unavailable; queued messages stay.
     let call = json!({"to": "bob", "content": "3", "idempotency_key": "3"});
     let said = refused(&mut ann, "send_message", call);
     assert!(said.contains("Nothing was stored"), "{said}");

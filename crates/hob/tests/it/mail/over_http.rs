@@ -71,7 +71,7 @@ fn an_agent_s_token_is_that_agent() {
     assert_eq!(session.call("check_messages", json!({}))["status"], "empty");
     let stolen = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
     assert_eq!(http.post_with(&planner, &[&session.line], &stolen).status, 404);
-    // The same agent stands in its worktree as well, and is one holder with this.
+    // The same agent also stands in its worktree; both are one holder.
     assert!(check(&mut team.agent("reviewer")).is_empty());
     // It may say more of itself, and nothing of others.
     let itself = json!({"name": "reviewer", "role": "dev", "intent": "reading"});
@@ -134,7 +134,7 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
     assert_eq!((&listed["count"], &listed["you"]), (&json!(3), &Value::Null));
     assert_eq!(done(http.call(&all, "list_groups", json!({})))["groups"][0]["name"], "everyone");
     assert!(check(&mut team.agent("reviewer")).is_empty());
-    // Nor does a name that is held elsewhere get a token.
+    // A name that is held elsewhere does not get a token either.
     let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "planner"]));
     assert!(ran.code == Some(1) && ran.stderr.contains("is held by") && ran.stdout.is_empty(), "{ran:?}");
     let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "nobody"]));

@@ -10,7 +10,7 @@ use testkit::{Postgres, Ran, TestProject};
 use super::Team;
 use crate::fresh;
 
-/// What `hob inbox` shows, read or not.
+/// The output of `hob inbox`, including read messages.
 fn all(ran: &Ran) -> Vec<String> {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
