@@ -1,4 +1,5 @@
-//! Agents on two machines: two clones of a repository, a daemon for each, one PostgreSQL. Real front-ends, real daemons.
+//! Agents on two machines: two clones of a repository, a daemon for each, one PostgreSQL. Real front-ends, real
+//! daemons.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! A project may be called anything, lie anywhere, and be served by a daemon that was started from any environment: what
-//! was delivered is read, or every call says where it is.
+//! A project may be called anything, lie anywhere, and be served by a daemon that was started from any environment:
+//! what was delivered is read, or every call says where it is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
