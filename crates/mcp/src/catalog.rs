@@ -38,11 +38,11 @@ impl<T: ?Sized> Catalog<T> {
         self.0.read().values().cloned().collect()
     }
 
-    /// At most `size` entries, beginning after this key.
-    pub(crate) fn page(&self, after: Option<&str>, size: usize) -> Page<T> {
+    /// At most `size` of the entries whose keys are wanted, beginning after this key.
+    pub(crate) fn page(&self, after: Option<&str>, size: usize, is_wanted: impl Fn(&str) -> bool) -> Page<T> {
         let entries = self.0.read();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut rest = entries.range::<str, _>((from, Bound::Unbounded));
+        let mut rest = entries.range::<str, _>((from, Bound::Unbounded)).filter(|(key, _)| is_wanted(key));
         let mut last = None;
         let page = rest.by_ref().take(size.max(1)).map(|(key, entry)| {
             last = Some(key.clone());
@@ -64,14 +64,16 @@ mod tests {
         for key in ["a", "c", "e", "g"] {
             catalog.insert(key.to_owned(), key.into());
         }
-        let first = catalog.page(None, 2);
+        let first = catalog.page(None, 2, |_| true);
         assert_eq!((keys(&first).as_str(), first.last.as_deref()), ("ac", Some("c")));
         catalog.remove("c");
         catalog.insert("b".to_owned(), "b".into());
         catalog.insert("d".to_owned(), "d".into());
-        let second = catalog.page(first.last.as_deref(), 3);
+        let second = catalog.page(first.last.as_deref(), 3, |_| true);
         assert_eq!((keys(&second).as_str(), second.last.as_deref()), ("deg", None));
-        assert_eq!(keys(&catalog.page(Some("z"), 3)), "");
-        assert_eq!(keys(&catalog.page(None, 0)), "a");
+        assert_eq!(keys(&catalog.page(Some("z"), 3, |_| true)), "");
+        assert_eq!(keys(&catalog.page(None, 0, |_| true)), "a");
+        let wanted = catalog.page(None, 2, |key| key != "b" && key != "g");
+        assert_eq!((keys(&wanted).as_str(), wanted.last.as_deref()), ("ad", Some("d")));
     }
 }

@@ -74,7 +74,7 @@ pub mod transport;
 pub mod wire;
 
 #[cfg(feature = "server")]
-pub use era::Era;
+pub use era::{Era, ResultForm};
 
 /// Compiles and runs the code of the guide.
 #[cfg(all(doctest, feature = "server"))]

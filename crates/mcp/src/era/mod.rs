@@ -27,6 +27,16 @@ pub enum Era {
     V2026_07_28,
 }
 
+/// The form of tool results (MCP "Tool Result").
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ResultForm {
+    /// Text, and the structured content of tools that have it.
+    #[default]
+    Both,
+    /// Text alone; the listing has no output schemas. For clients that hand only one of the two to their model.
+    Text,
+}
+
 /// The features of a revision that concern what a server writes or accepts.
 pub(crate) struct Revision {
     /// The name on the wire.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Era, Revision, content};
+use super::{Era, ResultForm, Revision, content};
 use crate::content::Icon;
 use crate::prompt::{AnyPrompt, Completion, Message};
 use crate::resource::{AnyResource, AnyTemplate, Contents};
@@ -16,10 +16,24 @@ use crate::wire::build::{push_json, push_string, push_value};
 
 /// How long a client may cache the results of `server/discover` and of the lists (2026-07-28). Changes are announced to
 /// subscribers.
-const FRESH_FOR: Duration = Duration::from_secs(60);
+pub(crate) const FRESH_FOR: Duration = Duration::from_secs(60);
 
 /// The most values of a completion (MCP "Completion").
 const MAX_VALUES: usize = 100;
+
+/// What a list result has besides its entries.
+struct ListHead<'a> {
+    name: &'static str,
+    /// The cursor of the next page.
+    next: Option<&'a str>,
+    fresh_for: Duration,
+}
+
+impl<'a> ListHead<'a> {
+    fn of(name: &'static str, next: Option<&'a str>) -> ListHead<'a> {
+        ListHead { name, next, fresh_for: FRESH_FOR }
+    }
+}
 
 /// What a server has besides tools, which are always declared.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,8 +107,17 @@ impl ResultWriter {
     }
 
     /// Answers `tools/list`. `next` is the cursor of the next page, if there is one.
-    pub(crate) fn tool_list(&self, out: &mut Vec<u8>, era: Era, tools: &[Arc<dyn AnyTool>], next: Option<&str>) {
-        self.list(out, era, "tools", tools, next, |out, tool| declaration(out, era, tool.declaration()));
+    pub(crate) fn tool_list(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        form: ResultForm,
+        fresh_for: Duration,
+        tools: &[Arc<dyn AnyTool>],
+        next: Option<&str>,
+    ) {
+        let head = ListHead { name: "tools", next, fresh_for };
+        self.list(out, era, head, tools, |out, tool| declaration(out, era, form, tool.declaration()));
     }
 
     /// Answers `resources/list`.
@@ -105,7 +128,7 @@ impl ResultWriter {
         resources: &[Arc<dyn AnyResource>],
         next: Option<&str>,
     ) {
-        self.list(out, era, "resources", resources, next, |out, resource| {
+        self.list(out, era, ListHead::of("resources", next), resources, |out, resource| {
             content::resource(out, era, resource.declaration());
         });
     }
@@ -118,23 +141,24 @@ impl ResultWriter {
         templates: &[Arc<dyn AnyTemplate>],
         next: Option<&str>,
     ) {
-        self.list(out, era, "resourceTemplates", templates, next, |out, template| {
+        self.list(out, era, ListHead::of("resourceTemplates", next), templates, |out, template| {
             content::template(out, era, template.declaration());
         });
     }
 
     /// Answers `prompts/list`.
     pub(crate) fn prompt_list(&self, out: &mut Vec<u8>, era: Era, prompts: &[Arc<dyn AnyPrompt>], next: Option<&str>) {
-        self.list(out, era, "prompts", prompts, next, |out, prompt| content::prompt(out, era, prompt.declaration()));
+        self.list(out, era, ListHead::of("prompts", next), prompts, |out, prompt| {
+            content::prompt(out, era, prompt.declaration())
+        });
     }
 
     fn list<T>(
         &self,
         out: &mut Vec<u8>,
         era: Era,
-        name: &str,
+        ListHead { name, next, fresh_for }: ListHead<'_>,
         items: &[T],
-        next: Option<&str>,
         write: impl FnMut(&mut Vec<u8>, &T),
     ) {
         head(out, era);
@@ -143,7 +167,7 @@ impl ResultWriter {
         content::list(out, items, write);
         member(out, "nextCursor", &next);
         if era.is_modern() {
-            cacheable(out, FRESH_FOR);
+            cacheable(out, fresh_for);
         }
         self.tail(out, era);
     }
@@ -185,11 +209,11 @@ impl ResultWriter {
     }
 
     /// Answers `tools/call`.
-    pub(crate) fn outcome(&self, out: &mut Vec<u8>, era: Era, outcome: &Outcome) {
+    pub(crate) fn outcome(&self, out: &mut Vec<u8>, era: Era, form: ResultForm, outcome: &Outcome) {
         head(out, era);
         out.extend_from_slice(b"\"content\":");
         content::blocks(out, era, &outcome.content);
-        if let Some(structured) = outcome.structured.as_ref().filter(|_| era.revision().structured) {
+        if let Some(structured) = outcome.structured.as_ref().filter(|_| has_structured(era, form)) {
             out.extend_from_slice(b",\"structuredContent\":");
             push_json(out, structured.get());
         }
@@ -307,7 +331,12 @@ fn head(out: &mut Vec<u8>, era: Era) {
     }
 }
 
-fn declaration(out: &mut Vec<u8>, era: Era, tool: &Declaration) {
+/// Whether results have structured content.
+fn has_structured(era: Era, form: ResultForm) -> bool {
+    era.revision().structured && form == ResultForm::Both
+}
+
+fn declaration(out: &mut Vec<u8>, era: Era, form: ResultForm, tool: &Declaration) {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Tool<'a> {
@@ -332,7 +361,7 @@ fn declaration(out: &mut Vec<u8>, era: Era, tool: &Declaration) {
         title: title.filter(|_| structured),
         description: &tool.description,
         input_schema: &tool.input_schema,
-        output_schema: tool.output_schema.as_ref().filter(|_| structured),
+        output_schema: tool.output_schema.as_ref().filter(|_| has_structured(era, form)),
         annotations: annotations.then(|| Annotations::new(title, tool.effect)),
         icons: if described { &tool.icons } else { &[] },
         meta: tool.meta.as_ref().filter(|_| structured),

@@ -51,11 +51,11 @@ impl ConnectionState {
             }
             return;
         };
-        let era = call.era;
+        let (era, form) = (call.era, call.form);
         let missing = call.ask_context.as_ref().and_then(|ask_context| ask_context.missing.as_ref());
         let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
             Reply::Tool(Ok(outcome)) => {
-                build::result_with(out, id, |out| shared.results.outcome(out, era, outcome));
+                build::result_with(out, id, |out| shared.results.outcome(out, era, form, outcome));
             }
             Reply::Tool(Err(_)) | Reply::Prompt { messages: Err(_), .. } | Reply::Read { read: Err(_), .. }
                 if era.is_modern() && missing.is_some() =>
@@ -67,7 +67,7 @@ impl ConnectionState {
             }
             Reply::Tool(Err(error)) => {
                 let outcome = failed_outcome(name, error);
-                build::result_with(out, id, |out| shared.results.outcome(out, era, &outcome));
+                build::result_with(out, id, |out| shared.results.outcome(out, era, form, &outcome));
             }
             Reply::Method(Ok(json)) => {
                 build::result_with(out, id, |out| shared.results.custom(out, era, json.get()));

@@ -19,9 +19,9 @@ use super::methods::Request;
 use super::peer::LogPolicy;
 use super::side_channel::PendingAsk;
 use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
-use crate::era::Era;
 use crate::era::ask::{self, ClientCapabilities};
 use crate::era::params::{self, invalid};
+use crate::era::{Era, ResultForm};
 use crate::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
@@ -237,12 +237,18 @@ impl ConnectionState {
             resume_by,
             until: Instant::now(),
         };
-        let line = self.suspend_with_question(id, call.era, suspended, None);
+        let line = self.suspend_with_question(id, (call.era, call.form), suspended, None);
         self.deliver(&call, |out, _| out.extend_from_slice(&line));
     }
 
     /// Suspends a call and returns the answer to its request: the open questions.
-    fn suspend_with_question(&self, id: &Id, era: Era, suspended: SuspendedCall, problem: Option<&str>) -> Vec<u8> {
+    fn suspend_with_question(
+        &self,
+        id: &Id,
+        (era, form): (Era, ResultForm),
+        suspended: SuspendedCall,
+        problem: Option<&str>,
+    ) -> Vec<u8> {
         let mut line = Vec::new();
         let results = &self.shared.results;
         let (target, resume_by, digest) = (suspended.target.clone(), suspended.resume_by, suspended.digest);
@@ -261,7 +267,7 @@ impl ConnectionState {
             }
             Ok(name) => {
                 let outcome = plain_question(&target, &name, &asks, problem);
-                build::result_with(&mut line, id, |out| results.outcome(out, era, &outcome));
+                build::result_with(&mut line, id, |out| results.outcome(out, era, form, &outcome));
             }
             Err(suspended) => {
                 drop(suspended);
@@ -356,7 +362,7 @@ impl ConnectionState {
     }
 
     fn ask_again(&mut self, request: &Request<'_>, suspended: SuspendedCall, problem: Option<&str>) {
-        let line = self.suspend_with_question(request.id, request.era, suspended, problem);
+        let line = self.suspend_with_question(request.id, (request.era, request.form), suspended, problem);
         self.emit(request.batch, |out, _| out.extend_from_slice(&line));
     }
 
@@ -410,9 +416,9 @@ impl ConnectionState {
     }
 
     fn respond(&mut self, request: &Request<'_>, outcome: &Outcome) {
-        let (id, era) = (request.id, request.era);
+        let Request { id, era, form, .. } = *request;
         self.emit(request.batch, |out, shared| {
-            build::result_with(out, id, |out| shared.results.outcome(out, era, outcome));
+            build::result_with(out, id, |out| shared.results.outcome(out, era, form, outcome));
         });
     }
 }

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::Method;
 use super::catch_unwind::{CatchUnwind, Panicked};
 use super::peer::CallPeer;
-use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
+use crate::era::{Era, ResultForm};
 use crate::prompt::{Completion, Message};
 use crate::resource::Read;
 #[cfg(feature = "log-bridge")]
@@ -65,6 +65,7 @@ impl Target {
 pub(super) struct Call {
     pub id: Option<Id>,
     pub era: Era,
+    pub form: ResultForm,
     pub target: Target,
     pub peer: Arc<CallPeer>,
     pub cancel: CancelToken,

@@ -18,8 +18,8 @@ use super::log_throttle::LogThrottle;
 use super::pacing::HeldAnswers;
 use super::side_channel::SideChannel;
 use super::{ConnectionOptions, Drained, Limits, Shared, Tap};
-use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
+use crate::era::{Era, ResultForm};
 use crate::tool::{Caller, Progress};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Json, Message, TooLong, code};
@@ -42,6 +42,9 @@ pub(super) struct ConnectionState {
 
     /// The revision of requests that name none themselves.
     pub era: Era,
+    /// The form of tool results for requests that do not name their client.
+    pub form: ResultForm,
+    pub result_form_for: fn(&str) -> ResultForm,
     /// What the client of the handshake can be asked.
     pub can: ClientCapabilities,
     /// Questions that the client has as requests (handshake revisions).
@@ -128,6 +131,8 @@ impl ConnectionState {
             tap: options.tap,
             next_key: 0,
             era: options.assume,
+            form: (options.result_form)(""),
+            result_form_for: options.result_form,
             can: ClientCapabilities::default(),
             questions: OpenQuestions::default(),
             initialized: false,
@@ -321,6 +326,9 @@ impl ConnectionState {
         self.progress.extend(mail.progress);
         self.updated.extend(mail.updated);
         self.tasks_changed.extend(mail.tasks);
+        if mail.more_tools {
+            self.changed.insert(ListKind::Tools);
+        }
         self.report_progress();
         for (key, asking) in mail.asks {
             self.ask_client(key, asking);

@@ -5,7 +5,6 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,8 +17,8 @@ use super::side_channel::SideChannel;
 use super::tap::TappedOutput;
 use super::timer::Timer;
 use super::{ConnectionOptions, Server};
-use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
+use crate::era::{Era, ResultForm};
 use crate::tool::BoxFuture;
 use crate::wire::{Frame, Id};
 
@@ -63,11 +62,11 @@ enum SignalWait {
 #[derive(Clone)]
 pub(crate) struct Handshake {
     pub era: Era,
+    form: ResultForm,
     can: ClientCapabilities,
     budget: Option<Duration>,
-    level: Arc<AtomicU8>,
-    /// Receives the notifications of exchanges that are over.
-    fallback: Arc<SideChannel>,
+    /// The side channel of the exchange that the handshake was made on.
+    first: Arc<SideChannel>,
 }
 
 impl Exchange {
@@ -92,9 +91,9 @@ impl Exchange {
     pub(crate) fn of(server: &Server, options: ConnectionOptions, shake: &Handshake, prefix: String) -> Exchange {
         let mut exchange = Exchange::new(server, options, Lifetime::UntilAnswered);
         let state = &mut exchange.state;
-        let (level, fallback) = (shake.level.clone(), shake.fallback.clone());
-        state.side_channel = Arc::new(SideChannel::joined(&state.limits, level, fallback));
+        state.side_channel = Arc::new(SideChannel::joined(&state.limits, shake.first.clone()));
         state.era = shake.era;
+        state.form = shake.form;
         state.can = shake.can;
         state.budget = shake.budget;
         state.questions.set_prefix(prefix);
@@ -106,10 +105,10 @@ impl Exchange {
     pub(crate) fn handshake(&self) -> Handshake {
         Handshake {
             era: self.state.era,
+            form: self.state.form,
             can: self.state.can,
             budget: self.state.budget,
-            level: self.state.side_channel.shared_level(),
-            fallback: self.state.side_channel.clone(),
+            first: self.state.side_channel.clone(),
         }
     }
 

@@ -1,27 +1,42 @@
 //! The lists that clients page through. A cursor names the last entry of the page before, so that entries which come or
 //! go meanwhile neither repeat nor hide others.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Shared;
+use super::side_channel::SideChannel;
 use crate::catalog::{Catalog, Page};
 use crate::era::params::{Params, invalid};
-use crate::era::{Era, base64};
+use crate::era::{Era, ResultForm, base64};
 use crate::wire::build::RpcError;
 
 /// The default number of entries of a page.
 pub(super) const PAGE_SIZE: usize = 1000;
 
+/// The most rendered listings that are kept; there is one for each set of groups that clients were given.
+const MAX_LISTINGS: usize = 64;
+
 impl Shared {
     /// The result of a list method; `None` if this server has no such list.
-    pub(super) fn list(&self, method: &str, era: Era, params: &Params<'_>) -> Option<Result<Arc<[u8]>, RpcError>> {
+    pub(super) fn list(
+        &self,
+        method: &str,
+        (era, form): (Era, ResultForm),
+        params: &Params<'_>,
+        client: &SideChannel,
+    ) -> Option<Result<Arc<[u8]>, RpcError>> {
         let mut out = Vec::new();
         let results = &self.results;
         let written = match method {
-            "tools/list" if params.cursor.is_none() => return Some(Ok(self.tool_listing(era))),
-            "tools/list" => self.page(&self.registry.tools, method, params, |entries, next| {
-                results.tool_list(&mut out, era, entries, next);
-            }),
+            "tools/list" if params.cursor.is_none() => return Some(Ok(self.tool_listing(era, form, client.listed()))),
+            "tools/list" => {
+                let given = client.listed();
+                let is_listed = |tool: &str| self.registry.is_listed(tool, &given);
+                self.page_of(&self.registry.tools, method, params, is_listed, |entries, next| {
+                    results.tool_list(&mut out, era, form, self.registry.fresh_for(), entries, next);
+                })
+            }
             "resources/list" => self.page(&self.resources.get()?.listed, method, params, |entries, next| {
                 results.resource_list(&mut out, era, entries, next);
             }),
@@ -45,29 +60,46 @@ impl Shared {
         params: &Params<'_>,
         write: impl FnOnce(&[Arc<T>], Option<&str>),
     ) -> Result<(), RpcError> {
+        self.page_of(catalog, method, params, |_| true, write)
+    }
+
+    fn page_of<T: ?Sized>(
+        &self,
+        catalog: &Catalog<T>,
+        method: &str,
+        params: &Params<'_>,
+        is_wanted: impl Fn(&str) -> bool,
+        write: impl FnOnce(&[Arc<T>], Option<&str>),
+    ) -> Result<(), RpcError> {
         let after = match params.cursor {
             Some(cursor) => Some(decode_cursor(method, cursor.get())?),
             None => None,
         };
-        let Page { entries, last } = catalog.page(after.as_deref(), self.page_size());
+        let Page { entries, last } = catalog.page(after.as_deref(), self.page_size(), is_wanted);
         write(&entries, last.map(|last| encode_cursor(method, &last)).as_deref());
         Ok(())
     }
 
-    /// The first page of `tools/list`, rendered once per protocol revision and change of the registry.
-    fn tool_listing(&self, era: Era) -> Arc<[u8]> {
+    /// The first page of `tools/list` for a client that was given these groups, rendered once per such key and change of
+    /// the registry.
+    fn tool_listing(&self, era: Era, form: ResultForm, given: BTreeSet<String>) -> Arc<[u8]> {
         // Read before listing: a change in between makes the entry look outdated, and it is rendered again.
         let revision = *self.registry.changes().borrow();
         let mut listings = self.listings.lock();
-        match listings.get(&era) {
+        let key = (era, form, given);
+        match listings.get(&key) {
             Some((rendered_at, listing)) if *rendered_at == revision => listing.clone(),
             _ => {
-                let Page { entries, last } = self.registry.tools.page(None, self.page_size());
+                let Page { entries, last } =
+                    self.registry.tools.page(None, self.page_size(), |tool| self.registry.is_listed(tool, &key.2));
                 let mut out = Vec::new();
                 let next = last.map(|last| encode_cursor("tools/list", &last));
-                self.results.tool_list(&mut out, era, &entries, next.as_deref());
+                self.results.tool_list(&mut out, era, form, self.registry.fresh_for(), &entries, next.as_deref());
                 let listing: Arc<[u8]> = out.into();
-                listings.insert(era, (revision, listing.clone()));
+                if listings.len() >= MAX_LISTINGS {
+                    listings.clear();
+                }
+                listings.insert(key, (revision, listing.clone()));
                 listing
             }
         }

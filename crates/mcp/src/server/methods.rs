@@ -1,5 +1,6 @@
 //! Serves each method and each notification of a client.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ use super::announcing::subscription_params;
 use super::calls::{Call, Key, ProgressState, State, Target};
 use super::connection_state::{ConnectionState, ListKind, Subscription};
 use super::peer::{CallPeer, LogPolicy, Recipient, Route};
-use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
+use crate::era::{Era, ResultForm};
 use crate::tool::CancelToken;
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json, code};
@@ -21,6 +22,8 @@ use crate::wire::{Id, Json, code};
 pub(super) struct Request<'a> {
     pub id: &'a Id,
     pub era: Era,
+    /// The form of tool results.
+    pub form: ResultForm,
     pub meta: &'a Meta<'a>,
     pub params: &'a Params<'a>,
     /// All its parameters as JSON.
@@ -57,13 +60,14 @@ impl ConnectionState {
         }
         let meta = meta?;
         let era = meta.era(self.era)?;
+        let form = self.result_form(&meta);
         if let Some(handler) = self.shared.method(method) {
             let target = Target::Method(method.into(), handler);
-            return self.call(&Request { id, era, meta: &meta, params: &params, raw, batch }, target, raw);
+            return self.call(&Request { id, era, form, meta: &meta, params: &params, raw, batch }, target, raw);
         }
         match method {
             "tools/call" => {
-                let request = Request { id, era, meta: &meta, params: &params, raw, batch };
+                let request = Request { id, era, form, meta: &meta, params: &params, raw, batch };
                 self.call_tool(&request)
             }
             "ping" if !era.is_modern() => {
@@ -87,15 +91,15 @@ impl ConnectionState {
                 Ok(())
             }
             "subscriptions/listen" if era.is_modern() => {
-                self.listen(&Request { id, era, meta: &meta, params: &params, raw, batch })
+                self.listen(&Request { id, era, form, meta: &meta, params: &params, raw, batch })
             }
             _ => {
-                if let Some(listing) = self.shared.list(method, era, &params) {
+                if let Some(listing) = self.shared.list(method, (era, form), &params, &self.side_channel) {
                     let listing = listing?;
                     self.emit(batch, |out, _| build::result_with(out, id, |out| out.extend_from_slice(&listing)));
                     return Ok(());
                 }
-                let request = Request { id, era, meta: &meta, params: &params, raw, batch };
+                let request = Request { id, era, form, meta: &meta, params: &params, raw, batch };
                 match self.serve_reading(&request, method)? || self.serve_task(&request, method)? {
                     true => Ok(()),
                     false => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}"))),
@@ -119,6 +123,7 @@ impl ConnectionState {
         if !self.budget_is_fixed {
             self.budget = params.client_info.and_then(client_timeout);
         }
+        self.form = (self.result_form_for)(&params.client_info.and_then(client_name).unwrap_or_default());
         tracing::debug!(asked, era = era.name(), client = params.client_info.map(Json::get), "initialize");
         self.emit(None, |out, shared| {
             build::result_with(out, id, |out| shared.results.initialize(out, era, shared.capabilities()))
@@ -158,14 +163,14 @@ impl ConnectionState {
     }
 
     pub(super) fn new_call(&mut self, request: &Request<'_>, target: Target) -> Result<(Key, Call), RpcError> {
-        let Request { id, era, meta, batch, .. } = *request;
-        self.make_call(Some(id.clone()), era, target, meta, batch)
+        let Request { id, era, form, meta, batch, .. } = *request;
+        self.make_call(Some(id.clone()), (era, form), target, meta, batch)
     }
 
     fn make_call(
         &mut self,
         id: Option<Id>,
-        era: Era,
+        (era, form): (Era, ResultForm),
         target: Target,
         meta: &Meta<'_>,
         batch: Option<u64>,
@@ -190,6 +195,7 @@ impl ConnectionState {
         let call = Call {
             id,
             era,
+            form,
             target,
             peer,
             cancel,
@@ -203,6 +209,14 @@ impl ConnectionState {
             state: State::Waiting(None),
         };
         Ok((key, call))
+    }
+
+    /// The form of results for a request: its own `clientInfo` decides, else that of the handshake.
+    fn result_form(&self, meta: &Meta<'_>) -> ResultForm {
+        match meta.client {
+            Some(client) => (self.result_form_for)(&client_name(client).unwrap_or_default()),
+            None => self.form,
+        }
     }
 
     pub(super) fn route(&self, call: Key, wants_progress: bool, log: LogPolicy) -> Route {
@@ -274,7 +288,7 @@ impl ConnectionState {
         if let Some(handler) = self.shared.notification(method) {
             let target = Target::Method(method.into(), handler);
             let era = params.meta().and_then(|meta| meta.era(self.era)).unwrap_or(self.era);
-            match self.make_call(None, era, target, &Meta::default(), None) {
+            match self.make_call(None, (era, self.form), target, &Meta::default(), None) {
                 Ok((key, call)) => self.admit(key, call, raw),
                 Err(error) => tracing::debug!(method, %error, "a notification was ignored"),
             }
@@ -291,9 +305,14 @@ impl ConnectionState {
     }
 }
 
+/// The client's name in its `clientInfo`.
+fn client_name(client: Json<'_>) -> Option<Cow<'_, str>> {
+    client.member("name")?.text()
+}
+
 /// How long a client waits for an answer, as far as its name tells: Codex and Gemini give up after a minute by default.
 fn client_timeout(client: Json<'_>) -> Option<Duration> {
-    let name = client.member("name")?.text()?;
+    let name = client_name(client)?;
     let has = |part: &str| name.as_bytes().windows(part.len()).any(|found| found.eq_ignore_ascii_case(part.as_bytes()));
     (has("codex") || has("gemini")).then_some(Duration::from_secs(60))
 }

@@ -37,7 +37,7 @@ mod timer;
 pub mod odd_input {}
 
 use parking_lot::{Mutex, RwLock};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -52,8 +52,8 @@ pub use tap::Tap;
 use self::jobs::Jobs;
 use self::result_budget::FullTexts;
 use self::suspended::SuspendedCalls;
-use crate::era::Era;
 use crate::era::write::{ResultWriter, ServerCapabilities};
+use crate::era::{Era, ResultForm};
 use crate::prompt::Prompts;
 use crate::resource::Resources;
 pub use crate::server_info::ServerInfo;
@@ -84,9 +84,12 @@ struct Shared {
     /// Whether `methods` has any: saves every call a lock.
     has_methods: AtomicBool,
     notifications: RwLock<HashMap<String, Method>>,
-    listings: Mutex<HashMap<Era, Listing>>,
+    listings: Mutex<HashMap<ListingKey, Listing>>,
     shutdown: watch::Sender<bool>,
 }
+
+/// What a rendered listing depends on besides the registry: also the groups of unlisted tools that the client was given.
+type ListingKey = (Era, ResultForm, BTreeSet<String>);
 
 /// The revision of the registry, and its rendered `tools/list` result.
 type Listing = (u64, Arc<[u8]>);

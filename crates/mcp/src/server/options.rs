@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Tap;
-use crate::era::Era;
+use crate::era::{Era, ResultForm};
 use crate::tool::Caller;
 use crate::wire::{DEFAULT_BATCH_LIMIT, DEFAULT_LINE_LIMIT};
 
@@ -94,6 +94,8 @@ pub struct ConnectionOptions {
     pub assume: Era,
     /// How long the client waits for an answer, if the embedder knows; otherwise the client's name decides.
     pub budget: Option<Duration>,
+    /// The form of tool results for a client of this name (MCP `clientInfo`); the name is empty if the client gives none.
+    pub result_form: fn(&str) -> ResultForm,
     /// Shuts this connection down when it turns true.
     pub shutdown: Option<watch::Receiver<bool>>,
     /// A tap that records every message.
@@ -111,6 +113,7 @@ impl Default for ConnectionOptions {
             initial: Vec::new(),
             assume: Era::LATEST_LEGACY,
             budget: None,
+            result_form: |_| ResultForm::Both,
             shutdown: None,
             tap: None,
             drained: None,
@@ -129,6 +132,7 @@ impl ConnectionOptions {
             initial: Vec::new(),
             assume: self.assume,
             budget: self.budget,
+            result_form: self.result_form,
             shutdown: Some(shutdown),
             tap: self.tap.clone(),
             drained: None,

@@ -205,6 +205,10 @@ impl Peer for CallPeer {
         }
     }
 
+    fn list_more(&self, group: &str) {
+        self.side_channel().list_more(group);
+    }
+
     fn closed(&self) -> watch::Receiver<bool> {
         self.side_channel().closed()
     }

@@ -23,6 +23,8 @@ pub(super) struct SideChannel {
     filled: AtomicBool,
     /// The log level that the client set (handshake eras).
     level: Arc<AtomicU8>,
+    /// The groups of unlisted tools that the client was given.
+    listed: Arc<Mutex<BTreeSet<String>>>,
     /// Receives notifications once this one is closed.
     fallback: Option<Arc<SideChannel>>,
     closed: watch::Sender<bool>,
@@ -53,6 +55,8 @@ pub(super) struct Inbound {
     pub asks: Vec<(Key, PendingAsk)>,
     /// Watched resources that changed.
     pub updated: BTreeSet<String>,
+    /// Whether more tools are listed.
+    pub more_tools: bool,
     /// Tasks that changed.
     pub tasks: BTreeSet<String>,
     /// The delay after which the client should reconnect.
@@ -83,6 +87,7 @@ impl SideChannel {
             inner: Mutex::default(),
             filled: AtomicBool::new(false),
             level: Arc::new(AtomicU8::new(LogLevel::Info as u8)),
+            listed: Arc::default(),
             fallback: None,
             closed: watch::channel(false).0,
             notifications: limits.notifications,
@@ -90,16 +95,12 @@ impl SideChannel {
         }
     }
 
-    /// One of several side channels of a client: they share the log level, and notifications go to `fallback` once this
-    /// one is closed.
+    /// One of several side channels of a client: they share its log level and its listing of tools, whose changes are
+    /// announced on `first`, which also gets the notifications once this one is closed.
     #[cfg(feature = "http")]
-    pub(super) fn joined(limits: &Limits, level: Arc<AtomicU8>, fallback: Arc<SideChannel>) -> SideChannel {
-        SideChannel { level, fallback: Some(fallback), ..SideChannel::new(limits) }
-    }
-
-    #[cfg(feature = "http")]
-    pub(super) fn shared_level(&self) -> Arc<AtomicU8> {
-        self.level.clone()
+    pub(super) fn joined(limits: &Limits, first: Arc<SideChannel>) -> SideChannel {
+        let (level, listed) = (first.level.clone(), first.listed.clone());
+        SideChannel { level, listed, fallback: Some(first), ..SideChannel::new(limits) }
     }
 
     /// Wakes the connection although nothing was sent.
@@ -173,6 +174,24 @@ impl SideChannel {
             inner.inbound.finished.push((call, reply));
             self.wake(inner);
         }
+    }
+
+    /// Lists the unlisted tools of a group from now on.
+    pub(super) fn list_more(&self, group: &str) {
+        if !self.listed.lock().insert(group.to_owned()) {
+            return;
+        }
+        let announcing = self.fallback.as_deref().unwrap_or(self);
+        let mut inner = announcing.lock();
+        if !inner.closed {
+            inner.inbound.more_tools = true;
+            announcing.wake(inner);
+        }
+    }
+
+    /// The groups of unlisted tools that the client was given.
+    pub(super) fn listed(&self) -> BTreeSet<String> {
+        self.listed.lock().clone()
     }
 
     /// Whether there is anything to take.

@@ -9,8 +9,8 @@ use super::connection_state::ConnectionState;
 use super::jobs::{Job, Status, timestamp};
 use super::methods::Request;
 use super::suspended::AbortOnDrop;
-use crate::era::Era;
 use crate::era::params::{self, invalid};
+use crate::era::{Era, ResultForm};
 use crate::tool::{Declaration, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
@@ -86,7 +86,7 @@ impl ConnectionState {
         self.progress.remove(&key);
         call.peer.end();
         let Some(id) = &call.id else { return };
-        let era = call.era;
+        let (era, form) = (call.era, call.form);
         if job.task.is_some() {
             let members = task_members(&job);
             self.deliver(&call, |out, shared| {
@@ -95,7 +95,7 @@ impl ConnectionState {
         } else {
             let outcome = running_outcome(&job, &call.target);
             self.deliver(&call, |out, shared| {
-                build::result_with(out, id, |out| shared.results.outcome(out, era, &outcome));
+                build::result_with(out, id, |out| shared.results.outcome(out, era, form, &outcome));
             });
         }
     }
@@ -115,7 +115,7 @@ impl ConnectionState {
         let (id, era) = (request.id, request.era);
         match method {
             "tasks/get" => {
-                let members = self.detailed(&job, era);
+                let members = self.detailed(&job, era, request.form);
                 self.emit(request.batch, |out, shared| {
                     build::result_with(out, id, |out| shared.results.object(out, era, "complete", &members));
                 });
@@ -159,18 +159,18 @@ impl ConnectionState {
         let wanting = self.subscriptions.iter().filter(|subscription| subscription.tasks.iter().any(|task| task == id));
         let ids: Vec<_> = wanting.map(|subscription| subscription.id.clone()).collect();
         for subscription in ids {
-            let params = subscription_params(&subscription, self.detailed(&job, Era::V2026_07_28));
+            let params = subscription_params(&subscription, self.detailed(&job, Era::V2026_07_28, self.form));
             build::notification(self.out.bytes(), "notifications/tasks", Some(&params));
         }
     }
 
     /// A task with its result, error or questions.
-    fn detailed(&self, job: &Job, era: Era) -> Map<String, Value> {
+    fn detailed(&self, job: &Job, era: Era, form: ResultForm) -> Map<String, Value> {
         let mut members = task_members(job);
         match job.status() {
             Status::Done(outcome) => {
                 let mut out = Vec::new();
-                self.shared.results.outcome(&mut out, era, &outcome);
+                self.shared.results.outcome(&mut out, era, form, &outcome);
                 members.insert("result".to_owned(), serde_json::from_slice(&out).unwrap_or_default());
             }
             Status::Failed(error) => {

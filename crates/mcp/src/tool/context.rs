@@ -102,6 +102,10 @@ pub trait Peer: Send + Sync {
     fn reconnect_after(&self, after: Duration) {
         let _ = after;
     }
+    /// Lists the unlisted tools of a group on this connection; does nothing by default.
+    fn list_more(&self, group: &str) {
+        let _ = group;
+    }
     /// Turns true once the connection has ended.
     fn closed(&self) -> watch::Receiver<bool>;
 }
@@ -255,6 +259,12 @@ impl Context {
     /// has that (MCP "Sending Messages to the Server", polling); elsewhere nothing happens.
     pub fn reconnect_after(&self, after: Duration) {
         self.peer.reconnect_after(after);
+    }
+
+    /// Lists the tools of a group that were [unlisted](super::Registry::unlist), for this connection alone, and announces
+    /// the change to its client. Over stateless HTTP (2026-07-28), where a connection is one request, nothing happens.
+    pub fn list_more(&self, group: &str) {
+        self.peer.list_more(group);
     }
 
     /// Records an effect of the call on the world, which the client is told if a question of the call is lost.

@@ -1,8 +1,10 @@
 //! The registry of tools, by name, which announces changes; the erasure of their types, and the check of arguments.
 
-use std::collections::BTreeMap;
+use parking_lot::RwLock;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,6 +14,7 @@ use tokio::sync::watch;
 
 use super::{Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
 use crate::catalog::Catalog;
+use crate::era::write::FRESH_FOR;
 
 /// A boxed future.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -33,6 +36,8 @@ pub fn tool<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
 #[derive(Default)]
 pub struct Registry {
     pub(crate) tools: Catalog<dyn AnyTool>,
+    /// The groups of the unlisted tools, by the tools' names.
+    unlisted: RwLock<BTreeMap<String, String>>,
     revision: watch::Sender<u64>,
 }
 
@@ -69,6 +74,23 @@ impl Registry {
             self.revision.send_modify(|revision| *revision += 1);
         }
         removed
+    }
+
+    /// Serves these tools without listing them, until a call on the connection asks for their group
+    /// ([`Context::list_more`]): a client's model reads every listed tool at every turn, and rarely needs all.
+    pub fn unlist(&self, group: &str, tools: impl IntoIterator<Item = String>) {
+        self.unlisted.write().extend(tools.into_iter().map(|tool| (tool, group.to_owned())));
+        self.revision.send_modify(|revision| *revision += 1);
+    }
+
+    /// Whether a client that was given these groups has the tool in its listing.
+    pub(crate) fn is_listed(&self, tool: &str, given: &BTreeSet<String>) -> bool {
+        self.unlisted.read().get(tool).is_none_or(|group| given.contains(group))
+    }
+
+    /// How long a client may cache a listing: not at all where a call can change it.
+    pub(crate) fn fresh_for(&self) -> Duration {
+        if self.unlisted.read().is_empty() { FRESH_FOR } else { Duration::ZERO }
     }
 
     /// The tool of this name.

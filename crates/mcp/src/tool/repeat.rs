@@ -30,6 +30,9 @@ pub enum Repeat {
         /// The field of the answer that identifies what was handed out.
         receipt: &'static str,
     },
+    /// It changes what its connection is given ([`Context::list_more`](super::Context::list_more)), and has no other
+    /// effect: it is made again on the next connection, answered or not.
+    Lasting,
 }
 
 impl Repeat {

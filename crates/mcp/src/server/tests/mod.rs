@@ -9,6 +9,7 @@ mod described;
 mod everything;
 mod faults;
 mod jobs;
+mod listing;
 mod load;
 mod logs;
 mod process;

@@ -1,0 +1,115 @@
+//! What a client is given: the form of results, and the tools that are listed.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::{ConnectionOptions, Server};
+use crate::server::ServerInfo;
+use crate::tool::{Declaration, Effect, Outcome};
+use crate::{Era, ResultForm};
+
+/// A server whose `look` gives both forms, and lists the group `garden` on a call of `more`.
+fn server() -> Server {
+    let look = Declaration {
+        output_schema: Some(json!({"type": "object"})),
+        ..Declaration::new("look", "Looks.", json!({"type": "object"}), Effect::READ)
+    };
+    let look = super::faults::declared(look, |_| async {
+        let structured = serde_json::value::to_raw_value(&json!({"seen": "a tree"})).expect("JSON");
+        Ok(Outcome { structured: Some(structured), ..Outcome::text("a tree") })
+    });
+    let more = super::faults::made("more", |cx| async move {
+        cx.list_more("garden");
+        Ok(Outcome::text("more"))
+    });
+    let dig = super::faults::made("dig", |_| async { Ok(Outcome::text("dug")) });
+    let server = Server::with_tools(ServerInfo::new("house", "1"), [look, more, dig]);
+    server.registry().unlist("garden", ["dig".to_owned()]);
+    server
+}
+
+fn text_for_agents() -> ConnectionOptions {
+    let result_form = |client: &str| if client == "agent" { ResultForm::Text } else { ResultForm::Both };
+    ConnectionOptions { result_form, ..ConnectionOptions::default() }
+}
+
+fn modern(client: &str) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": Era::V2026_07_28.name(),
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
+    })
+}
+
+/// Whether the listing has output schemas and a result structured content.
+async fn has_structure(peer: &mut Client, meta: &Value) -> (bool, bool) {
+    peer.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})).await;
+    let listed = peer.next().await;
+    let params = json!({"name": "look", "arguments": {}, "_meta": meta});
+    peer.send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})).await;
+    let result = peer.next().await["result"].take();
+    assert_eq!(result["content"][0]["text"], "a tree");
+    (listed.to_string().contains("outputSchema"), result.get("structuredContent").is_some())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_the_handshake_gets_the_form_of_its_name() {
+    for (client, expected) in [("agent", (false, false)), ("program", (true, true))] {
+        let mut peer = Client::connect(&server(), text_for_agents());
+        let params = json!({"protocolVersion": "2025-06-18", "clientInfo": {"name": client, "version": "1"}});
+        peer.send(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
+        peer.next().await;
+        assert_eq!(has_structure(&mut peer, &json!({})).await, expected, "{client}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_request_gets_the_form_of_its_client() {
+    let mut peer = Client::connect(&server(), text_for_agents());
+    assert_eq!(has_structure(&mut peer, &modern("agent")).await, (false, false));
+    assert_eq!(has_structure(&mut peer, &modern("program")).await, (true, true));
+    assert_eq!(has_structure(&mut peer, &json!({})).await, (true, true));
+}
+
+async fn listed(peer: &mut Client, meta: &Value) -> Vec<String> {
+    peer.send(json!({"jsonrpc": "2.0", "id": 8, "method": "tools/list", "params": {"_meta": meta}})).await;
+    let listing = peer.next().await;
+    let tools = listing["result"]["tools"].as_array().unwrap_or_else(|| panic!("a list: {listing}"));
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unlisted_tool_is_served_and_listed_where_it_was_asked_for() {
+    let server = server();
+    let mut peer = Client::connect(&server, ConnectionOptions::default());
+    let mut other = Client::connect(&server, ConnectionOptions::default());
+    peer.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    assert_eq!(listed(&mut peer, &json!({})).await, ["look", "more"]);
+    peer.call(1, "dig", json!({})).await;
+    assert_eq!(super::client::text(&peer.next().await), "dug");
+    peer.call(2, "more", json!({})).await;
+    assert_eq!(super::client::text(&peer.next().await), "more");
+    assert_eq!(peer.next().await["method"], "notifications/tools/list_changed");
+    assert_eq!(listed(&mut peer, &json!({})).await, ["dig", "look", "more"]);
+    // Once is enough, and others are not concerned.
+    peer.call(3, "more", json!({})).await;
+    peer.next().await;
+    assert_eq!(listed(&mut peer, &json!({})).await, ["dig", "look", "more"]);
+    assert_eq!(listed(&mut other, &json!({})).await, ["look", "more"]);
+    assert_eq!(peer.finish().await.0, Vec::<Value>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn subscribers_hear_of_more_tools_and_no_listing_is_cached() {
+    let mut peer = Client::connect(&server(), ConnectionOptions::default());
+    let meta = modern("agent");
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    peer.send(json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})).await;
+    assert_eq!(peer.next().await["method"], "notifications/subscriptions/acknowledged");
+    let params = json!({"name": "more", "arguments": {}, "_meta": meta});
+    peer.send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})).await;
+    assert_eq!(peer.next().await["id"], 2);
+    assert_eq!(peer.next().await["method"], "notifications/tools/list_changed");
+    peer.send(json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": meta}})).await;
+    assert_eq!(peer.next().await["result"]["ttlMs"], 0);
+}
