@@ -14,6 +14,7 @@ mod processes;
 mod project;
 mod random;
 pub mod scripted_model;
+pub mod tokens;
 pub mod transcript;
 
 pub use caller::caller;

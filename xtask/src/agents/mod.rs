@@ -7,8 +7,8 @@
 mod kinds;
 mod page;
 mod record;
+mod tasks;
 
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,22 +22,7 @@ use crate::workspace::{Profile, build, command_line, root, target_dir, temporary
 
 use kinds::{AGENTS, Agent, Place};
 use record::Seen;
-
-/// What the model calls, in order.
-fn calls() -> Vec<(&'static str, Value)> {
-    vec![
-        ("repl_start", json!({ "profile": "python" })),
-        ("repl_eval", json!({ "code": "1+1" })),
-        ("repl_eval", json!({ "code": "1/0" })),
-        // As much as hob gives unless told otherwise.
-        ("repl_eval", json!({ "code": "for i in range(1000): print(i, 'abcdefgh')" })),
-        ("register_agent", json!({ "name": "runner", "role": "dev" })),
-        ("send_message", json!({ "to": "runner", "content": "1+1 is 2." })),
-        ("check_messages", json!({})),
-        // Is refused.
-        ("send_message", json!({ "to": "stranger", "content": "Hello." })),
-    ]
-}
+use tasks::Task;
 
 /// An agent's run.
 struct Row {
@@ -45,6 +30,14 @@ struct Row {
     version: String,
     /// As one would type it, with placeholders for what differs from run to run.
     started: String,
+    /// With results as agents get them.
+    run: Run,
+    /// With structured content too, as they would get it if they were no agents.
+    with_both: Run,
+}
+
+/// What came of a run.
+struct Run {
     /// What hob and the model saw of it.
     seen: Result<Seen>,
     /// How the agent ended.
@@ -79,14 +72,15 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         println!("clients: {}", agent.name);
         rows.push(row(agent, &tools, &packages, &hob, &model)?);
     }
-    let page = page::page(&rows, &calls())?;
+    let tasks = tasks::tasks();
+    let page = page::page(&rows, &tasks)?;
     println!("\n{page}");
     // A part of the agents is no page.
     if rows.len() == AGENTS.len() {
         let path = root().join("docs/generated/agents.md");
         std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
     }
-    let wrong: Vec<String> = rows.iter().filter_map(|row| row.missed(calls().len())).collect();
+    let wrong: Vec<String> = rows.iter().filter_map(|row| row.missed(&tasks)).collect();
     match wrong.is_empty() {
         true => Ok(()),
         false => bail!("not all agents got through the script:\n  {}", wrong.join("\n  ")),
@@ -95,17 +89,26 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 impl Row {
     /// Why its run does not count, if so.
-    fn missed(&self, calls: usize) -> Option<String> {
-        let why = match (&self.seen, &self.ended) {
+    fn missed(&self, tasks: &[Task]) -> Option<String> {
+        let why = self.run.missed(tasks).or_else(|| self.with_both.missed(tasks))?;
+        Some(format!("{}: {why}", self.agent.name))
+    }
+}
+
+impl Run {
+    fn missed(&self, tasks: &[Task]) -> Option<String> {
+        let demanded = |seen: &Seen| {
+            tasks.iter().enumerate().find(|(index, task)| !task.is_unlisted && seen.of_task(*index).is_none())
+        };
+        Some(match (&self.seen, &self.ended) {
             (Err(error), Err(ended)) => format!("{error:#}; {ended:#}"),
             (Err(error), Ok(said)) => format!("{error:#}; it said {said:?}"),
-            (Ok(seen), Ok(said)) if seen.calls.len() < calls => {
-                format!("{} of {calls} results reached the model; it said {said:?}", seen.calls.len())
-            }
             (Ok(_), Err(ended)) => format!("{ended:#}"),
-            (Ok(_), Ok(_)) => return None,
-        };
-        Some(format!("{}: {why}", self.agent.name))
+            (Ok(seen), Ok(said)) => {
+                let (_, task) = demanded(seen)?;
+                format!("no result of {:?} reached the model; it said {said:?}", task.name)
+            }
+        })
     }
 }
 
@@ -123,14 +126,36 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
     let version = manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned();
 
+    let run = |results| run_with(agent, results, tools, &package, hob, model);
+    let (started, run_of_agents) = run(None)?;
+    let (_, with_both) = run(Some("both"))?;
+    Ok(Row { agent, version, started, run: run_of_agents, with_both })
+}
+
+/// Runs the agent once; also gives how it was started. `results` is what hob is told to give.
+fn run_with(
+    agent: &'static Agent,
+    results: Option<&str>,
+    tools: &Tools,
+    package: &Path,
+    hob: &Path,
+    model: &Path,
+) -> Result<(String, Run)> {
+    let packages = package.ancestors().nth(agent.package.split('/').count()).context("a package lies in a folder")?;
+    let tasks = tasks::tasks();
+    let turns = tasks::turns(&tasks, agent.before, agent.call);
     let (project, outside) = (temporary_project()?, tempfile::tempdir().context("could not make a home")?);
     let [home, records, temporary] = ["home", "records", "tmp"].map(|name| outside.path().join(name));
     for dir in [&home, &records, &temporary] {
         std::fs::create_dir(dir).with_context(|| format!("could not make {}", dir.display()))?;
     }
-    let model = Model::start(model, &script(agent), outside.path())?;
+    let (file, text) = tasks::FOUR_ERRORS;
+    std::fs::write(project.path().join(file), text).context("could not write a file of the project")?;
+    let script: Vec<&Value> = turns.iter().map(|turn| &turn.script).collect();
+    let script = json!({ "turns": script, "closing": "The script ends here." }).to_string();
+    let model = Model::start(model, &script, outside.path())?;
     let place = Place {
-        server: recorded(hob, outside.path(), &records)?,
+        server: recorded(hob, results, outside.path(), &records)?,
         url: format!("http://127.0.0.1:{}", model.port),
         project: project.path().to_owned(),
         home,
@@ -162,29 +187,21 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     own(stop.arg("stop").current_dir(&place.project));
     let stopped = stdout_of(&mut stop);
     let exchanges = model.end()?;
-    let seen = record::seen(&records, &exchanges, &place, (agent.before)(&[]).is_some());
+    let seen = record::seen(&records, &exchanges, &place, &turns);
     // An agent that never started hob left no daemon to stop.
     if seen.is_ok() {
         stopped.context("could not stop the daemon")?;
     }
-    Ok(Row { agent, version, started, seen, ended })
-}
-
-/// The script for the model: the calls, after what the agent needs first.
-fn script(agent: &Agent) -> String {
-    let calls = calls();
-    let names: BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    let turns = calls.iter().map(|(tool, arguments)| (agent.call)(tool, arguments));
-    let turns: Vec<Value> = (agent.before)(&names).into_iter().chain(turns).collect();
-    json!({ "turns": turns, "closing": "The script ends here." }).to_string()
+    Ok((started, Run { seen, ended }))
 }
 
 /// A program that is `hob mcp` and writes down what goes through it, each process to its own files.
-fn recorded(hob: &Path, dir: &Path, records: &Path) -> Result<PathBuf> {
+fn recorded(hob: &Path, results: Option<&str>, dir: &Path, records: &Path) -> Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let (path, records) = (dir.join("hob-mcp"), records.display());
-    let text = format!("#!/bin/sh\ntee '{records}/'$$.in | '{}' mcp | tee '{records}/'$$.out\n", hob.display());
+    let results = results.map(|form| format!(" --results {form}")).unwrap_or_default();
+    let hob = hob.display();
+    let text = format!("#!/bin/sh\ntee '{records}/'$$.in | '{hob}' mcp{results} | tee '{records}/'$$.out\n");
     std::fs::write(&path, text)
         .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)))
         .context("could not write the server's script")?;

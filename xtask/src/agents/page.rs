@@ -5,17 +5,17 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use serde_json::Value;
 
 use super::Row;
 use super::kinds::{Place, Setting};
 use super::record::{Call, Offer};
+use super::tasks::Task;
 use crate::workspace::read;
 
 /// Characters of a result that are shown.
 const EXCERPT: usize = 400;
 
-pub(super) fn page(rows: &[Row], calls: &[(&str, Value)]) -> Result<String> {
+pub(super) fn page(rows: &[Row], tasks: &[Task]) -> Result<String> {
     let day = read(Command::new("date").args(["-u", "+%F"]))?;
     let mut page = format!(
         "\
@@ -34,7 +34,7 @@ names, and searches; what it then gets is at the end.
     );
     for row in rows {
         let (name, version) = (row.agent.name, &row.version);
-        match &row.seen {
+        match &row.run.seen {
             Ok(seen) => {
                 let [listed, first, mut last] = seen.tools.map(offer);
                 if seen.tools[2].tools == 0 {
@@ -56,45 +56,51 @@ names, and searches; what it then gets is at the end.
         }
     }
     page.push_str(
-        "\n## What reaches the model of a result\n\nText is `content`, JSON is `structuredContent`; the number is that of the bytes that reached the model.\n\n| agent |",
+        "\n## What reaches the model of a result\n\nText is `content`, JSON is `structuredContent`; the number is that of the bytes that reached the model. In \
+         parentheses: what would\nreach it of a server that gave both (`hob mcp --results both`). `-`: the agent did not offer its model the tool.\n\n| task |",
     );
-    for (tool, arguments) in calls {
-        let argument = ["code", "to"].into_iter().find_map(|key| arguments[key].as_str());
-        let argument = argument.map(|text| format!(" `{text}`")).unwrap_or_default();
-        let _ = write!(page, " {tool}{argument} |");
-    }
-    let _ = writeln!(page, "\n|---|{}", "---|".repeat(calls.len()));
     for row in rows {
-        let _ = write!(page, "| {} |", row.agent.name);
-        let seen = row.seen.as_ref().map(|seen| &seen.calls[..]).unwrap_or_default();
-        for index in 0..calls.len() {
-            let cell = seen.get(index).map_or_else(|| "nothing".to_owned(), cell);
-            let _ = write!(page, " {cell} |");
+        let _ = write!(page, " {} |", row.agent.name);
+    }
+    let _ = writeln!(page, "\n|---|{}", "---|".repeat(rows.len()));
+    for (index, task) in tasks.iter().enumerate() {
+        let _ = write!(page, "| {} |", task.name);
+        for row in rows {
+            let [now, both] = [&row.run, &row.with_both].map(|run| {
+                let call = run.seen.as_ref().ok().and_then(|seen| seen.of_task(index));
+                call.map_or_else(|| "-".to_owned(), cell)
+            });
+            let _ = match now == both {
+                true => write!(page, " {now} |"),
+                false => write!(page, " {now} ({both}) |"),
+            };
         }
         page.push('\n');
     }
     for row in rows {
-        details(&mut page, row, calls.len());
+        details(&mut page, row, tasks);
     }
     Ok(page)
 }
 
-fn details(page: &mut String, row: &Row, calls: usize) {
+fn details(page: &mut String, row: &Row, tasks: &[Task]) {
     let _ = write!(page, "\n## {}\n\n```text\n{}\n```\n", row.agent.name, row.started);
-    if let Some(missed) = row.missed(calls) {
+    if let Some(missed) = row.missed(tasks) {
         let _ = write!(page, "\nFAIL: {missed}\n");
     }
-    let Ok(seen) = &row.seen else { return };
+    let Ok(seen) = &row.run.seen else { return };
     let starts = if seen.starts == 1 { String::new() } else { format!(" It started hob {} times.", seen.starts) };
     let _ = write!(page, "\nBesides calls it sent: {}.{starts}\n\n```text\n", seen.methods.join(", "));
-    for call in &seen.calls {
+    for (task, call) in &seen.calls {
         let mut shown: String = call.text.chars().take(EXCERPT).collect();
         if shown.len() < call.text.len() {
             shown.push('…');
         }
         let [text, json] = call.given;
         let error = if call.is_error { ", as an error" } else { "" };
-        let _ = writeln!(page, "{} (hob gave {text} bytes of text, {json} of JSON{error}):", call.tool);
+        let name = tasks[*task].name;
+        let json = if json == 0 { String::new() } else { format!(", {json} of JSON") };
+        let _ = writeln!(page, "{name}: {} (hob gave {text} bytes of text{json}{error}):", call.tool);
         for line in shown.lines() {
             let _ = writeln!(page, "{}", format!("    {line}").trim_end());
         }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::{Deserializer, Value};
 
 use super::kinds::{Place, SERVER};
+use super::tasks::Turn;
 
 /// What hob and the model saw of an agent.
 pub(super) struct Seen {
@@ -25,8 +26,15 @@ pub(super) struct Seen {
     pub(super) found: usize,
     /// Bytes of the server's instructions: all, then those that the model was told with its first turn and with its last.
     pub(super) instructions: [usize; 3],
-    /// The results that reached the model, in order.
-    pub(super) calls: Vec<Call>,
+    /// The results that reached the model, in order, and the tasks that they belong to.
+    pub(super) calls: Vec<(usize, Call)>,
+}
+
+impl Seen {
+    /// The result of a task, if one reached the model.
+    pub(super) fn of_task(&self, task: usize) -> Option<&Call> {
+        self.calls.iter().find(|(of, _)| *of == task).map(|(_, call)| call)
+    }
 }
 
 /// Tools, and the bytes of their names, descriptions and schemas.
@@ -58,8 +66,8 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Value>> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// What was seen; `searches` where the script's first turn is no call of ours.
-pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, searches: bool) -> Result<Seen> {
+/// What was seen.
+pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, turns: &[Turn]) -> Result<Seen> {
     let mut spoken = Vec::new();
     for entry in std::fs::read_dir(records).context("could not read the records")?.flatten() {
         let path = entry.path();
@@ -89,9 +97,13 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, searches:
     };
     // Each turn of the script is a call, so the results are those of its turns.
     let results = told["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let (search, results) = results.split_at(usize::from(searches).min(results.len()));
-    let calls = with("tools/call");
-    let given = calls.iter().map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)));
+    let mut said: Vec<u64> = conversation.iter().filter_map(|exchange| exchange["turn"].as_u64()).collect();
+    said.dedup();
+    let turn = |number: u64| usize::try_from(number).ok().and_then(|number| turns.get(number));
+    let of_turns = || said.iter().filter_map(|number| turn(*number)).zip(results);
+    let mut given =
+        with("tools/call").into_iter().map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)));
+    let of_tasks = of_turns().filter_map(|(turn, result)| Some((turn.task?, result)));
     let instructions = asked.iter().filter_map(answer).find_map(|result| result["instructions"].as_str());
     let instructions = escaped(instructions.unwrap_or_default());
     let told_of = |exchange: &Value| beginning(&instructions, &exchange["body"].to_string());
@@ -109,8 +121,12 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, searches:
             offered(told),
         ],
         instructions: [instructions.len(), told_of(conversation[0]), told_of(told)],
-        calls: results.iter().zip(given).map(|(result, given)| Call::of(result, given, place)).collect(),
-        found: search.iter().map(|result| result["text"].as_str().unwrap_or_default().len()).sum(),
+        calls: of_tasks.map_while(|(task, result)| Some((task, Call::of(result, given.next()?, place)))).collect(),
+        found: of_turns()
+            .filter(|(turn, _)| turn.task.is_none())
+            .take(1)
+            .map(|(_, result)| result["text"].as_str().unwrap_or_default().len())
+            .sum(),
     })
 }
 

@@ -29,6 +29,8 @@ pub enum Turn {
         server: Option<String>,
         tool: String,
         arguments: Value,
+        /// Whether the turn is left out where the tool is not offered.
+        optional: bool,
     },
 }
 
@@ -54,8 +56,8 @@ impl Script {
         Self { turns, closing: "The script ends here.".to_owned() }
     }
 
-    /// Parses `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …}, …], "closing": …}`; `server` and
-    /// `closing` are optional.
+    /// Parses `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …, "optional": true}, …], "closing": …}`;
+    /// `server`, `optional` and `closing` may be left out.
     pub fn parse(text: &str) -> Result<Self, String> {
         let script: Value = serde_json::from_str(text).map_err(|error| format!("the script is no JSON: {error}"))?;
         let turns = script["turns"].as_array().ok_or("the script has no list `turns`")?;
@@ -65,6 +67,7 @@ impl Script {
                 server: turn["server"].as_str().map(str::to_owned),
                 tool: tool.to_owned(),
                 arguments: turn["arguments"].clone(),
+                optional: turn["optional"] == true,
             }),
             _ => Err(format!("turn {index} needs either `text` or `tool`")),
         };
@@ -82,11 +85,15 @@ impl Script {
         if request.tools.is_empty() {
             return Reply::Auxiliary(AUXILIARY.to_owned());
         }
-        let index = self.reached(&request.said);
+        self.turn(self.reached(&request.said), request)
+    }
+
+    /// The turn of this number, or, where it is left out, the next one.
+    fn turn(&self, index: usize, request: &Request) -> Reply {
         match self.turns.get(index) {
             None => Reply::Closing(self.closing.clone()),
             Some(Turn::Text(text)) => Reply::Turn { index, said: Said::Text(text.clone()) },
-            Some(Turn::Call { server, tool, arguments }) => {
+            Some(Turn::Call { server, tool, arguments, optional }) => {
                 let meant = |offered: &&OfferedTool| {
                     !offered.is_deferred
                         && is_named(&offered.name, offered.namespace.as_deref(), server.as_deref(), tool)
@@ -97,6 +104,7 @@ impl Script {
                         let (name, namespace) = (name.clone(), namespace.clone());
                         Reply::Turn { index, said: Said::Call { name, namespace, arguments: arguments.clone() } }
                     }
+                    None if *optional => self.turn(index + 1, request),
                     None => Reply::NotOffered { index, tool: tool.clone() },
                 }
             }
@@ -105,15 +113,23 @@ impl Script {
 
     /// The number of turns that the model has already said.
     fn reached(&self, said: &[Said]) -> usize {
+        let is_said = |turn: &Turn, said: &Said| match (turn, said) {
+            (Turn::Text(text), Said::Text(said)) => said.trim() == text.trim(),
+            (Turn::Call { server, tool, .. }, Said::Call { name, namespace, .. }) => {
+                is_named(name, namespace.as_deref(), server.as_deref(), tool)
+            }
+            _ => false,
+        };
         said.iter().fold(0, |index, said| {
-            let is_next = match (self.turns.get(index), said) {
-                (Some(Turn::Text(text)), Said::Text(said)) => said.trim() == text.trim(),
-                (Some(Turn::Call { server, tool, .. }), Said::Call { name, namespace, .. }) => {
-                    is_named(name, namespace.as_deref(), server.as_deref(), tool)
-                }
-                _ => false,
-            };
-            index + usize::from(is_next)
+            let rest = &self.turns[index..];
+            let left_out = rest
+                .iter()
+                .take_while(|turn| matches!(turn, Turn::Call { optional: true, .. }) && !is_said(turn, said));
+            let next = index + left_out.count();
+            match self.turns.get(next) {
+                Some(turn) if is_said(turn, said) => next + 1,
+                _ => index,
+            }
         })
     }
 }
