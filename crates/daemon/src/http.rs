@@ -15,6 +15,7 @@ use project::{Caller, Hello, Known, Role};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
+use crate::clients;
 use crate::daemon::Daemon;
 use crate::parts::{HttpAgent, Run};
 use crate::secrets::{self, SecretError};
@@ -111,6 +112,7 @@ fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
 /// The caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
 fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     let anybody = Caller::new(&daemon.project, &hello, 0, 0);
+    let result_form = clients::result_form(&hello, daemon.config.results);
     // All of them are one run: a stateless request is not a run of its own.
     let anybody = Caller { run: Some(format!("http-{}", daemon.life)), known: Known::BySharedToken, ..anybody };
     Arc::new(move |visitor| {
@@ -128,6 +130,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
         ConnectionOptions {
             caller: Arc::new(caller),
             limits: daemon.connection_limits(),
+            result_form,
             ..ConnectionOptions::default()
         }
     })

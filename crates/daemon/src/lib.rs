@@ -3,6 +3,7 @@
 //! Start with [`serve`]: `lifecycle.rs` starts and ends a daemon, whose state is in `daemon.rs`; `listener.rs` admits
 //! connections; `parts/` is what it serves. [`standalone`] serves one agent on stdio without a daemon.
 
+mod clients;
 mod connections;
 mod control;
 mod daemon;

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::clients;
 use crate::control;
 use crate::daemon::Daemon;
 use crate::http::Http;
@@ -164,6 +165,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         principal: principal(&caller),
         caller: Arc::new(caller),
         limits: daemon.connection_limits(),
+        result_form: clients::result_form(&hello, daemon.config.results),
         initial: rest,
         shutdown: Some(leaving),
         ..ConnectionOptions::default()

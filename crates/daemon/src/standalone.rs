@@ -8,7 +8,7 @@ use project::{Caller, Config, ConfigError, Hello, PathError, Project};
 
 use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
-use crate::{log, parts};
+use crate::{clients, log, parts};
 
 /// Why a standalone server failed.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +41,11 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
         let parts = Parts::new(project, &config, &Journal::in_memory(), None)?;
         let server = parts.standalone_server(hello)?;
         tokio::spawn(::process::subreaper::task());
-        let options =
-            ConnectionOptions { caller: Arc::new(Caller::new(project, hello, 1, 0)), ..ConnectionOptions::default() };
+        let options = ConnectionOptions {
+            caller: Arc::new(Caller::new(project, hello, 1, 0)),
+            result_form: clients::result_form(hello, config.results),
+            ..ConnectionOptions::default()
+        };
         let end = mcp::transport::stdio::serve(&server, stdio, options).await;
         parts.shutdown().await;
         // The agent is gone, however it ended.

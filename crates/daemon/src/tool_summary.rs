@@ -45,7 +45,8 @@ impl ToolSummary {
         declarations().for_each(|declaration| hash(declaration, &mut hasher));
         let read_only = declarations().filter(|declaration| declaration.effect.read_only);
         let mut repeat: Vec<RepeatRule> = Vec::new();
-        for Declaration { name, repeat: declared, .. } in declarations().filter(|tool| !tool.effect.read_only) {
+        let says_more = |tool: &&Declaration| !tool.effect.read_only || tool.repeat == tool::Repeat::Lasting;
+        for Declaration { name, repeat: declared, .. } in declarations().filter(says_more) {
             let Some(how) = repeat_of(*declared) else { continue };
             match repeat.iter_mut().find(|rule| rule.how == how) {
                 Some(rule) => rule.tools.push(name.clone()),
@@ -73,6 +74,7 @@ fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
         tool::Repeat::Keyed { argument, advice, keyed_advice } => {
             Repeat::Keyed { argument: owned(argument), advice: owned(advice), keyed_advice: owned(keyed_advice) }
         }
+        tool::Repeat::Lasting => Repeat::Lasting,
         tool::Repeat::HandsOut { receipt } => Repeat::HandsOut { receipt: owned(receipt) },
     })
 }

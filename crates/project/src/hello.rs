@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, Project, VERSION};
+use crate::{Environment, Project, Results, VERSION};
 
 /// What this program speaks.
 pub const PROTOCOL: u32 = 1;
@@ -53,6 +53,9 @@ pub struct Hello {
     /// The toolsets asked for; empty for what the project enables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolsets: Vec<String>,
+    /// The form of tool results; by default it depends on the client's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Results>,
     /// The name the agent goes by.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -92,6 +95,7 @@ impl Hello {
             worktree: Some(utf8(&project.worktree(cwd))),
             profile: None,
             toolsets: Vec::new(),
+            results: None,
             name: agent_name(),
             takeover: false,
             run: None,
@@ -211,6 +215,8 @@ pub enum Repeat {
     Keyed { argument: String, advice: String, keyed_advice: String },
     /// It hands something out, and does so again. The field of the answer that names what it was.
     HandsOut { receipt: String },
+    /// It changes what its connection is given, and has no other effect: it is made again on the next one.
+    Lasting,
     /// What a newer daemon says.
     #[serde(other)]
     Unknown,
@@ -291,6 +297,7 @@ mod tests {
             worktree: Some("/p".into()),
             profile: Some("ghc-mcp".into()),
             toolsets: vec!["repl".into()],
+            results: None,
             name: Some("anna".into()),
             takeover: false,
             run: None,

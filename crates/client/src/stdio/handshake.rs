@@ -1,5 +1,5 @@
 //! What the agent told the daemon about itself, to be replayed to the next daemon: `initialize`, `initialized`, the log
-//! level and resource subscriptions. (Listens stay open requests; the ledger holds them.)
+//! level, resource subscriptions, and calls that last as long as their connection. (Listens stay open requests; the ledger holds them.)
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use mcp::wire::{Envelope, Id, Json, build};
 use serde::Deserialize;
 
 use super::lists::Promised;
-use super::peek::Method;
+use super::peek::{self, Method};
 use super::questions::random;
 
 #[derive(Debug, Default)]
@@ -19,11 +19,16 @@ pub(super) struct Handshake {
     level: Option<Box<[u8]>>,
     /// The subscriptions, by resource.
     subscriptions: Vec<(String, Box<[u8]>)>,
+    /// Calls that changed what the connection is given.
+    lasting: Vec<Box<[u8]>>,
     /// Ids of replayed requests: their answers are not for the agent.
     replayed: HashSet<Id>,
     batches: bool,
     promised: Promised,
 }
+
+/// How many lasting calls are replayed at most.
+const MAX_LASTING: usize = 32;
 
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
@@ -67,6 +72,13 @@ impl Handshake {
         }
     }
 
+    /// A call that changed what the connection is given got a result.
+    pub(super) fn lasts(&mut self, call: Box<[u8]>) {
+        if self.lasting.len() < MAX_LASTING && !self.lasting.iter().any(|known| peek::is_same_call(known, &call)) {
+            self.lasting.push(call);
+        }
+    }
+
     /// Whether this is the answer to a replayed request.
     pub(super) fn swallows(&mut self, id: &Id) -> bool {
         self.replayed.remove(id)
@@ -102,7 +114,7 @@ impl Handshake {
             }
         }
         let subscriptions = self.subscriptions.iter().map(|(_, line)| line);
-        self.level.iter().chain(subscriptions).for_each(|line| again(out, line));
+        self.level.iter().chain(subscriptions).chain(&self.lasting).for_each(|line| again(out, line));
         self.replayed = replayed;
     }
 }

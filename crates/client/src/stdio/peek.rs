@@ -207,6 +207,12 @@ pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
     (call.name.map(Cow::into_owned), session.map(Cow::into_owned))
 }
 
+/// Whether two calls are of one tool, with the same arguments.
+pub(super) fn is_same_call(one: &[u8], other: &[u8]) -> bool {
+    let said = |line| read_call(line).map(|call| (call.name, call.arguments.map(RawValue::get)));
+    said(one) == said(other)
+}
+
 /// Whether an argument of a call is a text.
 pub(super) fn has_text(line: &[u8], argument: &str) -> bool {
     let arguments = read_call(line).and_then(|call| call.arguments);

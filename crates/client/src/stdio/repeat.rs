@@ -37,6 +37,14 @@ impl Rules {
         }
     }
 
+    /// Whether a call changes what its connection is given, so that it must be made again on the next one.
+    pub(super) fn lasts(&self, call: &[u8]) -> bool {
+        let lasting = |rule: &&RepeatRule| matches!(rule.how, Repeat::Lasting);
+        let mut tools = self.rules.iter().flatten().filter(lasting).flat_map(|rule| &rule.tools);
+        // Most calls are of other tools, and searching is cheaper than parsing.
+        tools.any(|tool| contains(call, tool) && peek::call(call).0.as_ref() == Some(tool))
+    }
+
     /// Whether a call may have handed something out: without rules, every call that does more than read.
     pub(super) fn may_hand_out(&self, call: &[u8]) -> bool {
         match self.rules {

@@ -1,4 +1,5 @@
-//! The tools that a connection sees: all, those of named toolsets, or the profile of a system that hob replaces.
+//! The tools that a connection sees: the cores of the default toolsets, named toolsets, or the profile of a system that
+//! hob replaces.
 //!
 //! A registry is made once per choice and shared by all connections with that choice, so that a listing is serialized
 //! once and a tool added later appears everywhere.
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Registry};
 
-use super::Part;
+use super::{Part, more_tools};
 
 /// One named list of tools.
 pub(crate) struct Toolset {
@@ -20,18 +21,27 @@ pub(crate) struct Toolset {
     /// What a model should know before its first call of these tools.
     pub instructions: &'static str,
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// The names of those that the default listing has; `more_tools` adds the others.
+    pub core: &'static [&'static str],
     /// Whether connections that name no toolsets get it.
     pub is_default: bool,
     /// Whether its part's resources and prompts come with it.
     pub extras: bool,
 }
 
+impl Toolset {
+    /// The tools that the default listing leaves out.
+    pub(super) fn rest(&self) -> impl Iterator<Item = &Arc<dyn AnyTool>> {
+        self.tools.iter().filter(|tool| !self.core.contains(&tool.declaration().name.as_str()))
+    }
+}
+
 /// Everything this daemon can serve.
 pub(crate) struct Catalog {
     toolsets: Vec<PartToolset>,
     profiles: Vec<PartToolset>,
-    /// The toolsets for connections that name none.
-    enabled: Vec<String>,
+    /// The toolsets for connections that name none, if configured.
+    enabled: Option<Vec<String>>,
     registries: Mutex<HashMap<Choice, Arc<Registry>>>,
 }
 
@@ -53,6 +63,8 @@ pub(crate) struct Chosen {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Choice {
+    /// The cores of the default toolsets, and `more_tools` for everything else.
+    Cores,
     Toolsets(Vec<&'static str>),
     Profile(&'static str),
 }
@@ -91,8 +103,9 @@ pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> 
 }
 
 impl Catalog {
-    /// What these parts offer. `enabled` are the toolsets for connections that name none; empty for all.
-    pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Vec<String>) -> Result<Catalog, ChoiceError> {
+    /// What these parts offer. `enabled` are the toolsets for connections that name none; `None` for the cores of the
+    /// default ones, an empty list for all.
+    pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
         let entry = |toolset, part| PartToolset { toolset, part };
         let parts = || parts.iter().enumerate();
         let toolsets = parts().map(|(number, part)| entry(part.toolset(), number)).collect();
@@ -105,7 +118,7 @@ impl Catalog {
     fn new(
         toolsets: Vec<PartToolset>,
         profiles: Vec<PartToolset>,
-        enabled: Vec<String>,
+        enabled: Option<Vec<String>>,
     ) -> Result<Catalog, ChoiceError> {
         let catalog = Catalog { toolsets, profiles, enabled, registries: Mutex::default() };
         // An invalid name in the configuration is reported at the start, not at the first connection.
@@ -117,6 +130,7 @@ impl Catalog {
     pub(crate) fn choose(&self, toolsets: &[String], profile: Option<&str>) -> Result<Chosen, ChoiceError> {
         let choice = self.choice(toolsets, profile)?;
         let is_chosen = |entry: &&PartToolset| match &choice {
+            Choice::Cores => entry.toolset.is_default,
             Choice::Toolsets(names) => names.contains(&entry.toolset.name),
             Choice::Profile(name) => *name == entry.toolset.name,
         };
@@ -124,12 +138,28 @@ impl Catalog {
         let chosen: Vec<&PartToolset> = source.iter().filter(is_chosen).collect();
         let instructions: Vec<&str> = chosen.iter().map(|entry| entry.toolset.instructions).collect();
         let mut registries = self.registries.lock();
-        let tools = || chosen.iter().flat_map(|entry| entry.toolset.tools.iter().cloned());
         Ok(Chosen {
             instructions: instructions.join(" "),
             extras: chosen.iter().filter(|entry| entry.toolset.extras).map(|entry| entry.part).collect(),
-            registry: registries.entry(choice).or_insert_with(|| Arc::new(Registry::new(tools()))).clone(),
+            registry: registries.entry(choice.clone()).or_insert_with(|| self.registry(&choice, &chosen)).clone(),
         })
+    }
+
+    fn registry(&self, choice: &Choice, chosen: &[&PartToolset]) -> Arc<Registry> {
+        let tools = |entries: &[&PartToolset]| {
+            entries.iter().flat_map(|entry| entry.toolset.tools.iter().cloned()).collect::<Vec<_>>()
+        };
+        if *choice != Choice::Cores {
+            return Arc::new(Registry::new(tools(chosen)));
+        }
+        let all: Vec<&PartToolset> = self.toolsets.iter().collect();
+        let toolsets: Vec<&Toolset> = self.toolsets().collect();
+        let more = more_tools::more_tools(&toolsets);
+        let registry = Registry::new(tools(&all).into_iter().chain([more]));
+        for set in toolsets {
+            registry.unlist(set.name, set.rest().map(|tool| tool.declaration().name.clone()));
+        }
+        Arc::new(registry)
     }
 
     /// The toolsets, for a listing.
@@ -154,7 +184,11 @@ impl Catalog {
                 .map(|profile| Choice::Profile(profile))
                 .ok_or_else(|| ChoiceError::UnknownProfile { name: name.to_owned(), known: profiles.join(", ") });
         }
-        let wanted = if toolsets.is_empty() { &self.enabled[..] } else { toolsets };
+        let wanted = match (&self.enabled, toolsets) {
+            (None, []) => return Ok(Choice::Cores),
+            (Some(enabled), []) => &enabled[..],
+            (_, named) => named,
+        };
         let all = names(&self.toolsets);
         if wanted.is_empty() || wanted.iter().any(|name| name == EVERYTHING) {
             return Ok(Choice::Toolsets(all));
@@ -173,11 +207,23 @@ mod tests {
 
     fn catalog(enabled: &[&str]) -> Result<Catalog, ChoiceError> {
         let set = |name, instructions| PartToolset {
-            toolset: Toolset { name, about: "", instructions, tools: Vec::new(), is_default: false, extras: false },
+            toolset: Toolset {
+                name,
+                about: "",
+                instructions,
+                tools: Vec::new(),
+                core: &[],
+                is_default: false,
+                extras: false,
+            },
             part: 0,
         };
         let enabled = enabled.iter().map(|name| (*name).to_owned()).collect();
-        Catalog::new(vec![set("repl", "Evaluates."), set("mail", "Sends.")], vec![set("ghc-mcp", "Starts.")], enabled)
+        Catalog::new(
+            vec![set("repl", "Evaluates."), set("mail", "Sends.")],
+            vec![set("ghc-mcp", "Starts.")],
+            Some(enabled),
+        )
     }
 
     fn registry(catalog: &Catalog, toolsets: &[&str]) -> Arc<Registry> {

@@ -32,6 +32,7 @@ impl Part for CurePart {
             name: "cure",
             about: "a compiler for the Cure language: check, format, state machines, help",
             instructions: INSTRUCTIONS,
+            core: &[],
             tools: ::cure::tools(&self.cure),
             is_default: false,
             extras: true,

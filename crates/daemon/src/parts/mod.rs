@@ -6,6 +6,7 @@
 mod choice;
 mod cure;
 pub mod mail;
+mod more_tools;
 mod repl;
 mod servers;
 
@@ -253,7 +254,7 @@ pub fn declared(
     enabled: Vec<String>,
 ) -> Result<Vec<Declaration>, ChoiceError> {
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
-    let registry = Catalog::of(&parts, enabled)?.choose(toolsets, profile)?.registry;
+    let registry = Catalog::of(&parts, Some(enabled))?.choose(toolsets, profile)?.registry;
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
 }
 

@@ -39,7 +39,7 @@ impl Parts {
     ) -> Result<Parts, ChoiceError> {
         let setup = Setup { project, config, journal, connections };
         let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
-        let catalog = Catalog::of(&parts, super::enabled(config))?;
+        let catalog = Catalog::of(&parts, config.toolsets.clone())?;
         let seal = Seal::of(project);
         let seal = seal.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
         Ok(Parts { parts, catalog, servers: Mutex::default(), seal, tool_summaries: ToolSummaries::default() })

@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command};
-use project::{Hello, Project, Role};
+use project::{Hello, Project, Results, Role};
 
 use crate::exit::{Exit, Failure};
 use crate::terminal;
@@ -27,9 +27,23 @@ pub(crate) struct Mcp {
     /// Take that name from whoever holds it elsewhere
     #[arg(long)]
     takeover: bool,
+    /// What tool results carry: text alone, or structured content too [default: by the client]
+    #[arg(long, value_name = "FORM", value_parser = forms())]
+    results: Option<Results>,
     /// Serve without a daemon: sessions end with this process
     #[arg(long)]
     standalone: bool,
+}
+
+/// The forms of results, by name.
+const FORMS: [(&str, Results); 2] = [("text", Results::Text), ("both", Results::Both)];
+
+fn form(name: &str) -> Option<Results> {
+    FORMS.into_iter().find(|(known, _)| *known == name).map(|(_, form)| form)
+}
+
+fn forms() -> impl TypedValueParser<Value = Results> {
+    PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|name| form(&name).ok_or("no such form"))
 }
 
 /// Shells offer these; which there are says the daemon.
@@ -57,6 +71,7 @@ impl Mcp {
         while let Some(arg) = args.next() {
             match arg.to_str()? {
                 "--profile" => mcp.profile = Some(args.next()?.to_str()?.to_owned()),
+                "--results" => mcp.results = Some(form(args.next()?.to_str()?)?),
                 "--standalone" => mcp.standalone = true,
                 "--takeover" => mcp.takeover = true,
                 "--as" | "--agent-id" => mcp.name = Some(args.next()?.to_str()?.to_owned()),
@@ -78,6 +93,7 @@ impl Mcp {
             let mut hello = Hello::new(Role::Mcp, &project, &cwd);
             hello.profile.clone_from(&self.profile);
             hello.toolsets.clone_from(&self.toolsets);
+            hello.results = self.results;
             if self.name.is_some() {
                 hello.name.clone_from(&self.name);
             }
@@ -113,14 +129,25 @@ mod tests {
 
     #[test]
     fn the_short_reading_is_the_full_one() {
-        for line in
-            ["", "repl", "repl,mail --as bob", "--profile ghc-mcp", "--standalone repl", "repl mail", "--profile"]
-        {
+        for line in [
+            "",
+            "repl",
+            "repl,mail --as bob",
+            "--profile ghc-mcp",
+            "--results text",
+            "--results some",
+            "--standalone repl",
+            "repl mail",
+            "--profile",
+        ] {
             let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
             let full = Full::try_parse_from(std::iter::once(OsString::from("mcp")).chain(words.clone()));
             match Mcp::quick(&words) {
                 Some((quick, None)) => assert_eq!(quick, full.unwrap().mcp, "{line}"),
-                other => assert!(other.is_none() && (line == "repl mail" || line == "--profile"), "{line}: {other:?}"),
+                other => assert!(
+                    other.is_none() && ["repl mail", "--profile", "--results some"].contains(&line),
+                    "{line}: {other:?}"
+                ),
             }
         }
         assert_eq!(Mcp::quick(&["--help".into()]), None);

@@ -15,6 +15,7 @@ mod http;
 mod init;
 mod leftovers;
 mod limits;
+mod listing;
 mod mail;
 mod moved;
 mod parents;

@@ -9,6 +9,7 @@ use super::duration::Limit;
 use super::limits::LimitsTable;
 use super::section::{File, Section, Table};
 use super::{Config, Source};
+use crate::Results;
 use crate::config_error::{ConfigError, wrong, wrong_at};
 use crate::request::{Places, Request};
 
@@ -17,6 +18,7 @@ use crate::request::{Places, Request};
 pub(crate) struct Document {
     toolsets: Option<Vec<String>>,
     daemon: DaemonTable,
+    mcp: McpTable,
     limits: LimitsTable,
     /// In the order of the sections.
     parts: Vec<Box<dyn Table>>,
@@ -26,6 +28,12 @@ pub(crate) struct Document {
 #[serde(deny_unknown_fields, default)]
 struct DaemonTable {
     idle: Option<Limit>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct McpTable {
+    results: Option<Results>,
 }
 
 impl Document {
@@ -42,7 +50,7 @@ impl Document {
             Source::User => Some("environment"),
             Source::Project => None,
         };
-        let shared = environment.into_iter().chain(["toolsets", "daemon", "limits"]);
+        let shared = environment.into_iter().chain(["toolsets", "daemon", "mcp", "limits"]);
         let known: Vec<&str> = shared.chain(sections.iter().map(|section| section.name)).collect();
         let mut document = Document::default();
         let mut parts: Vec<Option<Box<dyn Table>>> = sections.iter().map(|_| None).collect();
@@ -57,6 +65,7 @@ impl Document {
             match key.get_ref().as_ref() {
                 "toolsets" => document.toolsets = Some(Vec::deserialize(value).map_err(wrong)?),
                 "daemon" => document.daemon = DaemonTable::deserialize(value).map_err(wrong)?,
+                "mcp" => document.mcp = McpTable::deserialize(value).map_err(wrong)?,
                 "limits" => document.limits = LimitsTable::deserialize(value).map_err(wrong)?,
                 name if environment == Some(name) => drop(Vec::<String>::deserialize(value).map_err(wrong)?),
                 name => match sections.iter().position(|section| section.name == name) {
@@ -92,6 +101,9 @@ impl Document {
         }
         if let Some(idle) = self.daemon.idle {
             config.idle = idle;
+        }
+        if self.mcp.results.is_some() {
+            config.results = self.mcp.results;
         }
         self.parts.into_iter().try_for_each(|table| table.apply(config, file))
     }

@@ -27,7 +27,7 @@ use crate::config_error::FILE_MAX;
 use crate::regular::{self, is_absent};
 use crate::request::Request;
 use crate::trust::TrustError;
-use crate::{Project, Trust, UserConfig};
+use crate::{Project, Results, Trust, UserConfig};
 
 /// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub enum Source {
 pub struct Config {
     /// The toolsets of a connection that asks for none, if configured.
     pub toolsets: Option<Vec<String>>,
+    /// The form of tool results, if configured; otherwise it depends on the client.
+    pub results: Option<Results>,
     /// How long a daemon without connections and live sessions keeps running.
     pub idle: Limit,
     pub limits: Limits,
@@ -56,6 +58,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             toolsets: None,
+            results: None,
             idle: Limit::After(Duration::from_secs(30 * 60)),
             limits: Limits::default(),
             parts: BTreeMap::new(),

@@ -253,6 +253,9 @@ impl Ledger {
                 self.hand_outs.answered(seq, self.arrived, id, line, receipt);
             }
             self.handshake.answered(request.method, &asked, line);
+            if request.method == Method::Call && self.rules.lasts(&asked) {
+                self.handshake.lasts(asked);
+            }
         }
         if apart { Verdict::ForwardApart } else { Verdict::Forward }
     }

@@ -1,0 +1,97 @@
+//! MCP clients that are agents: whose results a model reads, and of which a person sees nothing.
+//!
+//! Some hand only the structured content of a result to their model, some only the text, some both. So agents get text
+//! alone: whichever they hand over, the model reads the same, once.
+
+use mcp::ResultForm;
+use project::{Hello, Results, Role};
+
+/// An agent, as it names itself in `clientInfo`.
+struct Agent {
+    name: &'static str,
+    /// The version at which it was seen, and what it hands to its model if it gets both: `docs/generated/agents.md`.
+    /// `None` for a name that is only known from documentation.
+    #[cfg_attr(not(test), expect(dead_code, reason = "says how old the knowledge is"))]
+    seen_at: Option<&'static str>,
+}
+
+const fn seen(name: &'static str, version: &'static str) -> Agent {
+    Agent { name, seen_at: Some(version) }
+}
+
+const fn documented(name: &'static str) -> Agent {
+    Agent { name, seen_at: None }
+}
+
+const AGENTS: &[Agent] = &[
+    seen("claude-code", "2.1.330"),
+    seen("codex-mcp-client", "0.169.0"),
+    seen("copilot-cli", "1.0.102"),
+    seen("gemini-cli-mcp-client", "0.61.0"),
+    seen("opencode", "1.18.33"),
+    documented("claude-ai"),
+    documented("cursor-vscode"),
+    documented("Visual Studio Code"),
+    documented("windsurf-client"),
+    documented("Zed"),
+];
+
+/// The form of results for a client of this name, where nobody asks for one.
+fn form_for(client: &str) -> ResultForm {
+    match AGENTS.iter().any(|agent| agent.name == client) {
+        true => ResultForm::Text,
+        false => ResultForm::Both,
+    }
+}
+
+/// How the form of results is decided on a connection: by the connection itself, else by the configuration, else by the
+/// client. Programs of the command line, and the profiles of other systems, get what those promise.
+pub(crate) fn result_form(hello: &Hello, configured: Option<Results>) -> fn(&str) -> ResultForm {
+    match hello.results.or(configured) {
+        _ if hello.role == Role::Control => |_| ResultForm::Both,
+        Some(Results::Text) => |_| ResultForm::Text,
+        Some(Results::Both) => |_| ResultForm::Both,
+        None if hello.profile.is_some() => |_| ResultForm::Both,
+        None => form_for,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Each agent that `cargo xtask clients agents` runs is known here, at the version that it saw.
+    #[test]
+    fn the_agents_that_are_run_are_known() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/agents.md");
+        let page = std::fs::read_to_string(page).expect("the page is there");
+        let cells = page.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() > 3);
+        let clients = cells.filter_map(|line| line.split(" | ").nth(2)?.rsplit_once(' '));
+        let mut seen = 0;
+        for (name, version) in clients.filter(|(_, version)| version.contains('.')) {
+            let known = AGENTS.iter().find(|agent| agent.name == name);
+            assert_eq!(known.map(|agent| agent.seen_at), Some(Some(version)), "{name}");
+            seen += 1;
+        }
+        assert!(seen >= 5, "{seen}");
+    }
+
+    #[test]
+    fn agents_get_text_and_programs_both_unless_they_ask() {
+        let root = tempfile::tempdir().expect("a directory");
+        let project = project::Project::find(Some(root.path()), root.path()).expect("a project");
+        let hello = Hello::new(Role::Mcp, &project, root.path());
+        let form = |hello: &Hello, configured, client| result_form(hello, configured)(client);
+        assert_eq!(form(&hello, None, "codex-mcp-client"), ResultForm::Text);
+        assert_eq!(form(&hello, None, "fastmcp"), ResultForm::Both);
+        assert_eq!(form(&hello, None, ""), ResultForm::Both);
+        assert_eq!(form(&hello, Some(Results::Text), "fastmcp"), ResultForm::Text);
+        let profile = Hello { profile: Some("thrum".into()), ..hello.clone() };
+        assert_eq!(form(&profile, None, "codex-mcp-client"), ResultForm::Both);
+        let asks = Hello { results: Some(Results::Both), ..hello.clone() };
+        assert_eq!(form(&asks, Some(Results::Text), "codex-mcp-client"), ResultForm::Both);
+        let control = Hello { role: Role::Control, ..asks };
+        assert_eq!(form(&control, Some(Results::Text), "hob"), ResultForm::Both);
+    }
+}

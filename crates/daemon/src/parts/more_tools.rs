@@ -1,0 +1,91 @@
+//! `more_tools`: lists the tools that the default listing leaves out.
+//!
+//! A model reads every listed tool at every turn. So a connection that names no toolsets lists the core of each, and
+//! this tool adds the rest of one. All of them can be called at any time, listed or not.
+
+use std::sync::Arc;
+
+use mcp::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, Outcome, Repeat, ToolError};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::choice::Toolset;
+
+pub(super) const NAME: &str = "more_tools";
+
+/// The tools of a toolset that are not listed.
+struct Rest {
+    toolset: &'static str,
+    /// A line for each tool: its name, and the first sentence of its description.
+    lines: Vec<String>,
+}
+
+struct MoreTools {
+    declaration: Declaration,
+    rests: Vec<Rest>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MoreToolsArgs {
+    toolset: String,
+}
+
+/// The tool, for these toolsets.
+pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
+    let rests: Vec<Rest> = toolsets.iter().map(|set| rest_of(set)).filter(|rest| !rest.lines.is_empty()).collect();
+    let names: Vec<&str> = rests.iter().map(|rest| rest.toolset).collect();
+    let about: Vec<String> = toolsets.iter().filter(|set| names.contains(&set.name)).map(|set| about(set)).collect();
+    let description = format!("Adds tools to your list. {}.", about.join("; "));
+    let schema = json!({
+        "type": "object",
+        "properties": {"toolset": {"type": "string", "enum": names, "description": "The toolset."}},
+        "required": ["toolset"],
+        "additionalProperties": false,
+    });
+    let declaration =
+        Declaration { repeat: Repeat::Lasting, ..Declaration::new(NAME, description, schema, Effect::READ) };
+    Arc::new(MoreTools { declaration, rests })
+}
+
+/// What there is to add: the names of a toolset's other tools, or, if none of it is listed, what it is.
+fn about(set: &Toolset) -> String {
+    if set.core.is_empty() {
+        return format!("{}: {}", set.name, set.about);
+    }
+    let short = |name: &'_ str| name.strip_prefix(set.name).unwrap_or(name).trim_start_matches('_').to_owned();
+    let names: Vec<String> = set.rest().map(|tool| short(&tool.declaration().name)).collect();
+    format!("{}: {}", set.name, names.join(", "))
+}
+
+fn rest_of(set: &Toolset) -> Rest {
+    let line = |tool: &Arc<dyn AnyTool>| {
+        let Declaration { name, description, .. } = tool.declaration();
+        let first = description.split_once(". ").map_or(description.as_str(), |(first, _)| first);
+        format!("{name}: {}.", first.trim_end_matches('.'))
+    };
+    Rest { toolset: set.name, lines: set.rest().map(line).collect() }
+}
+
+impl AnyTool for MoreTools {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
+        let args = serde_json::from_str::<MoreToolsArgs>(arguments.map_or("{}", RawValue::get)).ok();
+        let rest = args.and_then(|args| self.rests.iter().find(|rest| rest.toolset == args.toolset));
+        let outcome = match rest {
+            Some(rest) => {
+                cx.list_more(rest.toolset);
+                Outcome::text(format!("Listed from now on; each can be called at once:\n{}", rest.lines.join("\n")))
+            }
+            None => {
+                let names: Vec<String> = self.rests.iter().map(|rest| format!("{:?}", rest.toolset)).collect();
+                Outcome::error(format!("{NAME} takes `toolset`, one of {}.", names.join(", ")))
+            }
+        };
+        Box::pin(async move { Ok(outcome) })
+    }
+}

@@ -1,0 +1,105 @@
+//! What an agent is given: the default listing and its cost, `more_tools`, and results as text alone.
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, TestProject, kill_hard, tokens};
+
+use crate::fresh;
+
+/// What a conversation pays for the default listing, in tokens, and what each further part may add.
+const BUDGET: usize = 2050;
+
+fn listed(peer: &mut McpPeer) -> Vec<Value> {
+    peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()
+}
+
+fn names(tools: &[Value]) -> Vec<&str> {
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+/// The tokens of what a model reads of a tool.
+fn cost(tool: &Value) -> usize {
+    let text = |field: &str| tool[field].as_str().unwrap().to_owned();
+    tokens::count(&format!("{}\n{}\n{}", text("name"), text("description"), tool["inputSchema"]))
+}
+
+/// The connection of an agent of this name.
+fn agent(project: &TestProject, args: &[&str], client: &str) -> McpPeer {
+    let mut peer = project.mcp(args);
+    let info = json!({"name": client, "version": "1"});
+    peer.result("initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}));
+    peer.notify("notifications/initialized", json!({}));
+    peer
+}
+
+#[test]
+fn the_default_listing_costs_at_most_its_budget() {
+    let project = fresh();
+    let tools = listed(&mut agent(&project, &[], "claude-code"));
+    let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
+    let total: usize = costs.iter().map(|(_, cost)| cost).sum();
+    assert!(total <= BUDGET, "{total} tokens: {costs:?}");
+}
+
+#[test]
+fn more_tools_adds_the_rest_and_says_what_it_is() {
+    let project = fresh();
+    let mut peer = agent(&project, &[], "claude-code");
+    let cores = listed(&mut peer);
+    assert!(names(&cores).contains(&"more_tools") && !names(&cores).contains(&"repl_list"), "{:?}", names(&cores));
+    let said = peer.call("more_tools", json!({"toolset": "repl"}));
+    assert!(said.text.contains("\nrepl_list: "), "{}", said.text);
+    peer.notification("notifications/tools/list_changed");
+    let all = listed(&mut peer);
+    let whole = listed(&mut agent(&project, &["repl"], "claude-code"));
+    assert!(names(&whole).iter().all(|name| names(&all).contains(name)), "{:?}", names(&all));
+    // What another toolset holds is served too, listed or not.
+    assert!(!names(&all).contains(&"validate_syntax"));
+    assert!(!peer.call("get_syntax_help", json!({"topic": "functions"})).is_error);
+    assert_eq!(
+        peer.call("more_tools", json!({"toolset": "rpl"})).text,
+        "more_tools takes `toolset`, one of \"repl\", \"mail\", \"cure\"."
+    );
+}
+
+#[test]
+fn tools_that_were_added_stay_over_a_lost_daemon() {
+    let project = fresh();
+    let mut peer = agent(&project, &[], "codex-mcp-client");
+    peer.call("more_tools", json!({"toolset": "repl"}));
+    peer.call("more_tools", json!({"toolset": "mail"}));
+    let before = listed(&mut peer);
+    kill_hard(project.daemon_pid().expect("a daemon"));
+    assert_eq!(names(&listed(&mut peer)), names(&before));
+}
+
+#[test]
+fn named_toolsets_are_listed_whole() {
+    let project = fresh();
+    let whole = listed(&mut agent(&project, &["repl,mail"], "claude-code"));
+    assert!(names(&whole).contains(&"repl_list") && !names(&whole).contains(&"more_tools"));
+    project.run(["stop"]).ok();
+    project.write("hob.toml", "toolsets = [\"repl\", \"mail\"]\n");
+    assert_eq!(names(&listed(&mut agent(&project, &[], "claude-code"))), names(&whole));
+}
+
+/// Whether the listing has output schemas and a result structured content.
+fn structure(peer: &mut McpPeer) -> (bool, bool) {
+    let schemas = listed(peer).iter().any(|tool| tool.get("outputSchema").is_some());
+    let result = peer.result("tools/call", json!({"name": "list_agents", "arguments": {}}));
+    (schemas, result.get("structuredContent").is_some())
+}
+
+#[test]
+fn an_agent_gets_text_alone_and_a_program_both() {
+    let project = fresh();
+    for client in ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "copilot-cli", "opencode"] {
+        assert_eq!(structure(&mut agent(&project, &[], client)), (false, false), "{client}");
+    }
+    assert_eq!(structure(&mut agent(&project, &[], "mcp")), (true, true));
+    assert_eq!(structure(&mut agent(&project, &["--results", "text"], "mcp")), (false, false));
+    assert_eq!(structure(&mut agent(&project, &["--results", "both"], "claude-code")), (true, true));
+    assert!(structure(&mut agent(&project, &["--profile", "thrum"], "claude-code")).1);
+    project.run(["stop"]).ok();
+    project.write("hob.toml", "[mcp]\nresults = \"both\"\n");
+    assert_eq!(structure(&mut agent(&project, &[], "claude-code")), (true, true));
+}
