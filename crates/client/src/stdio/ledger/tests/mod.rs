@@ -1,0 +1,62 @@
+//! The ledger alone: lines in, lines out.
+//!
+//! Here: a ledger, and what goes through it. `repeats.rs` tests what is sent again and what is given up, `hand_outs.rs`
+//! calls that hand out mail, `handshake.rs` how the next daemon is introduced, `answers.rs` which answer belongs to
+//! which request.
+
+mod answers;
+mod hand_outs;
+mod handshake;
+mod repeats;
+
+use super::*;
+use expect_test::{Expect, expect};
+use project::{Repeat, RepeatRule};
+
+fn connected() -> Ledger {
+    let mut ledger = Ledger::default();
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
+    assert!(ledger.on_hello_ack(&daemon("a", &[]), true).is_empty());
+    ledger
+}
+
+/// A daemon's hello, with a list of tools and of those that only read.
+fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let rule = |tools: &[&str], how| RepeatRule { tools: names(tools), how };
+    let [restarted, reconnected, advice, keyed_advice] =
+        ["list shows what there is.", "wait waits for what still runs.", "Search for it.", "Call it again."]
+            .map(str::to_owned);
+    let repeat = vec![
+        rule(&["repl_eval", "repl_read"], Repeat::Unsafe { restarted, reconnected }),
+        rule(&["wait_for_message"], Repeat::HandsOut { receipt: "message_id".to_owned() }),
+        rule(&["send_message"], Repeat::Keyed { argument: "idempotency_key".to_owned(), advice, keyed_advice }),
+    ];
+    let (listing, read_only) = (listing.to_owned(), names(read_only));
+    HelloAck { listing, read_only, repeat: Some(repeat), ..HelloAck::accepted(1, "life") }
+}
+
+/// Sends a line and has all of it written.
+fn send(ledger: &mut Ledger, line: &str) {
+    ledger.agent_said(line.as_bytes());
+    let bytes = ledger.take_outbox().len();
+    ledger.wrote(bytes);
+}
+
+fn outbox(ledger: &mut Ledger) -> String {
+    hide_marks(&String::from_utf8(ledger.take_outbox()).unwrap())
+}
+
+/// Replaces random text: 16 hexadecimal digits between dashes.
+fn hide_marks(text: &str) -> String {
+    let is_mark = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.split('-').map(|part| if is_mark(part) { "R" } else { part }).collect::<Vec<_>>().join("-")
+}
+
+fn check(text: Vec<u8>, expected: Expect) {
+    expected.assert_eq(&String::from_utf8(text).unwrap());
+}
+
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{"session":"s"}}}"#;
+const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;

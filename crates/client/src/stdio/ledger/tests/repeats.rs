@@ -1,0 +1,157 @@
+//! Which calls a lost daemon leaves to be sent again, and which are given up.
+
+use super::*;
+
+#[test]
+fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
+    let mut ledger = connected();
+    send(&mut ledger, CALL);
+    send(&mut ledger, LIST);
+    ledger.agent_said(CALL.replace("\"id\":1", "\"id\":3").as_bytes());
+    let unwritten = ledger.take_outbox().len();
+    ledger.wrote(unwritten - 2);
+    assert!(ledger.lost().is_empty());
+    check(
+        ledger.resume(LossReason::Replaced),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The hob daemon went away while it had `repl_eval`: the call may have run, wholly or in part, and its result is lost. A new daemon runs. The session `s` ended with the old one: list shows what there is. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
+        "#]],
+    );
+    expect![[r#"
+        {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"repl_eval","arguments":{"session":"s"}}}
+    "#]]
+    .assert_eq(&outbox(&mut ledger));
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#), Verdict::Forward);
+}
+
+#[test]
+fn a_call_of_a_tool_that_only_reads_is_sent_again() {
+    let mut ledger = connected();
+    assert!(ledger.on_hello_ack(&daemon("a", &["repl_list", "repl_read"]), true).is_empty());
+    let read = CALL.replace("repl_eval", "repl_read");
+    send(&mut ledger, &read);
+    // One may have had an effect; the other was lost before.
+    send(&mut ledger, &CALL.replace("\"id\":1", "\"id\":2"));
+    ledger.lost();
+    assert!(ledger.can_be_resent());
+    let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
+    assert!(answers.contains("\"id\":2") && !answers.contains("\"id\":1"), "{answers}");
+    assert_eq!(outbox(&mut ledger), read + "\n");
+    // What the call could do depends on the daemon that had it.
+    ledger.on_hello_ack(&daemon("a", &[]), true);
+    assert!(ledger.needs_daemon());
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Verdict::Forward);
+    assert!(!ledger.needs_daemon());
+}
+
+#[test]
+fn a_batch_of_reading_calls_is_sent_again() {
+    let mut ledger = connected();
+    ledger.on_hello_ack(&daemon("a", &["repl_read"]), true);
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26"}}"#);
+    let reading = format!("[{},{LIST}]", CALL.replace("repl_eval", "repl_read"));
+    send(&mut ledger, &reading);
+    ledger.lost();
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
+    assert!(outbox(&mut ledger).ends_with(&(reading + "\n")));
+}
+
+#[test]
+fn a_send_with_a_key_is_made_again() {
+    let mut ledger = connected();
+    let send_once = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send_message","arguments":{"to":"b","content":"x","idempotency_key":"k"}}}"#;
+    send(&mut ledger, send_once);
+    ledger.lost();
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
+    let resent = ledger.take_outbox();
+    assert_eq!(resent, format!("{send_once}\n").as_bytes());
+    ledger.wrote(resent.len());
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    // Without a key the agent has to decide; so it does with one that no daemon survives.
+    send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
+    ledger.lost();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
+    assert!(said.contains("its result is lost. Search for it.\""), "{said}");
+    send(&mut ledger, send_once);
+    for _ in 1..DELIVERIES {
+        ledger.lost();
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
+        let bytes = ledger.take_outbox().len();
+        ledger.wrote(bytes);
+    }
+    ledger.lost();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
+    assert!(said.contains("its result is lost. Call it again.\""), "{said}");
+}
+
+#[test]
+fn a_whole_line_without_its_end_counts_as_delivered() {
+    let mut ledger = connected();
+    ledger.agent_said(CALL.as_bytes());
+    let bytes = ledger.take_outbox().len();
+    ledger.wrote(bytes - 1);
+    ledger.lost();
+    assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` lives on"));
+    assert!(ledger.take_outbox().is_empty());
+}
+
+#[test]
+fn what_the_daemon_left_unread_is_sent_again() {
+    let mut ledger = connected();
+    send(&mut ledger, CALL);
+    let second = CALL.replace("\"id\":1", "\"id\":3");
+    send(&mut ledger, &second);
+    ledger.left_unread();
+    ledger.lost();
+    // Only the last call is certain.
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
+    assert!(said.contains("\"id\":1") && said.contains("may have run") && !said.contains("\"id\":3"), "{said}");
+    assert_eq!(outbox(&mut ledger), second.clone() + "\n");
+    // What one daemon left unread says nothing about the next.
+    ledger.wrote(second.len() + 1);
+    ledger.lost();
+    assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("may have run"));
+    // A request that no daemon reads is also given up; it had no effect.
+    send(&mut ledger, CALL);
+    for _ in 1..DELIVERIES {
+        ledger.left_unread();
+        ledger.lost();
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
+        let bytes = ledger.take_outbox().len();
+        ledger.wrote(bytes);
+    }
+    ledger.left_unread();
+    ledger.lost();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
+    assert!(said.contains("again and again") && said.contains("\"mayHaveRun\":false"), "{said}");
+}
+
+#[test]
+fn without_a_daemon_every_request_hears_why() {
+    let mut ledger = Ledger::default();
+    ledger.agent_said(br#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    ledger.agent_said(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    check(
+        ledger.give_up_all(&LossReason::Unreachable("no room; make some".into())),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"hob has no daemon to ask: no room; make some","data":{"reason":"no_daemon","mayHaveRun":false}}}
+        "#]],
+    );
+    assert!(!ledger.needs_daemon());
+}
+
+#[test]
+fn a_request_that_kills_daemons_is_given_up() {
+    let mut ledger = connected();
+    send(&mut ledger, LIST);
+    for _ in 0..DELIVERIES - 1 {
+        ledger.lost();
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
+        let bytes = ledger.take_outbox().len();
+        ledger.wrote(bytes);
+    }
+    ledger.lost();
+    assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("again and again"));
+}
