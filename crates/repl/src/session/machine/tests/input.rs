@@ -1,0 +1,75 @@
+//! Input of the program: when it is fed, taken back, and waited for.
+
+use super::*;
+
+#[test]
+fn input_goes_in_line_by_line_when_it_is_asked_for() {
+    let mut play = Play::ready();
+    play.eval_with("ask", Some("one\ntwo\n")).mark(6).pass(2).on(Event::Probed(Probed::Computing)).check(expect![[
+        r#"
+        write "_ <- System.Environment.setEnv ('H':'O':'B':'_':'A':'S':'K':'S':Prelude.mempty) ('1':Prelude.mempty)\n"
+        write "ask\n"
+        Probe"#
+    ]]);
+    play.pass(10).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
+        Probe
+        feed "one\n""#]]);
+    play.out("\"one\"\n").mark(7).barrier(2, 8).check(expect![[r#"
+        write ":hob-0123456789ab-2\n"
+        answer 1 with #1 done "\"one\"\n" """#]]);
+}
+
+#[test]
+fn where_it_is_taken_back_input_goes_in_at_once() {
+    let mut play = Play::ready();
+    let marks = |play: &mut Play, number, unread: &str| {
+        play.machine.marker(Stream::Stdout, Some(number), "Prelude", play.now);
+        play.machine.marker(Stream::Stderr, Some(number), unread, play.now);
+        play.note();
+    };
+    play.eval("1");
+    marks(&mut play, 6, "+");
+    play.eval_with("getLine\ngetChar", Some("one\ntwo\nthree\n"));
+    marks(&mut play, 7, "+");
+    play.log.clear();
+    play.pass(10).on(Event::Probed(Probed::Waiting)).quiet().check(expect![[r#"feed "one\ntwo\nthree\n""#]]);
+    // The first piece reads one line; the second gets the rest, and leaves something too.
+    marks(&mut play, 8, "+10");
+    play.barrier(2, 9);
+    marks(&mut play, 10, "+");
+    play.pass(10).on(Event::Probed(Probed::Waiting)).quiet().check(expect![[r#"feed "two\nthree\n""#]]);
+    marks(&mut play, 11, "+9");
+    play.barrier(3, 12).quiet().check(expect![[r#"answer 2 with #2 done "" """#]]);
+    assert_eq!(play.machine.record(2).expect("remembered").notes, ["The program did not read 9 bytes of its input."]);
+}
+
+#[test]
+fn waiting_for_input_is_told_once_and_input_ends_it() {
+    let mut play = Play::ready();
+    play.eval("ask").pass(100).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
+        write "ask\n"
+        Probe
+        answer 1 with #1 waiting_for_input "" """#]]);
+    assert_eq!(play.machine.state(), SessionState::WaitingForInput);
+    play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(7) })
+        .check(expect![[r#"answer 7 with #1 waiting_for_input "" """#]]);
+    play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) });
+    play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(9) });
+    play.pass(2).on(Event::Probed(Probed::Waiting)).out("\"x\"\n").mark(6).barrier(2, 7).check(expect![[r#"
+        accept 8: 2 pending
+        Probe
+        feed "x\n"
+        write ":hob-0123456789ab-2\n"
+        answer 9 with #1 done "\"x\"\n" """#]]);
+    play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) })
+        .check(expect![[r#"refuse 8: nothing runs in session "main" that could read input"#]]);
+}
+
+#[test]
+fn the_repl_at_its_prompt_is_not_a_program_that_waits() {
+    let mut play = Play::ready();
+    play.eval("1").pass(100).mark_one(Stream::Stdout, Some(6)).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
+        write "1\n"
+        Probe"#]]);
+    assert_eq!(play.machine.state(), SessionState::Running);
+}
