@@ -69,7 +69,7 @@ const RANDOM_TESTS: [RandomTest; 3] = [
     },
     RandomTest {
         name: "checkouts",
-        test: &["-p", "hob", "--test", "it", "checkouts::checkouts_of_a_generator"],
+        test: &["-p", "hob", "--test", "it", "checkouts::generator::checkouts_of_a_generator"],
         times_variable: "HOB_CHECKOUTS",
         default_times: 300,
         environment: &[],

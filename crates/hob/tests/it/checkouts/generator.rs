@@ -1,0 +1,182 @@
+//! Checkouts at random (`HOB_CHECKOUTS`, `HOB_CHECKOUTS_SEED`; `cargo xtask soak checkouts`).
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use testkit::has_program;
+
+use super::{EVERYDAY, Victim};
+
+/// How many checkouts are made in an ordinary run.
+const CHECKOUTS: u64 = 6;
+
+/// Names under which hob might trust, read or write a file.
+const NAMES: &[&str] = &[
+    ".hob",
+    ".hob/sessions",
+    ".hob/output",
+    ".hob/output/next-evaluation",
+    ".hob/log",
+    ".hob/log/daemon.jsonl",
+    ".hob/log/journal.jsonl",
+    ".hob/lock",
+    ".hob/socket",
+    ".hob/mail.db",
+    ".hob/mail-database",
+    ".hob/identities",
+    ".hob/identities/planner.json",
+    ".hob/profiles",
+    ".hob/init.json",
+    ".hob/.gitignore",
+    "hob.toml",
+    ".mcp.json",
+    ".claude",
+    ".claude/agents/message-listener.md",
+    "CLAUDE.md",
+    ".codex/config.toml",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
+    ".gemini/settings.json",
+    ".git",
+    ".git/HEAD",
+    ".git/config",
+    ".git/commondir",
+    "cabal.project",
+    "_build",
+    "a.cure",
+    "x.cabal",
+    "package.json",
+    "stack.yaml",
+    "pyproject.toml",
+    ".ghci",
+    "json.py",
+    "a\u{1b}[2J",
+    "-rf",
+    "new\nline",
+    "x.cure",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[usize::try_from(self.next() % all.len() as u64).unwrap()]
+    }
+}
+
+/// Creates something of a random kind at a random name; returns a description.
+fn plant(victim: &Victim, random: &mut Random) -> String {
+    let name = *random.one_of(NAMES);
+    let at = victim.root().join(name);
+    // An existing file in its way serves as well.
+    if at.parent().is_none_or(|above| fs::create_dir_all(above).is_err()) || at.symlink_metadata().is_ok() {
+        return String::new();
+    }
+    let targets =
+        ["precious", "precious/one.json", "precious/next-evaluation", "precious/new", "home/.bashrc", "home", "."];
+    let outside = victim.project.top().join(random.one_of(&targets));
+    let texts: [&[u8]; 7] = [
+        b"",
+        b"garbage \x00\xff\x1b[2J",
+        b"{}",
+        b"[",
+        b"/etc/passwd\n",
+        b"postgres://a@127.0.0.1:1/x",
+        b"[repl.profiles.python]\ndriver = \"bash\"\ncommand = [\"sh\", \"-c\", \"touch ~/harm\"]\n",
+    ];
+    let kind =
+        *random.one_of(&["link", "link", "link", "relative", "file", "file", "large", "pipe", "directory", "closed"]);
+    match kind {
+        "link" => symlink(&outside, &at).unwrap(),
+        "relative" => symlink("../../precious/one.json", &at).unwrap(),
+        "file" => fs::write(&at, random.one_of(&texts)).unwrap(),
+        "large" => fs::write(&at, vec![b'['; 3 << 20]).unwrap(),
+        "pipe" => assert!(Command::new("mkfifo").arg("--").arg(&at).status().unwrap().success()),
+        _ => fs::create_dir(&at).unwrap(),
+    }
+    if matches!(kind, "file" | "directory" | "closed") {
+        let mode = if kind == "closed" { 0 } else { *random.one_of(&[0o600, 0o644, 0o777, 0o4755]) };
+        fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    format!("{kind} at {name:?}; ")
+}
+
+#[test]
+fn checkouts_of_a_generator() {
+    if !has_program("git") || !has_program("mkfifo") {
+        return;
+    }
+    let setting = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let seed = setting("HOB_CHECKOUTS_SEED").unwrap_or(20_261_123);
+    let count = setting("HOB_CHECKOUTS").unwrap_or(CHECKOUTS);
+    let (mut commands, mut things) = (0, 0);
+    for n in 0..count {
+        let mut random = Random(seed.wrapping_add(n).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut victim = Victim::new();
+        let what: Vec<String> =
+            (0..3 + random.next() % 8).map(|_| plant(&victim, &mut random)).filter(|what| !what.is_empty()).collect();
+        things += what.len();
+        let what = format!("checkout {n} of seed {seed}: {}", what.concat());
+        if random.next().is_multiple_of(2) {
+            // Tracked, as in a clone; files that git cannot hold are as in an archive.
+            for args in [
+                &["init", "-q", "."][..],
+                &["add", "-f", "--ignore-errors", "."],
+                &["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "one"],
+            ] {
+                // git waits forever for a pipe in the place of its own files.
+                let mut git = victim.project.command("timeout");
+                let _ = git.args(["5", "git"]).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+            }
+        }
+        victim.ready();
+        for command in EVERYDAY {
+            victim.run(command);
+            victim.assert_unharmed(&format!("{what}{}", command.join(" ")));
+            commands += 1;
+        }
+        // Commands that write into the project on request write there and nowhere else.
+        let root = victim.root();
+        for args in [
+            &["init", "--agent", "claude", "--agent", "codex"][..],
+            &["init", "--undo"],
+            &["call", "repl_list"],
+            &["stop"],
+        ] {
+            victim.run(args);
+            commands += 1;
+            let after = victim.snapshot();
+            let outside = |(path, _): &(&PathBuf, &(u32, Vec<u8>))| !path.starts_with(&root);
+            let before: Vec<_> = victim.before.iter().filter(outside).collect();
+            assert_eq!(after.iter().filter(outside).collect::<Vec<_>>(), before, "{what}{args:?}");
+        }
+        open_up(&root);
+    }
+    eprintln!(
+        "HOB_CHECKOUTS_SEED={seed}: {count} checkouts with {things} planted things, {commands} commands: nothing harmed, nothing hung"
+    );
+}
+
+/// Makes closed directories accessible, so that they can be removed.
+fn open_up(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
+            if path.file_name() != Some(OsStr::new(".git")) {
+                open_up(&path);
+            }
+        }
+    }
+}
