@@ -40,9 +40,10 @@ fn declaring(root: &Path, file: &Path) -> Option<Option<PathBuf>> {
     let dir = file.parent()?;
     let name = file.file_name()?.to_string_lossy();
     let in_dir = dir.file_name()?.to_string_lossy();
-    // Cargo finds these without a declaration.
-    let is_root = matches!(&*name, "lib.rs" | "main.rs" | "build.rs");
-    if is_root || matches!(&*in_dir, "bin" | "examples" | "benches" | "tests" | "fuzz_targets") {
+    // Cargo finds these without a declaration; a directory `tests` in `src` is a module like any other.
+    let is_root = matches!(&*name, "lib.rs" | "main.rs" | "build.rs") || in_dir == "bin";
+    let in_src = dir.iter().any(|part| part == "src");
+    if is_root || !in_src && matches!(&*in_dir, "examples" | "benches" | "tests" | "fuzz_targets") {
         return None;
     }
     let candidates: Vec<PathBuf> = if name == "mod.rs" {
@@ -100,6 +101,7 @@ mod tests {
         };
         write("src/lib.rs", "pub mod wire;\n#[cfg(test)]\nmod tests;\n#[path = \"odd.rs\"]\nmod even;\n");
         write("src/odd.rs", "mod beside_odd;\n");
+        write("src/tests.rs", "mod heard;\n");
         write("src/wire/mod.rs", "pub(crate) mod framer;\n// mod gone;\n");
         let files = [
             "src/lib.rs",
@@ -109,8 +111,17 @@ mod tests {
             "src/tests.rs",
             "src/odd.rs",
             "src/beside_odd.rs",
+            "src/tests/heard.rs",
+            "src/tests/unheard.rs",
+            "tests/target.rs",
         ];
         let said = check(root.path(), &files.map(PathBuf::from)).unwrap();
-        assert_eq!(said, ["src/wire/gone.rs: not declared; add `mod gone;` to src/wire/mod.rs"]);
+        assert_eq!(
+            said,
+            [
+                "src/wire/gone.rs: not declared; add `mod gone;` to src/wire/mod.rs",
+                "src/tests/unheard.rs: not declared; add `mod unheard;` to src/tests.rs",
+            ]
+        );
     }
 }
