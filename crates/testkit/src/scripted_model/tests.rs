@@ -56,7 +56,18 @@ fn record(model: &ScriptedModel) -> String {
 }
 
 fn shows(expected: &Expect, model: &ScriptedModel, path: &str, body: &Value) {
-    expected.assert_eq(&format!("{}\n", post(model, path, body).trim_end()));
+    let answer = post(model, path, body);
+    let events = answer.trim_end().split("\n\n").map(data).collect::<Vec<_>>();
+    expected.assert_eq(&format!("{}\n", events.join("\n")));
+}
+
+/// An event without its name, which its data must repeat.
+fn data(event: &str) -> &str {
+    let Some((name, data)) = event.strip_prefix("event: ").and_then(|named| named.split_once('\n')) else {
+        return event;
+    };
+    assert!(data.starts_with(&format!(r#"data: {{"type":"{name}""#)), "{event}");
+    data
 }
 
 #[test]
@@ -78,22 +89,11 @@ fn anthropic_messages() {
     body["stream"] = json!(true);
     shows(
         &expect![[r#"
-        event: message_start
         data: {"type":"message_start","message":{"id":"msg_scripted_0","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}
-
-        event: content_block_start
         data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_scripted_0","name":"mcp__hob__repl_eval","input":{}}}
-
-        event: content_block_delta
         data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"code\":\"1+1\"}"}}
-
-        event: content_block_stop
         data: {"type":"content_block_stop","index":0}
-
-        event: message_delta
         data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":1}}
-
-        event: message_stop
         data: {"type":"message_stop"}
     "#]],
         &model,
@@ -111,22 +111,11 @@ fn anthropic_messages() {
     ]);
     shows(
         &expect![[r#"
-        event: message_start
         data: {"type":"message_start","message":{"id":"msg_scripted_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}
-
-        event: content_block_start
         data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
-
-        event: content_block_delta
         data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Two."}}
-
-        event: content_block_stop
         data: {"type":"content_block_stop","index":0}
-
-        event: message_delta
         data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":1}}
-
-        event: message_stop
         data: {"type":"message_stop"}
     "#]],
         &model,
@@ -160,22 +149,11 @@ fn openai_responses() {
     body["stream"] = json!(true);
     shows(
         &expect![[r#"
-        event: response.created
         data: {"type":"response.created","response":{"id":"resp_scripted_0","object":"response","created_at":0,"status":"in_progress","model":"m","output":[],"error":null,"incomplete_details":null,"parallel_tool_calls":false,"tools":[],"tool_choice":"auto","metadata":{},"usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":1,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":2}},"sequence_number":0}
-
-        event: response.output_item.added
         data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"item_scripted_0","status":"in_progress","call_id":"call_scripted_0","name":"repl_eval","arguments":"","namespace":"mcp__hob__"},"sequence_number":1}
-
-        event: response.function_call_arguments.delta
         data: {"type":"response.function_call_arguments.delta","item_id":"item_scripted_0","output_index":0,"delta":"{\"code\":\"1+1\"}","sequence_number":2}
-
-        event: response.function_call_arguments.done
         data: {"type":"response.function_call_arguments.done","item_id":"item_scripted_0","output_index":0,"arguments":"{\"code\":\"1+1\"}","sequence_number":3}
-
-        event: response.output_item.done
         data: {"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"item_scripted_0","status":"completed","call_id":"call_scripted_0","name":"repl_eval","arguments":"{\"code\":\"1+1\"}","namespace":"mcp__hob__"},"sequence_number":4}
-
-        event: response.completed
         data: {"type":"response.completed","response":{"id":"resp_scripted_0","object":"response","created_at":0,"status":"completed","model":"m","output":[{"type":"function_call","id":"item_scripted_0","status":"completed","call_id":"call_scripted_0","name":"repl_eval","arguments":"{\"code\":\"1+1\"}","namespace":"mcp__hob__"}],"error":null,"incomplete_details":null,"parallel_tool_calls":false,"tools":[],"tool_choice":"auto","metadata":{},"usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":1,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":2}},"sequence_number":5}
     "#]],
         &model,
@@ -189,28 +167,13 @@ fn openai_responses() {
     ]);
     shows(
         &expect![[r#"
-        event: response.created
         data: {"type":"response.created","response":{"id":"resp_scripted_1","object":"response","created_at":0,"status":"in_progress","model":"m","output":[],"error":null,"incomplete_details":null,"parallel_tool_calls":false,"tools":[],"tool_choice":"auto","metadata":{},"usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":1,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":2}},"sequence_number":0}
-
-        event: response.output_item.added
         data: {"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"item_scripted_1","status":"in_progress","role":"assistant","content":[]},"sequence_number":1}
-
-        event: response.content_part.added
         data: {"type":"response.content_part.added","item_id":"item_scripted_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]},"sequence_number":2}
-
-        event: response.output_text.delta
         data: {"type":"response.output_text.delta","item_id":"item_scripted_1","output_index":0,"content_index":0,"delta":"Two.","sequence_number":3}
-
-        event: response.output_text.done
         data: {"type":"response.output_text.done","item_id":"item_scripted_1","output_index":0,"content_index":0,"text":"Two.","sequence_number":4}
-
-        event: response.content_part.done
         data: {"type":"response.content_part.done","item_id":"item_scripted_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"Two.","annotations":[]},"sequence_number":5}
-
-        event: response.output_item.done
         data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"item_scripted_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Two.","annotations":[]}]},"sequence_number":6}
-
-        event: response.completed
         data: {"type":"response.completed","response":{"id":"resp_scripted_1","object":"response","created_at":0,"status":"completed","model":"m","output":[{"type":"message","id":"item_scripted_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Two.","annotations":[]}]}],"error":null,"incomplete_details":null,"parallel_tool_calls":false,"tools":[],"tool_choice":"auto","metadata":{},"usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":1,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":2}},"sequence_number":7}
     "#]],
         &model,
@@ -290,11 +253,8 @@ fn openai_chat_completions() {
     shows(
         &expect![[r#"
         data: {"id":"chatcmpl-scripted-0","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_scripted_0","type":"function","function":{"name":"hob_repl_eval","arguments":"{\"code\":\"1+1\"}"}}]},"finish_reason":null}],"usage":null}
-
         data: {"id":"chatcmpl-scripted-0","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":null}
-
         data: {"id":"chatcmpl-scripted-0","object":"chat.completion.chunk","created":0,"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}
-
         data: [DONE]
     "#]],
         &model,
@@ -313,11 +273,8 @@ fn openai_chat_completions() {
     shows(
         &expect![[r#"
         data: {"id":"chatcmpl-scripted-2","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_scripted_2","type":"function","function":{"name":"hob_repl_eval","arguments":"{\"code\":\"2+2\"}"}}]},"finish_reason":null}],"usage":null}
-
         data: {"id":"chatcmpl-scripted-2","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":null}
-
         data: {"id":"chatcmpl-scripted-2","object":"chat.completion.chunk","created":0,"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}
-
         data: [DONE]
     "#]],
         &model,
