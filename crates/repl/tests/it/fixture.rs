@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use expect_test::Expect;
+use expect_test::{Expect, expect};
 use mcp::tool::{AnyTool, Context, ToolError};
 use process::Guard;
 use process::output::OutputLog;
 use project::{Caller, Limits};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use repl::{Repl, ReplOptions, tools};
 
@@ -71,6 +71,14 @@ impl Fixture {
 
     pub(crate) async fn check(&self, name: &str, arguments: Value, expected: Expect) {
         expected.assert_eq(&self.call(name, arguments).await.0);
+    }
+
+    /// Checks that this worktree has no session, and that a caller hears how to start one.
+    pub(crate) async fn check_that_there_is_no_session(&self) {
+        let expected = expect![[r#"
+            error: There is no session "main" in this worktree.
+            Start one with repl_start or repl_eval."#]];
+        self.check("repl_wait", json!({}), expected).await;
     }
 
     /// The text without what differs from run to run.

@@ -20,15 +20,7 @@ async fn output_outlives_its_session_and_its_daemon() {
                 [main: 1 line, up to 89 of 89; some of it of an earlier process]"#]],
         )
         .await;
-    fixture
-        .check(
-            "repl_wait",
-            json!({}),
-            expect![[r#"
-        error: There is no session "main" in this worktree.
-        Start one with repl_start or repl_eval."#]],
-        )
-        .await;
+    fixture.check_that_there_is_no_session().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

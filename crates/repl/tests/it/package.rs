@@ -309,24 +309,17 @@ async fn questions() {
         &AREA.replace("import Shape\n", "import Shape hiding (total)\nbigger :: Shape\nbigger = double unit\n"),
     );
     p.call("repl_reload", json!({})).await;
-    p.at(
-        "uses",
-        ("src/Shape.hs", 25, 1),
-        expect![[r#"
-            src/Shape.hs:25:1-6
-            src/Area.hs:5:10-15
-            src/Shape.hs:29:9-14"#]],
-    )
-    .await;
-    p.at(
-        "uses",
-        ("src/Area.hs", 5, 10),
-        expect![[r#"
-        src/Shape.hs:25:1-6
-        src/Area.hs:5:10-15
-        src/Shape.hs:29:9-14"#]],
-    )
-    .await;
+    for at in [("src/Shape.hs", 25, 1), ("src/Area.hs", 5, 10)] {
+        p.at(
+            "uses",
+            at,
+            expect![[r#"
+                src/Shape.hs:25:1-6
+                src/Area.hs:5:10-15
+                src/Shape.hs:29:9-14"#]],
+        )
+        .await;
+    }
     p.at("uses", ("src/Shape.hs", 29, 1), expect!["src/Shape.hs:29:1-5"]).await;
     package.repl.shutdown().await;
 }

@@ -9,15 +9,7 @@ use crate::fixture::Fixture;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_use_says_what_to_do() {
     let mut fixture = Fixture::with(Limits { sessions: 2, queued_evaluations: 1, ..Limits::default() });
-    fixture
-        .check(
-            "repl_wait",
-            json!({}),
-            expect![[r#"
-        error: There is no session "main" in this worktree.
-        Start one with repl_start or repl_eval."#]],
-        )
-        .await;
+    fixture.check_that_there_is_no_session().await;
     fixture
         .check(
             "repl_wait",
@@ -63,51 +55,35 @@ async fn wrong_use_says_what_to_do() {
         Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash."#]],
         )
         .await;
-    fixture
-        .check(
-            "repl_start",
-            json!({"command": ["ghci", "-package", "no-such-package"]}),
-            expect![[r#"
+    // The session that failed to start says so again to what is evaluated in it.
+    let broken = json!({"command": ["ghci", "-package", "no-such-package"]});
+    for (tool, arguments) in [("repl_start", broken), ("repl_eval", json!({"code": "1"}))] {
+        fixture
+            .check(
+                tool,
+                arguments,
+                expect![[r#"
         error: ghci -package no-such-package did not start: it exited with status 1 before its first prompt.
         GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
         <command line>: cannot satisfy -package no-such-package
             (use -v for more information)
         Correct that and call repl_start again; repl_read shows everything it printed."#]],
-        )
-        .await;
-    fixture
-        .check(
-            "repl_eval",
-            json!({"code": "1"}),
-            expect![[r#"
-        error: ghci -package no-such-package did not start: it exited with status 1 before its first prompt.
-        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
-        <command line>: cannot satisfy -package no-such-package
-            (use -v for more information)
-        Correct that and call repl_start again; repl_read shows everything it printed."#]],
-        )
-        .await;
+            )
+            .await;
+    }
     let path = std::mem::replace(&mut fixture.path, "/nowhere".to_owned());
-    fixture
-        .check(
-            "repl_start",
-            json!({"session": "other", "profile": "ghci"}),
-            expect![[r#"
+    for ghci in [json!({"session": "other", "profile": "ghci"}), json!({"session": "other", "command": ["ghci"]})] {
+        fixture
+            .check(
+                "repl_start",
+                ghci,
+                expect![[r#"
         error: The profile "ghci" needs the program "ghci", which is not in the PATH.
         Install it: apt-get install ghc (or install GHC with ghcup).
         Or name another `profile`."#]],
-        )
-        .await;
-    fixture
-        .check(
-            "repl_start",
-            json!({"session": "other", "command": ["ghci"]}),
-            expect![[r#"
-        error: The profile "ghci" needs the program "ghci", which is not in the PATH.
-        Install it: apt-get install ghc (or install GHC with ghcup).
-        Or name another `profile`."#]],
-        )
-        .await;
+            )
+            .await;
+    }
     fixture.path = path;
     fixture
         .check(
