@@ -143,13 +143,9 @@ impl<'p> Interpreter<'p> {
     }
 
     fn fire(&mut self, id: u64, event: &Name, data: &Value) -> Result<(), Failure> {
-        self.transition(
-            id,
-            data,
-            Value::Atom(event.clone()),
-            |on| matches!(on, MachineTrigger::Event(name) if name == event),
-        )
-        .map(|_| ())?;
+        let fits = |on: &MachineTrigger| matches!(on, MachineTrigger::Event(name) if name == event);
+        let taken = self.transition(id, data, Value::Atom(event.clone()), fits);
+        self.contained(id, taken)?;
         self.at_once(id)
     }
 
@@ -162,16 +158,8 @@ impl<'p> Interpreter<'p> {
         if due { self.sleep(0) } else { Ok(()) }
     }
 
-    /// Takes the first matching transition and returns whether there was one. An error in it ends only the machine, as
-    /// an error in any process would.
-    fn transition(
-        &mut self,
-        id: u64,
-        event_data: &Value,
-        event: Value,
-        fits: impl Fn(&MachineTrigger) -> bool,
-    ) -> Result<bool, Failure> {
-        let taken = self.take(id, event_data, event, fits);
+    /// The result of a transition, whose error ends only the machine, as an error in any process would.
+    fn contained(&mut self, id: u64, taken: Result<bool, Failure>) -> Result<bool, Failure> {
         if let Err(Failure::Raised { .. }) = taken {
             self.end(id);
             return Ok(true);
@@ -185,7 +173,8 @@ impl<'p> Interpreter<'p> {
         self.fsm.names.retain(|_, known| *known != id);
     }
 
-    fn take(
+    /// Takes the first matching transition. Returns whether there was one.
+    fn transition(
         &mut self,
         id: u64,
         event_data: &Value,
@@ -248,7 +237,8 @@ impl<'p> Interpreter<'p> {
             self.meter.work(64)?;
             self.clock = at;
             let fits = |on: &MachineTrigger| matches!(on, MachineTrigger::Timeout(ms) if *ms == after);
-            if !self.transition(id, &Value::Nil, Value::atom("timeout"), fits)? {
+            let taken = self.transition(id, &Value::Nil, Value::atom("timeout"), fits);
+            if !self.contained(id, taken)? {
                 spent.push((at, id, after));
             } else if after == 0 && spent.len() > 10_000 {
                 break;

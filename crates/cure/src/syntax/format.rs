@@ -85,21 +85,15 @@ fn forced(token: &SyntaxToken) -> bool {
     let first = parent.first_token().as_ref() == Some(token);
     let inside = parent.parent().map(|outer| outer.kind());
     match parent.kind() {
-        K::Def
-        | K::Curify
-        | K::Record
-        | K::TypeDef
-        | K::Class
-        | K::Instance
-        | K::Trait
-        | K::Impl
-        | K::Fsm
-        | K::Import
-        | K::Exports
-        | K::ExportClasses => first && inside == Some(K::Module),
         K::Module => first || token.kind() == K::EndKw,
-        _ => false,
+        K::Import | K::Exports | K::ExportClasses => first && inside == Some(K::Module),
+        kind => is_definition(kind) && first && inside == Some(K::Module),
     }
+}
+
+/// Whether it is a node that defines something in a module.
+fn is_definition(kind: K) -> bool {
+    matches!(kind, K::Def | K::Curify | K::Record | K::TypeDef | K::Class | K::Instance | K::Trait | K::Impl | K::Fsm)
 }
 
 /// The depth of a line that begins with this token: one more than the line on which the enclosing node begins.
@@ -117,18 +111,9 @@ fn depth(token: &SyntaxToken, indents: &HashMap<u32, usize>) -> usize {
 }
 
 fn indents_inside(kind: K) -> bool {
-    matches!(
+    let is_block = matches!(
         kind,
         K::Module
-            | K::Def
-            | K::Curify
-            | K::Record
-            | K::TypeDef
-            | K::Class
-            | K::Instance
-            | K::Trait
-            | K::Impl
-            | K::Fsm
             | K::Method
             | K::State
             | K::Transition
@@ -159,7 +144,8 @@ fn indents_inside(kind: K) -> bool {
             | K::States
             | K::Terminal
             | K::ExportClasses
-    )
+    );
+    is_block || is_definition(kind)
 }
 
 /// Whether two tokens of one line are separated by a space.

@@ -1,6 +1,7 @@
 //! Parses classes and instances, in both notations.
 
 use super::Parser;
+use crate::diagnostic::Span;
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
@@ -8,23 +9,22 @@ impl Parser<'_> {
         self.node(K::Class, |p| {
             let opened = p.span_of(0);
             p.bump();
-            p.expect(K::Ident);
-            if p.is(K::LParen) {
-                p.type_args();
-            }
-            p.class_context();
-            p.expect(K::DoKw);
-            p.methods(K::EndKw);
-            p.end_of("typeclass", opened);
+            p.applied_name();
+            p.class_body("typeclass", opened);
         });
+    }
+
+    /// What follows the head of a class or an instance: its context, and its methods up to `end`.
+    fn class_body(&mut self, what: &str, opened: Span) {
+        self.class_context();
+        self.expect(K::DoKw);
+        self.methods(K::EndKw);
+        self.end_of(what, opened);
     }
 
     fn class_context(&mut self) {
         if self.is(K::WhenKw) || self.is(K::WhereKw) {
-            self.node(K::Where, |p| {
-                p.bump();
-                p.constraints();
-            });
+            self.where_clause();
         }
     }
 
@@ -36,12 +36,7 @@ impl Parser<'_> {
                     p.name(true);
                     p.type_params();
                     p.params();
-                    if p.foreign_colon() || matches!(p.peek(), K::Colon | K::Arrow) {
-                        p.node(K::Return, |p| {
-                            p.bump();
-                            p.type_expr();
-                        });
-                    }
+                    p.result_type();
                     p.class_context();
                     if p.eat(K::Eq) {
                         p.body();
@@ -74,16 +69,8 @@ impl Parser<'_> {
         self.node(K::Instance, |p| {
             let opened = p.span_of(0);
             p.bump();
-            p.node(K::Constraint, |p| {
-                p.expect(K::Ident);
-                if p.is(K::LParen) {
-                    p.type_args();
-                }
-            });
-            p.class_context();
-            p.expect(K::DoKw);
-            p.methods(K::EndKw);
-            p.end_of("instance", opened);
+            p.constraint();
+            p.class_body("instance", opened);
         });
     }
 

@@ -380,10 +380,7 @@ impl Parser<'_> {
             let pattern = pattern.to(p.behind());
             if p.is(K::WhenKw) {
                 p.in_clause = false;
-                p.node(K::Guard, |p| {
-                    p.bump();
-                    p.operators();
-                });
+                p.guard();
             }
             if !p.is(K::Arrow) {
                 let (found, next_line) = (p.span_of(0), p.first_of_line(0));

@@ -124,15 +124,6 @@ impl Parser<'_> {
         });
     }
 
-    fn guard(&mut self) {
-        if self.is(K::WhenKw) {
-            self.node(K::Guard, |p| {
-                p.bump();
-                p.operators();
-            });
-        }
-    }
-
     fn edge(&mut self) {
         self.node(K::Edge, |p| {
             p.bump();

@@ -230,30 +230,47 @@ impl Parser<'_> {
 
     /// Result type, guard and constraints.
     fn signature_rest(&mut self) {
-        if self.foreign_colon() || matches!(self.peek(), K::Colon | K::Arrow) {
-            self.node(K::Return, |p| {
-                p.bump();
-                p.type_expr();
-            });
+        self.result_type();
+        if self.guard() && self.is(K::Arrow) {
+            self.return_node();
         }
-        if self.is(K::WhenKw) {
+        if self.is(K::WhereKw) {
+            self.where_clause();
+        }
+    }
+
+    /// The result type, if there is one.
+    pub(super) fn result_type(&mut self) {
+        if self.foreign_colon() || matches!(self.peek(), K::Colon | K::Arrow) {
+            self.return_node();
+        }
+    }
+
+    fn return_node(&mut self) {
+        self.node(K::Return, |p| {
+            p.bump();
+            p.type_expr();
+        });
+    }
+
+    /// `when condition`, if there is one. Returns whether there was.
+    pub(super) fn guard(&mut self) -> bool {
+        let has_guard = self.is(K::WhenKw);
+        if has_guard {
             self.node(K::Guard, |p| {
                 p.bump();
                 p.operators();
             });
-            if self.is(K::Arrow) {
-                self.node(K::Return, |p| {
-                    p.bump();
-                    p.type_expr();
-                });
-            }
         }
-        if self.is(K::WhereKw) {
-            self.node(K::Where, |p| {
-                p.bump();
-                p.constraints();
-            });
-        }
+        has_guard
+    }
+
+    /// The constraints, after the keyword before them.
+    pub(super) fn where_clause(&mut self) {
+        self.node(K::Where, |p| {
+            p.bump();
+            p.constraints();
+        });
     }
 
     /// `x :Int` is lexed as a name and an atom. Reports that once.
@@ -273,17 +290,24 @@ impl Parser<'_> {
         false
     }
 
-    pub(super) fn constraints(&mut self) {
+    fn constraints(&mut self) {
         loop {
-            self.node(K::Constraint, |p| {
-                p.expect(K::Ident);
-                if p.is(K::LParen) {
-                    p.type_args();
-                }
-            });
+            self.constraint();
             if !self.eat(K::Comma) {
                 return;
             }
+        }
+    }
+
+    pub(super) fn constraint(&mut self) {
+        self.node(K::Constraint, Self::applied_name);
+    }
+
+    /// A name, with arguments in parentheses if it has any.
+    pub(super) fn applied_name(&mut self) {
+        self.expect(K::Ident);
+        if self.is(K::LParen) {
+            self.type_args();
         }
     }
 
@@ -359,10 +383,7 @@ impl Parser<'_> {
         self.node(K::Record, |p| {
             let opened = p.span_of(0);
             p.bump();
-            p.expect(K::Ident);
-            if p.is(K::LParen) {
-                p.type_args();
-            }
+            p.applied_name();
             p.expect(K::DoKw);
             while p.is(K::Ident) {
                 p.node(K::FieldDecl, |p| {
@@ -419,18 +440,10 @@ impl Parser<'_> {
     fn type_def(&mut self) {
         self.node(K::TypeDef, |p| {
             p.bump();
-            p.expect(K::Ident);
-            if p.is(K::LParen) {
-                p.type_args();
-            }
+            p.applied_name();
             p.expect(K::Eq);
             p.type_expr();
-            if p.is(K::WhenKw) {
-                p.node(K::Guard, |p| {
-                    p.bump();
-                    p.operators();
-                });
-            }
+            p.guard();
             p.derive();
         });
     }

@@ -59,9 +59,7 @@ impl Body<'_> {
     ) -> Shape {
         self.literal_type(&at.ty, &Ty::int(), span);
         let takes = usize::from(&*name.name == "Succ");
-        if parts.len() != takes {
-            let message = format!("`{}` has {takes} field(s), not {}", name.name, parts.len());
-            self.error(code::ARITY, span, message);
+        if !self.takes_fields(name, takes, parts, span) {
             return Shape::Any;
         }
         let [inner] = parts else {

@@ -389,9 +389,7 @@ impl Body<'_> {
             error.hints.extend(near);
             return Shape::Any;
         };
-        if constructor.fields.len() != parts.len() {
-            let message = format!("`{}` has {} field(s), not {}", name.name, constructor.fields.len(), parts.len());
-            self.error(code::ARITY, span, message);
+        if !self.takes_fields(name, constructor.fields.len(), parts, span) {
             return Shape::Any;
         }
         // For a value of type Any, the tag says nothing about the types of the contents.
@@ -419,6 +417,15 @@ impl Body<'_> {
             self.pattern(part, &below, found)
         });
         Shape::Tagged(constructor.tag.clone(), shapes.collect())
+    }
+
+    /// Whether the constructor has as many fields as the pattern gives; reports it if not.
+    pub(super) fn takes_fields(&mut self, name: &Ident, takes: usize, given: &[Pattern], span: Span) -> bool {
+        if takes != given.len() {
+            let message = format!("`{}` has {takes} field(s), not {}", name.name, given.len());
+            self.error(code::ARITY, span, message);
+        }
+        takes == given.len()
     }
 
     fn record_pattern(
