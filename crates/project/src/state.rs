@@ -305,6 +305,24 @@ mod tests {
     use crate::secrets_dir::SecretsDir;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+    /// The state of `root` below `place`: adopted from where the project was, or new.
+    fn adopt_or_make(place: &Path, root: &Path) -> SecretsDir {
+        let path = place.join(hash_of(root));
+        fs::create_dir_all(place).unwrap();
+        if !path.join(root_note::ROOT).exists() && !adopt(place, &path, root).unwrap() {
+            private_directory(&path).unwrap();
+        }
+        remember(&path, root).unwrap();
+        SecretsDir::hold_in(path, root).unwrap()
+    }
+
+    /// Makes the state of `root` as a daemon does that runs for a moment.
+    fn make_in(place: &Places, path: &Path, root: &Path) {
+        create_in(place, path, root).unwrap();
+        remember(path, root).unwrap();
+        drop(SecretsDir::hold_in(path.to_owned(), root).unwrap());
+    }
+
     #[test]
     fn the_standard_place_leads_to_it_whatever_the_environment() {
         let temp = tempfile::tempdir().unwrap();
@@ -330,14 +348,7 @@ mod tests {
         fs::create_dir(&first).unwrap();
         fs::create_dir(&other).unwrap();
         let of = |root: &Path| place.join(hash_of(root));
-        let make = |root: &Path| {
-            fs::create_dir_all(&place).unwrap();
-            if !of(root).join(root_note::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
-                private_directory(&of(root)).unwrap();
-            }
-            remember(&of(root), root).unwrap();
-            SecretsDir::hold_in(of(root), root).unwrap()
-        };
+        let make = |root: &Path| adopt_or_make(&place, root);
         let held = make(&first);
         fs::write(of(&first).join("mail.db"), "mail").unwrap();
         drop(make(&other));
@@ -367,12 +378,7 @@ mod tests {
         let of = |root: &Path| place.join(hash_of(root));
         let make = |root: &Path| {
             set_aside(&of(root), root).unwrap();
-            fs::create_dir_all(&place).unwrap();
-            if !of(root).join(root_note::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
-                private_directory(&of(root)).unwrap();
-            }
-            remember(&of(root), root).unwrap();
-            SecretsDir::hold_in(of(root), root).unwrap()
+            adopt_or_make(&place, root)
         };
         fs::create_dir(&root).unwrap();
         let held = make(&root);
@@ -431,11 +437,7 @@ mod tests {
         let place = Places::new(Some(temp.path().join("state")), None, temp.path());
         let [root, moved] = ["root", "moved"].map(|name| temp.path().join(name));
         let path = place.first().join(hash_of(&root));
-        let make = || {
-            create_in(&place, &path, &root).unwrap();
-            remember(&path, &root).unwrap();
-            drop(SecretsDir::hold_in(path.clone(), &root).unwrap());
-        };
+        let make = || make_in(&place, &path, &root);
         fs::create_dir(&root).unwrap();
         make();
         fs::write(path.join("mail.db"), "mail").unwrap();
@@ -462,11 +464,7 @@ mod tests {
         let [root, moved] = ["root", "moved"].map(|name| temp.path().join(name));
         let path = place.first().join(hash_of(&root));
         let note = path.join(IDENTITY);
-        let make = || {
-            create_in(&place, &path, &root).unwrap();
-            remember(&path, &root).unwrap();
-            drop(SecretsDir::hold_in(path.clone(), &root).unwrap());
-        };
+        let make = || make_in(&place, &path, &root);
         let mode = |mode| fs::set_permissions(&note, fs::Permissions::from_mode(mode)).unwrap();
         fs::create_dir(&root).unwrap();
         make();
