@@ -17,6 +17,7 @@ use project::journal::Record;
 use project::socket::{self, SocketError};
 use project::visible::path as shown;
 use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, handed, stale};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -121,22 +122,22 @@ fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(
         Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Journal::in_memory(),
         Err(source) => return Err(ServeError::Log { path: project.log_dir(), source }),
     };
-    ::process::allocator::single_arena();
-    ::process::limits::raise_open_files();
-    ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
-
-    // One worker beside the listener's thread: a call passes through its connection's task and its session's, and with
-    // more workers every hand-over wakes another thread, which costs more than the work. Slow work runs on the blocking
-    // threads.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(ServeError::Start)?;
+    let runtime = runtime().map_err(ServeError::Start)?;
     let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, starter, http));
     // Work that still runs on a blocking thread must not keep the process alive.
     runtime.shutdown_background();
     outcome
+}
+
+/// Prepares the process for sessions, and starts its runtime.
+pub(crate) fn runtime() -> io::Result<Runtime> {
+    ::process::allocator::single_arena();
+    ::process::limits::raise_open_files();
+    ::process::subreaper::become_subreaper()?;
+    // One worker beside the listener's thread: a call passes through its connection's task and its session's, and with
+    // more workers every hand-over wakes another thread, which costs more than the work. Slow work runs on the blocking
+    // threads.
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
 /// Opens the log, the journal, and the file for panics and stray prints.

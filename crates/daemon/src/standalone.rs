@@ -8,7 +8,7 @@ use project::{Caller, Config, ConfigError, Hello, PathError, Project};
 
 use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
-use crate::{clients, log, parts};
+use crate::{clients, lifecycle, log, parts};
 
 /// Why a standalone server failed.
 #[derive(Debug, thiserror::Error)]
@@ -29,14 +29,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     let stdio = mcp::transport::stdio::take().map_err(StandaloneError::Stdio)?;
     log::start_on_stderr();
     let config = Config::load(project, &parts::sections())?;
-    ::process::allocator::single_arena();
-    ::process::limits::raise_open_files();
-    ::process::subreaper::become_subreaper().map_err(StandaloneError::Stdio)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(StandaloneError::Stdio)?;
+    let runtime = lifecycle::runtime().map_err(StandaloneError::Stdio)?;
     let served = runtime.block_on(async {
         let parts = Parts::new(project, &config, &Journal::in_memory(), None)?;
         let server = parts.standalone_server(hello)?;
