@@ -269,10 +269,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
 impl<R, W> Drop for Connection<R, W> {
     fn drop(&mut self) {
-        self.state.side_channel.close();
-        self.state.unwatch_all();
-        self.state.out.kill();
-        self.state.abort_all("", "");
+        self.state.abandon();
     }
 }
 

@@ -443,6 +443,14 @@ impl ConnectionState {
         }
     }
 
+    /// Ends everything at once, without answers.
+    pub(super) fn abandon(&mut self) {
+        self.side_channel.close();
+        self.unwatch_all();
+        self.out.kill();
+        self.abort_all("", "");
+    }
+
     /// Aborts every remaining call and answers it with an error.
     pub(super) fn abort_all(&mut self, message: &str, reason: &str) {
         for key in self.calls.keys() {

@@ -296,10 +296,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.state.side_channel.close();
-        self.state.unwatch_all();
-        self.state.out.kill();
-        self.state.abort_all("", "");
+        self.state.abandon();
     }
 }
 
