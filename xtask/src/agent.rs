@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,7 @@ pub(crate) struct Agent {
 impl Agent {
     /// Starts the command with piped stdin and stdout; stderr is the caller's choice.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("could not start the server")?;
-        let stdin = child.stdin.take();
-        let stdout = child.stdout.take().context("the server has no stdout")?;
+        let (child, stdin, stdout) = KillOnDrop::piped(command)?;
         let (sender, lines) = sync_channel(1024);
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
@@ -37,7 +34,7 @@ impl Agent {
                 }
             }
         });
-        Ok(Self { child: KillOnDrop(child), stdin, lines, next_id: 1, notifications: Vec::new() })
+        Ok(Self { child, stdin: Some(stdin), lines, next_id: 1, notifications: Vec::new() })
     }
 
     /// Starts `hob mcp` in the project at `dir`.
@@ -133,14 +130,8 @@ pub(crate) struct Pipes {
 
 impl Pipes {
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("could not start {:?}", command.get_program()))?;
-        let stdin = child.stdin.take();
-        let stdout = BufReader::with_capacity(1 << 16, child.stdout.take().context("the program has no stdout")?);
-        Ok(Self { child: KillOnDrop(child), stdin, stdout })
+        let (child, stdin, stdout) = KillOnDrop::piped(command)?;
+        Ok(Self { child, stdin: Some(stdin), stdout: BufReader::with_capacity(1 << 16, stdout) })
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -3,7 +3,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -147,6 +147,20 @@ pub(crate) fn command_line(command: &Command) -> String {
 /// A child that is killed when its owner goes away, so that an error leaves nothing running. No effect on one that has
 /// ended and was waited for.
 pub(crate) struct KillOnDrop(pub(crate) Child);
+
+impl KillOnDrop {
+    /// Starts the command with piped stdin and stdout; stderr is the caller's choice.
+    pub(crate) fn piped(command: &mut Command) -> Result<(Self, ChildStdin, ChildStdout)> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not start {:?}", command.get_program()))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (stdin, stdout) = pipes.expect("both were piped");
+        Ok((Self(child), stdin, stdout))
+    }
+}
 
 impl Deref for KillOnDrop {
     type Target = Child;

@@ -152,13 +152,8 @@ struct Server {
 
 impl Server {
     fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("could not start {:?}", command.get_program()))?;
-        let output = child.stdout.take().context("the server has no stdout")?;
-        Ok(Self { input: child.stdin.take(), child: KillOnDrop(child), output, read: Vec::new() })
+        let (child, input, output) = KillOnDrop::piped(command)?;
+        Ok(Self { child, input: Some(input), output, read: Vec::new() })
     }
 
     fn write(&mut self, line: &[u8]) -> Result<()> {
