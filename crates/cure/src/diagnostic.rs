@@ -1,5 +1,5 @@
-//! What the compiler reports about a program: a code, a place, a message, and where possible hints and a fix. The codes
-//! are listed in [`code`].
+//! The compiler's diagnostics: a code, a place, a message, and where possible hints and a fix. The codes are listed in
+//! [`code`].
 
 use std::cell::Cell;
 use std::fmt;
@@ -60,7 +60,7 @@ pub enum Stage {
     Exhaustive,
     /// State machines.
     Fsm,
-    /// What becomes of a program that stands.
+    /// Code generation for a valid program.
     Compile,
 }
 
@@ -84,7 +84,7 @@ impl Stage {
 pub struct Code(pub u16);
 
 impl Code {
-    /// The stage that says it.
+    /// The stage that reports it.
     pub fn stage(self) -> Stage {
         match self.0 / 100 {
             0 | 1 => Stage::Parse,
@@ -108,7 +108,7 @@ macro_rules! codes {
     ($($(#[doc = $doc:literal])* $name:ident = $number:literal;)*) => {
         $($(#[doc = $doc])* pub const $name: Code = Code($number);)*
 
-        /// All codes with what they mean, in order.
+        /// All codes with their meanings, in order.
         pub const ALL: &[(Code, &str)] = &[$((Code($number), concat!($($doc),*))),*];
     };
 }
@@ -116,7 +116,7 @@ macro_rules! codes {
 pub mod code {
     use super::Code;
 
-    /// The code for what is wrong, and the code for what could not be proved right.
+    /// The code for a refuted condition, and the code for an unproved one.
     #[derive(Debug, Clone, Copy)]
     pub struct Pair(pub Code, pub Code);
 
@@ -228,14 +228,14 @@ pub mod code {
     }
 }
 
-/// A replacement of text that is safe to make.
+/// A safe replacement of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does, in a few words.
+    /// The effect, in a few words.
     pub title: String,
-    /// What is replaced.
+    /// The replaced text.
     pub span: Span,
-    /// By what.
+    /// The new text.
     pub replacement: String,
 }
 
@@ -246,15 +246,15 @@ pub struct Diagnostic {
     pub severity: Severity,
     pub code: Code,
     pub span: Span,
-    /// What is wrong, in one sentence without a full stop.
+    /// The fault, in one sentence without a full stop.
     pub message: String,
     /// A label for the place, if the message does not describe it.
     pub label: Option<String>,
-    /// Other places that belong to it.
+    /// Other relevant places, with labels.
     pub related: Vec<(Span, String)>,
-    /// What to do.
+    /// Advice on how to correct it.
     pub hints: Vec<String>,
-    /// What to replace.
+    /// The proposed replacement.
     pub fix: Option<Fix>,
 }
 
@@ -294,13 +294,13 @@ impl Diagnostic {
         self
     }
 
-    /// Offers a replacement.
+    /// Proposes a replacement.
     pub fn fix(mut self, title: impl Into<String>, span: Span, replacement: impl Into<String>) -> Diagnostic {
         self.fix = Some(Fix { title: title.into(), span, replacement: replacement.into() });
         self
     }
 
-    /// Whether the program is rejected because of it.
+    /// Whether the program is rejected because of this diagnostic.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -23,7 +23,7 @@ impl Errors {
         self.kept.last_mut()
     }
 
-    /// How many there were.
+    /// The number of diagnostics, including those beyond the bound.
     pub(crate) fn count(&self) -> usize {
         self.kept.len() + self.more
     }
@@ -33,14 +33,14 @@ impl Errors {
         self.kept.retain(keep);
     }
 
-    /// Joins both.
+    /// Adds other diagnostics of the same text.
     pub(crate) fn with(mut self, others: Errors) -> Errors {
         self.kept.extend(others.kept);
         self.more += others.more;
         self
     }
 
-    /// In source order, cut to the bound; the last one then counts the rest.
+    /// The diagnostics in source order, cut to the bound; the last one then counts the rest.
     pub(crate) fn in_order(self) -> Vec<Diagnostic> {
         let Errors { mut kept, more } = self;
         kept.sort_by_key(|error| error.span);

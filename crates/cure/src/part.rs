@@ -12,27 +12,27 @@ use crate::compile::{ModuleCache, Sources};
 use crate::syntax::ast::Name;
 use crate::workspace::{Index, Report, Workspace};
 
-/// The number of worktrees whose files are kept.
+/// Maximum number of worktrees whose files are kept.
 const MOST_WORKSPACES: usize = 16;
 
-/// The number of programs that may run at once; others wait.
+/// Maximum number of programs that run at once; others wait.
 const MOST_RUNS: usize = 4;
 
 /// The configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The directories of a worktree where modules are found, relative to it; none for all of it.
+    /// The directories of a worktree where modules are found, relative to it; empty for the whole worktree.
     pub roots: Vec<PathBuf>,
-    /// Whether programs may be run, and how far.
+    /// The limits of programs; `None` if they may not be run.
     pub run: Option<RunLimits>,
 }
 
-/// How far a program may run.
+/// The limits of a program's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Steps of the interpreter.
+    /// Maximum steps of the interpreter.
     pub steps: u64,
-    /// Bytes of memory.
+    /// Maximum memory, in bytes.
     pub memory: u64,
     pub time: Duration,
 }
@@ -41,7 +41,7 @@ pub struct RunLimits {
 #[derive(Debug)]
 pub struct Cure {
     options: Options,
-    /// The most recently used is last.
+    /// Least recently used first.
     workspaces: Mutex<Vec<(Vec<PathBuf>, Shared)>>,
     /// Permits for running programs.
     turns: Arc<Semaphore>,
@@ -60,7 +60,7 @@ impl Cure {
         &self.options
     }
 
-    /// Waits until another program may run beside those that do. The turn ends when what is returned is dropped.
+    /// Waits until another program may run. Dropping the permit ends the turn. `None` if the call is cancelled.
     pub(crate) async fn turn(&self, cx: &Context) -> Option<OwnedSemaphorePermit> {
         tokio::select! {
             turn = self.turns.clone().acquire_owned() => turn.ok(),
@@ -78,7 +78,7 @@ impl Cure {
         real.filter(|root| root.starts_with(&worktree)).collect()
     }
 
-    /// The files below these directories, as kept from the last time.
+    /// The files below these directories, kept between calls.
     fn workspace(&self, roots: Vec<PathBuf>) -> Shared {
         let mut kept = self.workspaces.lock();
         let found = kept.iter().position(|(known, _)| *known == roots).map(|at| kept.remove(at));
@@ -90,8 +90,8 @@ impl Cure {
         found.1
     }
 
-    /// Checks everything at or below a path of a worktree, and again only what has changed. Where the path is no place of
-    /// modules, its directory becomes one for this once.
+    /// Checks everything at or below a path of a worktree; what has not changed is not checked again. If the path is
+    /// outside the configured directories, its own directory is added for this check.
     pub fn check(&self, worktree: &Path, below: &Path) -> Report {
         let below = below.canonicalize().unwrap_or_else(|_| below.to_owned());
         let mut roots = self.roots(worktree);
@@ -102,18 +102,18 @@ impl Cure {
         refresh(&self.workspace(roots)).check(&below)
     }
 
-    /// The modules that the code of a caller in this worktree may use.
+    /// The modules that code from this worktree may use.
     pub fn modules(&self, worktree: Option<&Path>) -> Modules {
         Modules { workspace: worktree.map(|path| self.workspace(self.roots(path))), index: OnceLock::new() }
     }
 }
 
-/// Looks at the files of a workspace.
+/// Brings a workspace up to date with its files.
 fn refresh(workspace: &Shared) -> Arc<Index> {
     workspace.lock().refresh()
 }
 
-/// The modules of a worktree. Its files are looked at when the first module is asked for.
+/// The modules of a worktree. Its files are read when the first module is requested.
 #[derive(Debug)]
 pub struct Modules {
     workspace: Option<Shared>,

@@ -1,4 +1,4 @@
-//! The MCP prompts for Cure. Each brings along what a model needs to know of the language for its task.
+//! The MCP prompts for Cure. Each attaches the parts of the documentation that a model needs for its task.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub fn prompts(cure: &Arc<Cure>) -> [Arc<dyn AnyPrompt>; 3] {
     [prompt(WriteModule), prompt(WriteStateMachine), prompt(FixErrors(cure.clone()))]
 }
 
-/// How to work, whatever the task.
+/// How to work, for every task.
 const LOOP: &str = "Check what you write with type_check_cure until it passes without errors, and mind its warnings; \
 format it with format_cure. Where run_cure is enabled, run it. The library is told by get_stdlib_docs; do not guess \
 names of functions.";
 
-/// Parts of the syntax help and examples, attached.
+/// Messages with parts of the syntax help and examples attached.
 fn reading(topics: &[&str], examples: &[&str]) -> Vec<Message> {
     let topics = topics.iter().filter_map(|topic| Shelf::Syntax.contents(topic));
     let examples = examples.iter().filter_map(|name| Shelf::Examples.contents(name));

@@ -13,7 +13,7 @@ const WIDEST: usize = 2_000;
 const MOST: usize = 16_000;
 
 impl Diagnostic {
-    /// With the lines of source it speaks of, for people; in colours for a terminal.
+    /// The diagnostic for people, with the source lines it refers to; in colours for a terminal.
     pub fn render(&self, origin: &str, lines: &Lines, color: bool) -> String {
         let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
         let id = self.code.to_string();
@@ -58,7 +58,7 @@ impl Diagnostic {
 struct Window(Range<usize>);
 
 impl Window {
-    /// The lines of a span; of one that is too long, the first.
+    /// The lines of a span; only the first if the span is too long.
     fn around(span: Span, lines: &Lines) -> Window {
         let first = lines.around(span.start);
         let last = lines.around(span.end.max(span.start));
@@ -66,7 +66,7 @@ impl Window {
         Window(if whole.len() <= MOST { whole } else { first })
     }
 
-    /// Takes in the lines of another span, unless that is too much.
+    /// Adds the lines of another span, unless the window would become too large.
     fn widen(&mut self, span: Span, lines: &Lines) -> bool {
         let other = Window::around(span, lines).0;
         let both = self.0.start.min(other.start)..self.0.end.max(other.end);
@@ -81,7 +81,7 @@ impl Window {
         self.0.start <= span.start as usize && span.start as usize <= self.0.end
     }
 
-    /// The text that is drawn, unless a line of it is too long.
+    /// The drawn text, unless one of its lines is too long.
     fn text<'t>(&self, lines: &Lines<'t>) -> Option<&'t str> {
         let text = lines.text().get(self.0.clone())?;
         text.lines().all(|line| line.len() <= WIDEST).then_some(text)
@@ -91,7 +91,7 @@ impl Window {
         lines.place(self.0.start as u32).0
     }
 
-    /// A span as a part of what is drawn, on boundaries of characters.
+    /// A span relative to the drawn text, on character boundaries.
     fn part(&self, span: Span, lines: &Lines) -> Range<usize> {
         let place = |at: u32| lines.floor(at).clamp(self.0.start, self.0.end) - self.0.start;
         place(span.start)..place(span.end).max(place(span.start))
@@ -160,7 +160,7 @@ mod tests {
             --> a.cure:1:50001
              = help: mend it"#]]
         .assert_eq(&shown(&wide, Span { start: 100_000, end: 100_002 }, None));
-        // Of a span that covers everything, its beginning.
+        // Only the beginning of a span that covers everything is drawn.
         assert!(shown(&far, Span::new(0, far.len()), None).starts_with("error[C0101]: wrong\n --> a.cure:1:1\n"));
     }
 }

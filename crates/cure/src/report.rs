@@ -45,7 +45,7 @@ pub(crate) struct Replace {
     pub replacement: String,
 }
 
-/// All of them.
+/// The diagnostics of a text as the tools report them.
 pub(crate) fn reported(diagnostics: &[Diagnostic], text: &str) -> Vec<Reported> {
     let lines = Lines::new(text);
     let one = |found: &Diagnostic| {
@@ -72,17 +72,17 @@ pub(crate) fn reported(diagnostics: &[Diagnostic], text: &str) -> Vec<Reported> 
     diagnostics.iter().map(one).collect()
 }
 
-/// Whether any of them is an error.
+/// Whether any diagnostic is an error.
 pub(crate) fn has_errors(said: &[Reported]) -> bool {
     said.iter().any(|one| one.severity == "error")
 }
 
-/// As lines for a model.
+/// The diagnostics as lines for a model.
 pub(crate) fn text(said: &[Reported]) -> String {
     said.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// One, with its hints below it.
+/// A diagnostic with its hints below it.
 pub(crate) fn line(one: &Reported) -> String {
     let mut line = format!("{}:{} {} {}: {}", one.line, one.column, one.severity, one.code, one.message);
     for hint in &one.hints {
@@ -92,7 +92,7 @@ pub(crate) fn line(one: &Reported) -> String {
     line
 }
 
-/// A first line, then the diagnostics.
+/// The title, then the diagnostics.
 pub(crate) fn under(title: &str, said: &[Reported]) -> String {
     if said.is_empty() { title.to_owned() } else { format!("{title}\n{}", text(said)) }
 }

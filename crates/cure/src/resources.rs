@@ -10,7 +10,7 @@ use mcp::resource::{
 use crate::standard;
 use crate::tools::{EXAMPLES, TOPICS, library};
 
-/// A kind of them.
+/// A kind of resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shelf {
     Syntax,
@@ -74,7 +74,7 @@ impl Shelf {
         }
     }
 
-    /// What stands there under a name.
+    /// The resource of this name.
     pub(crate) fn contents(self, name: &str) -> Option<Contents> {
         Some(Contents::text(self.uri(name), self.mime_type(), self.text(name)?))
     }
@@ -91,7 +91,7 @@ impl Shelf {
     }
 }
 
-/// Lists everything there is to read, with a template for each kind.
+/// Registers all resources, with a template for each kind.
 pub fn serve_resources(resources: &Arc<Resources>) -> Result<(), TemplateError> {
     for shelf in SHELVES {
         let mut template = Template::new(shelf.template(), format!("cure-{}", shelf.variable()))?;

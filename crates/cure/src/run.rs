@@ -25,13 +25,13 @@ pub struct Request {
 /// The result of a request.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It ran, to its end or to a limit.
+    /// The function ran, to its end or to a limit.
     Ran(Run),
     /// The program has errors.
     Refused(Vec<Diagnostic>),
-    /// Modules that it uses have errors.
+    /// These modules, which the program uses, have errors.
     Faulty(Vec<String>),
-    /// The function does not exist; the signatures of those that do.
+    /// The function does not exist; these are the signatures of those that do.
     NoFunction(Vec<String>),
     /// The arguments are invalid; one line for each reason.
     Arguments(Vec<String>),

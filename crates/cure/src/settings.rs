@@ -8,19 +8,19 @@ use project::config::{File, Settings};
 use project::{ConfigError, visible};
 use serde::Deserialize;
 
-/// What is configured for Cure.
+/// The settings of the Cure compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CureSettings {
-    /// The directories where modules are found, relative to the worktree; none for all of it.
+    /// The directories where modules are found, relative to the worktree; empty for the whole worktree.
     pub roots: Vec<PathBuf>,
-    /// Whether programs may be run. They run in an interpreter without files, network or processes; what they cost is
-    /// time and memory of the daemon.
+    /// Whether programs may be run. They run in an interpreter without files, network or processes, and cost the daemon
+    /// only time and memory.
     pub run: bool,
-    /// How many steps a run may do.
+    /// Maximum steps of a run.
     pub run_steps: u64,
-    /// How many bytes of memory a run may take.
+    /// Maximum memory of a run, in bytes.
     pub run_memory: u64,
-    /// How long a run may take.
+    /// Maximum duration of a run.
     pub run_time: Duration,
 }
 

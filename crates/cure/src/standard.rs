@@ -20,7 +20,7 @@ const MODULES: &[(&str, &str)] = &[
     ("Std.Vector", include_str!("../std/vector.cure")),
 ];
 
-/// The modules whose types and classes every module knows.
+/// The modules whose types and classes are in scope everywhere.
 pub(crate) const PRELUDE: &[&str] = &["Std.Core", "Std.Eq", "Std.Ord", "Std.Show"];
 
 /// The text of a module.
@@ -33,12 +33,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     MODULES.iter().map(|(name, _)| *name)
 }
 
-/// Whether a module is part of the prelude itself and so comes before it.
+/// Whether a module belongs to the prelude, so that it cannot use the prelude itself.
 pub(crate) fn before_prelude(name: &str) -> bool {
     PRELUDE.contains(&name)
 }
 
-/// Whether a module of this name would hide one that Erlang itself needs.
+/// Whether a module of this name would hide one that Erlang needs.
 pub(crate) fn is_reserved(name: &str) -> bool {
     const RESERVED: &[&str] = &[
         "application",

@@ -34,9 +34,9 @@ pub(super) struct Surroundings<'m> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lambda<'m> {
     pub name: &'m str,
-    /// With what it captures.
+    /// The number of parameters, captured variables included.
     pub arity: u32,
-    /// How much that is.
+    /// The number of captured variables.
     pub captured: u32,
     pub entry: Label,
 }

@@ -229,17 +229,17 @@ pub enum End {
 /// A test of a value.
 #[derive(Debug, Clone)]
 pub enum Test {
-    /// It is the atom `true`.
+    /// The value is the atom `true`.
     IsTrue(Operand),
-    /// The two are equal, type and all (`=:=`).
+    /// The two values are equal, including their types (`=:=`).
     Equal(Operand, Operand),
-    /// It is a tuple of this many elements.
+    /// The value is a tuple of this many elements.
     IsTuple(Operand, u32),
-    /// It is a tuple of this many elements whose first is this atom.
+    /// The value is a tuple of this many elements, and the first is this atom.
     IsTagged(Operand, u32, Name),
-    /// It is the empty list.
+    /// The value is the empty list.
     IsNil(Operand),
-    /// It is a list cell.
+    /// The value is a list cell.
     IsCons(Operand),
 }
 

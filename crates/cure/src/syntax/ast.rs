@@ -26,7 +26,7 @@ pub struct Module {
     pub exports: Option<Vec<Export>>,
     /// Its items, in order.
     pub items: Vec<Item>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
     /// The comments directly before it.
     pub doc: String,
@@ -71,7 +71,7 @@ pub struct Import {
     pub alias: Option<Ident>,
     /// The imported names; `None` for everything.
     pub names: Option<Vec<Export>>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
 }
 
@@ -91,7 +91,7 @@ pub struct Def {
     pub constraints: Vec<Constraint>,
     /// The body; methods of classes may have none.
     pub body: Option<Expr>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
     /// The comments directly before it.
     pub doc: String,
@@ -111,7 +111,7 @@ pub struct Constraint {
     pub class: Ident,
     /// The constrained type.
     pub args: Vec<Type>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
 }
 
@@ -138,7 +138,7 @@ pub struct Record {
     pub fields: Vec<(Ident, Type)>,
     /// The classes it derives.
     pub derive: Vec<Ident>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
     /// The comments directly before it.
     pub doc: String,
@@ -156,7 +156,7 @@ pub struct TypeDef {
     pub guard: Option<Expr>,
     /// The classes it derives.
     pub derive: Vec<Ident>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
     /// The comments directly before it.
     pub doc: String,
@@ -172,7 +172,7 @@ pub struct Class {
     pub supers: Vec<Constraint>,
     /// Its methods, some with a default.
     pub methods: Vec<Def>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
     /// The comments directly before it.
     pub doc: String,
@@ -186,7 +186,7 @@ pub struct Instance {
     /// The constraints on the type's parameters.
     pub context: Vec<Constraint>,
     pub methods: Vec<Def>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
 }
 
@@ -206,7 +206,7 @@ pub struct Fsm {
     pub blocks: Vec<Ident>,
     /// All transitions, in order.
     pub transitions: Vec<Transition>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
     /// The comments directly before it.
     pub doc: String,
@@ -225,7 +225,7 @@ pub struct Transition {
     pub to: Ident,
     /// Its updates of the payload: field and value.
     pub actions: Vec<(Ident, Expr)>,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
 }
 
@@ -348,7 +348,7 @@ pub struct Clause {
     /// `when`
     pub guard: Option<Expr>,
     pub body: Expr,
-    /// All of it.
+    /// The span of the whole node.
     pub span: Span,
 }
 

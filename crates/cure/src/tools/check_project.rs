@@ -13,7 +13,7 @@ use crate::part::Cure;
 use crate::report::{Reported, line, reported};
 use crate::workspace::Report;
 
-/// The most diagnostics one answer gives; errors come first.
+/// Maximum number of diagnostics in one answer; errors come first.
 const MOST: usize = 200;
 
 /// Check all Cure modules of a project or of a directory of it. Modules find each other by the names they declare.

@@ -9,7 +9,7 @@ use super::work;
 use crate::report::{self, Reported, reported};
 use crate::syntax::SyntaxNode;
 
-/// The most nodes a tree is given with.
+/// Maximum number of nodes in one answer.
 const MOST: usize = 20_000;
 
 /// Show the syntax tree of Cure code: nodes with their kinds, tokens with their texts.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Category, name and text.
+/// The examples: category, name and text.
 pub(crate) const EXAMPLES: &[(Category, &str, &str)] = &[
     (Category::Basics, "shapes", include_str!("../../examples/basics_shapes.cure")),
     (Category::Basics, "refinements", include_str!("../../examples/basics_refinements.cure")),

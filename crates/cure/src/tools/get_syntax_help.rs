@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Topic and text, in the order in which they are read.
+/// The topics with their names and texts, in reading order.
 pub(crate) const TOPICS: &[(Topic, &str, &str)] = &[
     (Topic::Modules, "modules", include_str!("../../help/modules.md")),
     (Topic::Functions, "functions", include_str!("../../help/functions.md")),

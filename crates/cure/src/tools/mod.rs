@@ -49,10 +49,10 @@ pub fn tools(cure: &Arc<Cure>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// The text that is small enough to be worked on where the call was read.
+/// Maximum size, in bytes, of a text that is processed right where the call was read.
 const SMALL: usize = 16 << 10;
 
-/// Does work that may take a while on a thread of its own, unless there is little of it.
+/// Runs the job on a blocking thread, unless the text is small.
 async fn work<T: Send + 'static>(size: usize, job: impl FnOnce() -> T + Send + 'static) -> Result<T, ToolError> {
     if size <= SMALL {
         return Ok(job());
@@ -60,7 +60,7 @@ async fn work<T: Send + 'static>(size: usize, job: impl FnOnce() -> T + Send + '
     tokio::task::spawn_blocking(job).await.map_err(ToolError::internal)
 }
 
-/// The worktree of the caller: where modules are found and files are read and written.
+/// The caller's worktree, where modules are found and files are read and written.
 fn worktree(cx: &Context) -> Result<PathBuf, ToolError> {
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))?;
     Ok(caller.worktree.clone())
@@ -71,13 +71,13 @@ fn modules(cure: &Cure, cx: &Context) -> Modules {
     cure.modules(cx.caller::<Caller>().map(|caller| &*caller.worktree))
 }
 
-/// What is wrong with a text; and the text again.
+/// The diagnostics of a text, and the text itself.
 pub(crate) async fn checked(cure: &Cure, cx: &Context, code: String) -> Result<(Vec<Diagnostic>, String), ToolError> {
     let modules = modules(cure, cx);
     work(code.len(), move || (crate::compile(&code, &modules).diagnostics, code)).await
 }
 
-/// What to do about a file that cannot be used.
+/// The error about a file that cannot be used, with the next step.
 fn file_error(error: FileError) -> ToolError {
     let hint = match &error {
         FileError::Read { .. } | FileError::Outside { .. } => {
@@ -91,12 +91,12 @@ fn file_error(error: FileError) -> ToolError {
     ToolError::user(format!("{error}.")).hint(hint)
 }
 
-/// A path of the caller's, followed to what it leads to inside of the worktree.
+/// The target of a caller's path. It must lie inside the worktree.
 fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
     files::inside(worktree, path).map_err(file_error)
 }
 
-/// The text of `code`, or of the file `file_path` and where that is.
+/// The text of `code`, or the text and the path of the file `file_path`.
 fn given(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<(String, Option<PathBuf>), ToolError> {
     match (code, file_path) {
         (Some(code), None) => Ok((code, None)),

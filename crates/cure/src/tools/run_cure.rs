@@ -14,7 +14,7 @@ use crate::report::{self, Reported, reported};
 use crate::run::{Outcome, Request, run};
 use crate::{Failure, Limits, Run, Stop, Watched};
 
-/// The stack of a run's thread, in bytes; the interpreter keeps its own for the program.
+/// Stack size of a run's thread, in bytes. The interpreter keeps a separate stack for the program.
 const STACK: usize = 16 << 20;
 
 /// Run a function of a Cure program in the interpreter: no files, no network, no processes; clocks are virtual. Gives its
@@ -137,7 +137,7 @@ impl Tool for RunCure {
     }
 }
 
-/// The limits of a run, or how to allow runs at all.
+/// The limits of a run. If runs are not enabled, the error says how to enable them.
 pub(super) fn allowed(cure: &Cure) -> Result<Limits, ToolError> {
     let Some(RunLimits { steps, memory, time }) = cure.options().run else {
         return Err(ToolError::user("Running programs is not enabled here.").hint(
@@ -149,7 +149,7 @@ pub(super) fn allowed(cure: &Cure) -> Result<Limits, ToolError> {
     Ok(Limits { steps, memory, time: Some(time), ..Limits::default() })
 }
 
-/// Does a job on a thread of its own. When the call is cancelled, the job is stopped and not waited for.
+/// Runs a job on its own thread. If the call is cancelled, the job is told to stop and not waited for.
 pub(super) async fn apart<T: Send + 'static>(
     cx: &Context,
     stop: Stop,
@@ -216,7 +216,7 @@ fn of(ran: Run, rest: Output) -> Output {
     Output { value, failure, output: ran.output, steps: ran.steps, trace: ran.trace, profile, ..rest }
 }
 
-/// A failure, and where its limit is set.
+/// The text of a failure. For a limit, it names the setting.
 pub(super) fn explained(failure: &Failure) -> String {
     let setting = match failure {
         Failure::Limit { what: "steps", .. } => "cure.run_steps",

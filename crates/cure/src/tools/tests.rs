@@ -11,7 +11,7 @@ use super::get_syntax_help::TOPICS;
 use crate::diagnostic::Lines;
 use crate::{Limits, NoSources, compile};
 
-/// What a tool says to these arguments: its text.
+/// The text of a tool's answer to these arguments.
 async fn said<T: Tool>(tool: T, arguments: Value) -> String {
     let args = serde_json::from_value(arguments).unwrap();
     match tool.call(Context::detached(Arc::new(())), args).await {
@@ -20,12 +20,12 @@ async fn said<T: Tool>(tool: T, arguments: Value) -> String {
     }
 }
 
-/// The part with nothing configured.
+/// The part with its default configuration.
 fn part() -> Arc<crate::Cure> {
     crate::Cure::new(crate::Options::default())
 }
 
-/// What a whole program gives.
+/// The result of a whole program, which must be valid and formatted.
 fn ran(name: &str, code: &str) -> String {
     let compiled = compile(code, &NoSources);
     let lines = Lines::new(code);
@@ -54,7 +54,7 @@ fn every_example_compiles_and_runs() {
 
 #[test]
 fn every_program_of_the_syntax_help_compiles_and_runs() {
-    // Of the pieces between fences, every other one is a block.
+    // Every other piece between fences is a block of code.
     let blocks = |text: &'static str| text.split("```").skip(1).step_by(2).collect::<Vec<_>>();
     let program = |block: &'static str| block.strip_prefix("cure\n").expect("nothing but Cure stands in the help");
     let topic = |(name, text): (&str, &'static str)| -> String {
@@ -75,7 +75,7 @@ fn every_program_of_the_syntax_help_compiles_and_runs() {
     .assert_eq(&all);
 }
 
-/// Lines of the documentation that begin with `>` are expressions that hold.
+/// Lines of the documentation that begin with `>` are expressions that are true.
 #[test]
 fn what_the_library_says_of_itself_is_true() {
     let mut count = 0;

@@ -21,8 +21,8 @@ use ast::Name;
 
 /// The maximal number of bytes of source that are kept; files beyond that are left out and reported.
 const MOST_TEXT: usize = 64 << 20;
-/// How long after its last change a file has to have been read for the time of change to tell it from later ones:
-/// clocks of file systems are coarse.
+/// How long after its last change, in nanoseconds, a file must have been read for its time of change to reveal later
+/// changes: clocks of file systems are coarse.
 const SETTLED: i128 = 2_000_000_000;
 
 /// The files below some directories.

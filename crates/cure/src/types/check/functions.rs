@@ -29,7 +29,7 @@ use crate::types::exhaustive::{self, Arm};
 pub(super) enum Slot {
     /// Not requested yet: the index of the function in the module.
     Open(usize),
-    /// It is being inferred.
+    /// The type is being inferred.
     Running,
     /// The inferred type.
     Done(Ty),
