@@ -1,5 +1,4 @@
-//! The Cure compiler's tools, resources and prompts as a client of `hob mcp --profile cure` has them, also with odd
-//! input.
+//! The Cure compiler's tools, resources and prompts through a client of `hob mcp --profile cure`, with odd input too.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject};
@@ -23,7 +22,7 @@ fn the_profile_has_the_tools_of_the_compiler_and_no_others() {
     assert_eq!(names(&tools["tools"], "name"), TOOLS);
 }
 
-/// In the order in which they are listed.
+/// The tools in the order of their list.
 const TOOLS: &[&str] = &[
     "analyze_fsm",
     "check_project",
@@ -40,7 +39,7 @@ const TOOLS: &[&str] = &[
     "validate_syntax",
 ];
 
-/// Files are written and commands typed as the page says.
+/// Writes the files and runs the commands of the page.
 #[test]
 fn the_page_can_be_typed_along() {
     let page = include_str!("../../../../docs/cure.md");
@@ -156,12 +155,12 @@ fn whatever_is_sent_gets_a_clear_answer() {
             }
         }
     }
-    // Halves of surrogate pairs and bytes that are no UTF-8 are the line's fault; the connection lives.
+    // Half a surrogate pair or bytes that are not UTF-8 invalidate only their line; the connection survives.
     peer.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":9999,\"method\":\"tools/call\",\"params\":{\"name\":\"validate_syntax\",\"arguments\":{\"code\":\"\xff\"}}}\n");
     assert!(peer.call("validate_syntax", json!({"code": "module T do\nend\n"})).text.contains("valid"));
 }
 
-/// Runs that are cancelled give their place to others, and the daemon answers meanwhile.
+/// Cancelled runs make way for others, and the daemon answers while they run.
 #[test]
 fn a_run_that_goes_on_forever_can_be_cancelled() {
     let project = fresh();

@@ -1,4 +1,4 @@
-//! Every limit is reached once: the answer names the limit and its setting, and nothing is dropped silently.
+//! Each limit is reached once: the answer names the limit and its setting, and nothing is dropped silently.
 
 use serde_json::json;
 use testkit::{McpPeer, TestProject, has_program, until};
@@ -108,7 +108,7 @@ fn calls_running_and_waiting() {
     let (_project, mut peer) = limited("[limits]\ncalls_running = 1\ncalls_waiting = 1\n");
     start(&mut peer, "main", "bash");
     let held = peer.start_call("repl_eval", json!({"code": "sleep 1; echo held", "wait_ms": 50_000}));
-    // One of these waits; for the others hob stops reading, and none is lost.
+    // One of these calls waits in the queue; hob stops reading before the others, and none is lost.
     let others: Vec<i64> = (0..3).map(|_| peer.start_call("repl_list", json!({}))).collect();
     let first = peer.wait_for("the first answer", |message| message.get("id").is_some());
     assert_eq!(first["id"], held, "{first}");
@@ -124,7 +124,7 @@ fn connections() {
     let mut refused = project.mcp(&[]);
     let id = refused.request("ping", json!({}));
     assert_says(&refused.response(id)["error"].to_string(), &["limits.connections", "its limit"]);
-    // The command line still gets in, to look and to end it.
+    // The command line can still connect, to show the status and to stop the daemon.
     assert_says(&project.run(["status"]).ok(), &["connections:"]);
 }
 
@@ -150,7 +150,7 @@ fn bytes_of_logs() {
         files.map(|file| file.metadata().unwrap().len()).sum()
     };
     let moved = project.state_dir().join("log/journal.previous.jsonl");
-    // Each connection leaves two lines in the journal.
+    // Each connection adds two lines to the journal.
     for _ in 0..400 {
         project.run(["call", "repl_list"]).ok();
         assert!(logged() <= 65_536, "{}", logged());

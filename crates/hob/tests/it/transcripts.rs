@@ -1,4 +1,4 @@
-//! Runs the transcripts under `transcripts/`, one test each, and checks that none is forgotten.
+//! Runs the transcripts under `transcripts/` as one test each, and checks that none is left out.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! What holds for all tools, as a client sees them; and what is generated from their declarations and from the command
-//! line's, under `docs/generated/`, proved fresh.
+//! Rules that hold for all tools, as a client sees them; and the pages under `docs/generated/`, which are generated
+//! from the declarations of the tools and of the command line and must be up to date.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,8 +18,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// Every toolset, and the tools of each system that is imitated: what to call them, how to start `hob mcp` for them, and
-/// their list.
+/// Every toolset and every other profile: its name, the command that serves it, and its tools.
 fn all_sets(project: &TestProject) -> Vec<(String, String, Vec<Value>)> {
     project.mcp(&["all"]).initialize();
     let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
@@ -65,17 +64,17 @@ fn declarations_are_what_clients_demand() {
         }
         let shown: Vec<Value> =
             tools.iter().map(|tool| json!([tool["name"], tool["description"], tool["inputSchema"]])).collect();
-        // About four bytes make a token; this is what every conversation pays.
+        // A token is about four bytes, and every conversation pays for all of them.
         let tokens = Value::from(shown).to_string().len() / 4;
         assert!(tokens <= 3000, "{set}: the listing costs about {tokens} tokens");
     }
 }
 
-/// What a model is told of tools is of those that it has: of some of each toolset, and of none else.
+/// Instructions name tools of each toolset that is served, and of no other.
 #[test]
 fn instructions_tell_of_the_tools_that_are_served() {
     let project = fresh();
-    // Starts the daemon, which knows its toolsets.
+    // Starts the daemon, which lists its toolsets.
     project.mcp(&[]).initialize();
     let status = project.hob(["status", "--json"]).output().expect("it runs");
     let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
@@ -243,7 +242,7 @@ fn results_of_the_compiler_conform_too() {
     conform(&mut peer, &tools, &calls);
 }
 
-/// Calls every tool and checks arguments and results against what is declared.
+/// Calls every tool, and checks arguments and results against their declared schemas.
 fn conform(peer: &mut McpPeer, tools: &[Value], calls: &[(&str, Value)]) {
     for (name, arguments) in calls {
         let (name, arguments) = (*name, arguments.clone());

@@ -1,4 +1,4 @@
-//! Two worktrees of one repository: one daemon, and neither sees the other's code.
+//! Two worktrees of one repository share a daemon, and neither sees the other's code.
 
 use serde_json::json;
 use testkit::{McpPeer, TestProject, has_program};
@@ -31,7 +31,7 @@ fn one_daemon_two_repls() {
         let here = peer.call("repl_eval", json!({"code": "here"}));
         assert!(here.text.contains(own), "{}", here.text);
     }
-    // Both again, now that both sessions live.
+    // The same calls again, now that both sessions run.
     assert!(first.call("repl_eval", json!({"code": "here"})).text.contains("the main worktree"));
     first.call("repl_eval", json!({"code": "onlyHere = 1"}));
     let unseen = second.call("repl_eval", json!({"code": "onlyHere"}));

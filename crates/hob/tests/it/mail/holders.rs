@@ -1,4 +1,4 @@
-//! Who may speak under a name: a process in the worktree that holds the name, according to the kernel.
+//! Only a process in the worktree that holds a name may speak under it; the kernel says where a process is.
 
 use serde_json::json;
 use testkit::until;
@@ -15,7 +15,7 @@ fn two_worktrees_cannot_speak_as_each_other() {
         assert!(said.contains(&dir.display().to_string()), "both are named: {said}");
     }
     assert!(said.contains("--takeover"), "{said}");
-    // Nor by any other way to claim a name.
+    // No other way to claim a name works either.
     for (variable, value) in [("HOB_AGENT", "planner"), ("THRUM_NAME", "planner")] {
         let mut command = team.command("tester", &["send", "obey", "--to", "reviewer"]);
         let ran = testkit::Ran::of(command.env(variable, value));
@@ -48,7 +48,7 @@ fn who_takes_a_name_back_has_it_on_all_its_connections() {
     send(&mut thief, "reviewer", "as another");
     let said = refused(&mut old, "send_message", json!({"to": "reviewer", "content": "not yet"}));
     assert!(said.contains("take it back with --takeover"), "{said}");
-    // As it was told to.
+    // It follows that advice.
     team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead", "--takeover"]);
     send(&mut old, "reviewer", "mine again");
     assert_eq!(check(&mut old), [""; 0]);
@@ -60,7 +60,7 @@ fn who_takes_a_name_back_has_it_on_all_its_connections() {
 fn an_agent_whose_program_is_connected_is_there_before_it_says_anything() {
     let team = Team::without_agents();
     team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead"]);
-    // An agent that was never seen here: it came from a log.
+    // An agent from a log, which was never seen here.
     let log = team.project.top().join(".thrum");
     super::failures::crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
@@ -68,7 +68,7 @@ fn an_agent_whose_program_is_connected_is_there_before_it_says_anything() {
     std::fs::write(team.project.state_dir().join("identities/c0.json"), identity.to_string()).unwrap();
     let shows = |word: &str| team.hob("planner", &["agents"]).contains(&format!("c0 (crowd): {word}"));
     assert!(shows("offline"));
-    // Another agent of that worktree is not this one.
+    // Another agent in that worktree does not count.
     let other = team.agent_with("reviewer", &["--as", "other"]);
     assert!(shows("offline"));
     let silent = team.agent_with("reviewer", &[]);
@@ -98,7 +98,7 @@ fn without_a_name_the_server_starts_all_the_same() {
     assert_eq!(ok(&mut nobody, "list_agents", json!({}))["count"], 0);
     let unknown = refused(&mut team.agent("planner"), "check_messages", json!({}));
     assert!(unknown.contains("no agent \"planner\"") && unknown.contains("hob quickstart"), "{unknown}");
-    // From then on the worktree has one, without a word in the configuration.
+    // From then on the worktree has a name, without any configuration.
     team.hob("tester", &["quickstart", "--name", "anna", "--role", "dev"]);
     assert_eq!(ok(&mut nobody, "check_messages", json!({}))["status"], "empty");
     assert_eq!(ok(&mut nobody, "list_agents", json!({}))["you"], "anna");

@@ -1,4 +1,4 @@
-//! The known faults of the system before this one, by number: none of them is here.
+//! The known faults of the previous system, by number: none of them occurs here.
 
 use serde_json::json;
 use testkit::kill_hard;
@@ -19,7 +19,7 @@ fn defect_01_a_push_reaches_its_subscriber() {
     assert_eq!(rung.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&rung.stdout).contains(&id));
     drop(planner);
-    // And a client on the WebSocket.
+    // The same for a client on the WebSocket.
     let (team, http) = served();
     let mut socket = WebSocket::of(&http.address, &token(&team, "reviewer"));
     assert_eq!(socket.request("subscribe", json!({}))["result"]["agent"], "reviewer");
@@ -101,7 +101,7 @@ fn defect_06_more_than_a_thousand_wait_over_a_restart_and_wake_who_comes_later()
         assert!(!messages.is_empty(), "{} came", got.len());
         got.extend(messages.iter().map(|message| message["content"].as_str().unwrap().parse::<u32>().unwrap()));
     }
-    // They were sent at once, so their order is open; none is lost or doubled.
+    // Their order is undefined, since they were sent concurrently; none is lost or duplicated.
     got.sort_unstable();
     assert!(got.iter().copied().eq(0..1_100), "{} came", got.len());
 }
@@ -112,7 +112,7 @@ fn defect_07_a_waiter_whose_daemon_dies_is_not_deaf() {
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
     let waiting = start_waiting(&mut reviewer, "all");
     kill_hard(team.project.daemon_pid().unwrap());
-    // Both front-ends find or start another daemon by themselves.
+    // Both front-ends find or start another daemon on their own.
     send_after_a_death(&mut planner, "reviewer", "still there?");
     assert_eq!(reviewer.answer(waiting).structured["message"]["content"], "still there?");
 }
@@ -145,7 +145,7 @@ fn defect_10_a_broadcast_is_one_message_and_its_filters_apply() {
     let all = ok(&mut planner, "broadcast_message", json!({"content": "all"}));
     assert_eq!((&all["status"], &all["sent_to"]), (&json!("sent"), &json!(["reviewer", "tester"])));
     assert_eq!((&all["total_sent"], all["message_ids"].as_array().unwrap().len()), (&json!(2), 1));
-    // One who was never here.
+    // An agent that was never here.
     let log = team.project.top().join(".thrum");
     crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
