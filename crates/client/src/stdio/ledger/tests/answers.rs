@@ -67,9 +67,7 @@ fn a_second_request_under_an_id_in_flight_is_refused_once() {
 
 #[test]
 fn a_batch_is_one_thing() {
-    let mut ledger = connected();
-    send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
-    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}"#);
+    let mut ledger = connected_with_batches();
     send(&mut ledger, r#"[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":"tools/list"}]"#);
     send(&mut ledger, r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"tools/call"}]"#);
     let answer = br#"[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","id":6,"result":{}}]"#;
@@ -83,9 +81,7 @@ fn a_batch_is_one_thing() {
 
 #[test]
 fn a_batch_that_is_refused_as_a_whole_is_not_waited_for() {
-    let mut ledger = connected();
-    send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
-    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}"#);
+    let mut ledger = connected_with_batches();
     let pings: Vec<_> = (2..1027).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).collect();
     send(&mut ledger, &format!("[{}]", pings[..1024].join(",")));
     assert!(ledger.needs_daemon(), "as many as there may be");

@@ -10,20 +10,18 @@ const GIVE_UP: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","pa
 #[test]
 fn a_waiter_survives_its_daemon() {
     let mut ledger = connected();
-    let wait = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait_for_message","arguments":{}}}"#;
     assert_eq!(ledger.lost_hand_outs(), (false, None));
-    send(&mut ledger, wait);
+    send(&mut ledger, WAIT);
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None), "the next daemon is told that an answer may be lost");
     assert!(ledger.resume(LossReason::Replaced).is_empty());
-    assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
+    assert_eq!(outbox(&mut ledger), format!("{WAIT}\n"));
     // This daemon dies before it reads anything: the first hand-out is still unconfirmed.
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
     assert!(ledger.resume(LossReason::Replaced).is_empty());
-    assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
-    ledger
-        .daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"message":{"message_id":"msg_A"}}}}"#);
+    assert_eq!(outbox(&mut ledger), format!("{WAIT}\n"));
+    ledger.daemon_said(MAIL);
     assert_eq!(ledger.lost_hand_outs(), (false, Some("msg_A".to_owned())));
 }
 
@@ -38,8 +36,7 @@ fn a_receipt_says_nothing_of_calls_that_were_made_before_it_came() {
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None), "the second may have run beside the first");
     ledger.resume(LossReason::Replaced);
-    let bytes = ledger.take_outbox().len();
-    ledger.wrote(bytes);
+    write_outbox(&mut ledger);
     ledger.daemon_said(&String::from_utf8_lossy(MAIL).replace("7", "8").replace("msg_A", "msg_B").into_bytes());
     send(&mut ledger, first);
     ledger.lost();
@@ -84,8 +81,7 @@ fn where_the_daemon_does_not_say_what_hands_something_out_each_call_may_have() {
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (false, None), "it only reads");
     assert!(ledger.resume(LossReason::Replaced).is_empty());
-    let bytes = ledger.take_outbox().len();
-    ledger.wrote(bytes);
+    write_outbox(&mut ledger);
     ledger.daemon_said(MAIL);
     send(&mut ledger, WAIT);
     ledger.lost();

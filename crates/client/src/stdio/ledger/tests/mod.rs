@@ -20,6 +20,14 @@ fn connected() -> Ledger {
     ledger
 }
 
+/// A connected ledger in the revision of the protocol that has batches.
+fn connected_with_batches() -> Ledger {
+    let mut ledger = connected();
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26"}}"#);
+    ledger
+}
+
 /// A daemon's hello, with a list of tools and of those that only read.
 fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -39,6 +47,10 @@ fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
 /// Sends a line and has all of it written.
 fn send(ledger: &mut Ledger, line: &str) {
     ledger.agent_said(line.as_bytes());
+    write_outbox(ledger);
+}
+
+fn write_outbox(ledger: &mut Ledger) {
     let bytes = ledger.take_outbox().len();
     ledger.wrote(bytes);
 }

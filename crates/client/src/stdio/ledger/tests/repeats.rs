@@ -47,10 +47,8 @@ fn a_call_of_a_tool_that_only_reads_is_sent_again() {
 
 #[test]
 fn a_batch_of_reading_calls_is_sent_again() {
-    let mut ledger = connected();
+    let mut ledger = connected_with_batches();
     ledger.on_hello_ack(&daemon("a", &["repl_read"]), true);
-    send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
-    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26"}}"#);
     let reading = format!("[{},{LIST}]", CALL.replace("repl_eval", "repl_read"));
     send(&mut ledger, &reading);
     ledger.lost();
@@ -78,8 +76,7 @@ fn a_send_with_a_key_is_made_again() {
     for _ in 1..DELIVERIES {
         ledger.lost();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
-        let bytes = ledger.take_outbox().len();
-        ledger.wrote(bytes);
+        write_outbox(&mut ledger);
     }
     ledger.lost();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
@@ -119,8 +116,7 @@ fn what_the_daemon_left_unread_is_sent_again() {
         ledger.left_unread();
         ledger.lost();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
-        let bytes = ledger.take_outbox().len();
-        ledger.wrote(bytes);
+        write_outbox(&mut ledger);
     }
     ledger.left_unread();
     ledger.lost();
@@ -149,8 +145,7 @@ fn a_request_that_kills_daemons_is_given_up() {
     for _ in 0..DELIVERIES - 1 {
         ledger.lost();
         assert!(ledger.resume(LossReason::Replaced).is_empty());
-        let bytes = ledger.take_outbox().len();
-        ledger.wrote(bytes);
+        write_outbox(&mut ledger);
     }
     ledger.lost();
     assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("again and again"));
