@@ -68,7 +68,7 @@ impl Rules {
 
     /// Whether a call must not run twice.
     pub(super) fn has_effect(&self, call: &[u8]) -> bool {
-        self.receipt(call).is_none() && !self.is_keyed(call) && !self.only_reads(call)
+        self.receipt(call).is_none() && !self.is_keyed(call) && !self.lasts(call) && !self.only_reads(call)
     }
 
     fn only_reads(&self, call: &[u8]) -> bool {

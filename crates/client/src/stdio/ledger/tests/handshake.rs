@@ -151,3 +151,28 @@ fn an_agent_that_was_promised_nothing_hears_nothing() {
     ledger.resume(LossReason::Replaced);
     check(ledger.on_hello_ack(&daemon("b", &[]), true), expect![""]);
 }
+
+#[test]
+fn what_changed_the_last_connection_changes_the_next_one_once() {
+    let mut ledger = connected();
+    let call = |id: u32, toolset: &str| {
+        let params = format!(r#"{{"name":"more_tools","arguments":{{"toolset":"{toolset}"}}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
+    };
+    for (id, toolset) in [(1, "repl"), (2, "mail"), (3, "repl")] {
+        send(&mut ledger, &call(id, toolset));
+        ledger.daemon_said(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).as_bytes());
+    }
+    // One that was not answered is a request like others.
+    send(&mut ledger, &call(4, "cure"));
+    for _ in 0..2 {
+        ledger.lost();
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
+        expect![[r#"
+            {"jsonrpc":"2.0","id":"hob-replay-R-0","method":"tools/call","params":{"name":"more_tools","arguments":{"toolset":"repl"}}}
+            {"jsonrpc":"2.0","id":"hob-replay-R-1","method":"tools/call","params":{"name":"more_tools","arguments":{"toolset":"mail"}}}
+            {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"more_tools","arguments":{"toolset":"cure"}}}
+        "#]]
+        .assert_eq(&outbox(&mut ledger));
+    }
+}

@@ -37,6 +37,7 @@ fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
             .map(str::to_owned);
     let repeat = vec![
         rule(&["repl_eval", "repl_read"], Repeat::Unsafe { restarted, reconnected }),
+        rule(&["more_tools"], Repeat::Lasting),
         rule(&["wait_for_message"], Repeat::HandsOut { receipt: "message_id".to_owned() }),
         rule(&["send_message"], Repeat::Keyed { argument: "idempotency_key".to_owned(), advice, keyed_advice }),
     ];
