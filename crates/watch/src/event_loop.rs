@@ -132,7 +132,7 @@ impl EventLoop {
             None => None,
         };
         self.failed = why.or_else(|| {
-            let source = Source::start(&self.root, self.options.max_watches, &self.inbox, epoch);
+            let source = Source::start(self.options.max_watches, &self.inbox, epoch);
             source.map(|source| self.source = Some(source)).err()
         });
         self.scan_all(root.as_fd());
@@ -313,8 +313,10 @@ impl EventLoop {
                 self.forget(path);
                 return false;
             }
-            Err(_) => {
-                // The parent may not be searched any more: its own event has it scanned.
+            // The parent may not be searched any more: its own event has it scanned.
+            Err(Failure::Denied) => return false,
+            Err(Failure::Unknown(_)) => {
+                self.is_unfinished = true;
                 return false;
             }
         };

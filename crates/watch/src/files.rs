@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -155,16 +155,21 @@ pub(crate) fn names(directory: BorrowedFd<'_>, limit: usize) -> Result<(Vec<OsSt
 }
 
 /// The content of a regular file in the opened directory, if it is one and no longer than `limit`.
-pub(crate) fn read_regular(directory: BorrowedFd<'_>, name: &Path, limit: usize) -> Option<Vec<u8>> {
+pub(crate) fn read_regular(directory: BorrowedFd<'_>, name: &Path, limit: usize) -> Result<Option<Vec<u8>>, Failure> {
     let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     // Opening a device can have effects; should one take the file's place just now, it does not block at least.
-    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().filter(is_file)?;
+    if !is_file(&rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+        return Ok(None);
+    }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = rustix::fs::openat(directory, name, flags, Mode::empty()).ok()?;
-    rustix::fs::fstat(&file).ok().filter(is_file)?;
+    let file = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+    if !is_file(&rustix::fs::fstat(&file)?) {
+        return Ok(None);
+    }
     let mut content = Vec::new();
-    std::fs::File::from(file).take(limit as u64 + 1).read_to_end(&mut content).ok()?;
-    (content.len() <= limit).then_some(content)
+    let read = std::fs::File::from(file).take(limit as u64 + 1).read_to_end(&mut content);
+    read.map_err(|error| Failure::Unknown(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+    Ok((content.len() <= limit).then_some(content))
 }
 
 /// The name of a file system on which others can change files without this kernel's knowledge (`statfs(2)`).
@@ -199,10 +204,6 @@ pub(crate) fn fits(root: &Path, path: &Path) -> bool {
     const PATH_MAX: usize = 4096;
     const NAME_MAX: usize = 255;
     root.as_os_str().len() + path.as_os_str().len() + NAME_MAX + 3 <= PATH_MAX
-}
-
-pub(crate) fn absolute(root: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { root.to_path_buf() } else { root.join(path) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Where the watching thread finds its work: paths that notify's thread heard of, and what callers ask. Nobody who puts
-//! something in ever waits for the thread, because notify's thread must go on to answer it.
+//! Where the watching thread finds its work: paths that were heard of, and what callers ask. Nobody who puts something in
+//! ever waits for the thread, because the kernel keeps only so many events.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -186,23 +186,4 @@ impl Inbox {
             };
         }
     }
-}
-
-/// What an event says of which paths; nothing of those that only read.
-pub(crate) fn heard(event: &notify::Event) -> Option<Heard> {
-    use notify::EventKind;
-    use notify::event::{AccessKind, AccessMode, MetadataKind, ModifyKind};
-    match event.kind {
-        // After a write through a mapping there is only this.
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Some(Heard::default()),
-        EventKind::Access(_) => None,
-        EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)) => Some(Heard::default()),
-        EventKind::Modify(ModifyKind::Data(_)) => Some(Heard { written: true, moved: false }),
-        _ => Some(Heard { written: false, moved: true }),
-    }
-}
-
-/// Relative to the root, if below it.
-pub(crate) fn relative(root: &Path, path: &Path) -> Option<PathBuf> {
-    path.strip_prefix(root).ok().map(Path::to_path_buf)
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::files::{self, Stamp};
+use crate::files::{self, Failure, Stamp};
 
 pub(crate) const FILE: &str = ".gitignore";
 
@@ -63,15 +63,28 @@ impl Rules {
         false
     }
 
-    /// Reads the `.gitignore` of the opened directory, unless what was read before still stands.
-    pub(crate) fn load(&mut self, dir: &Path, opened: BorrowedFd<'_>) {
-        let Ok(stamp) = files::stat(opened, Path::new(FILE)) else { return self.forget(dir) };
+    /// Reads the `.gitignore` of the opened directory, unless what was read before still stands. Fails only for a reason
+    /// that will pass.
+    pub(crate) fn load(&mut self, dir: &Path, opened: BorrowedFd<'_>) -> Result<(), Failure> {
+        let stamp = match files::stat(opened, Path::new(FILE)) {
+            Ok(stamp) => stamp,
+            Err(error @ Failure::Unknown(_)) => return Err(error),
+            Err(_) => {
+                self.forget(dir);
+                return Ok(());
+            }
+        };
         if self.files.get(dir).is_some_and(|loaded| loaded.stamp == stamp && !loaded.stamp.is_racy()) {
-            return;
+            return Ok(());
         }
+        let before = self.files.get(dir).map_or(0, |loaded| loaded.bytes);
+        let room = MAX_FILE_BYTES.min(MAX_BYTES - self.bytes + before);
+        let text = match files::read_regular(opened, Path::new(FILE), room) {
+            Err(error @ Failure::Unknown(_)) => return Err(error),
+            text => text.ok().flatten(),
+        };
         self.forget(dir);
-        let room = MAX_FILE_BYTES.min(MAX_BYTES - self.bytes);
-        let text = (self.files.len() < MAX_FILES).then(|| files::read_regular(opened, Path::new(FILE), room)).flatten();
+        let text = text.filter(|_| self.files.len() < MAX_FILES);
         let matcher = text.as_ref().and_then(|text| {
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
             let lines = text.split(|byte| *byte == b'\n');
@@ -82,10 +95,11 @@ impl Rules {
         });
         let Some((text, matcher)) = text.zip(matcher) else {
             self.refused.insert(dir.join(FILE));
-            return;
+            return Ok(());
         };
         self.bytes += text.len();
         self.files.insert(dir.to_path_buf(), Loaded { stamp, bytes: text.len(), matcher });
+        Ok(())
     }
 
     /// The directory has no `.gitignore`, or is to be read again.
@@ -130,8 +144,8 @@ mod tests {
         std::fs::write(place.path().join(FILE), "\u{feff}*.log\r\n/only_here\nkept\n").unwrap();
         std::fs::write(place.path().join("a").join(FILE), b"!important.log\n\xff\xfe\n").unwrap();
         let mut rules = Rules::new(&["target".to_owned(), "!kept".to_owned()]);
-        rules.load(Path::new(""), opened(place.path()).as_fd());
-        rules.load(Path::new("a"), opened(&place.path().join("a")).as_fd());
+        rules.load(Path::new(""), opened(place.path()).as_fd()).unwrap();
+        rules.load(Path::new("a"), opened(&place.path().join("a")).as_fd()).unwrap();
         let said = |path: &str| rules.is_ignored(Path::new(path), false);
         assert!(said("x.log") && said("a/b/x.log") && said("only_here") && said("deep/target") && said("a/.git"));
         assert!(!said("a/important.log") && !said("a/only_here") && !said("kept") && !said("gitfile"));
@@ -146,7 +160,7 @@ mod tests {
             let dir = place.path().join(name);
             std::fs::create_dir(&dir).unwrap();
             make(&dir.join(FILE));
-            rules.load(Path::new(name), opened(&dir).as_fd());
+            rules.load(Path::new(name), opened(&dir).as_fd()).unwrap();
             rules.refused().contains(&Path::new(name).join(FILE))
         };
         assert!(refused("link", &|path| std::os::unix::fs::symlink("/etc/passwd", path).unwrap()));
@@ -166,7 +180,7 @@ mod tests {
         std::fs::write(place.path().join(FILE), line.repeat(MAX_LINES - 1)).unwrap();
         let mut rules = Rules::new(&[]);
         let begun = Instant::now();
-        rules.load(Path::new(""), opened(place.path()).as_fd());
+        rules.load(Path::new(""), opened(place.path()).as_fd()).unwrap();
         rules.is_ignored(Path::new(&"ab".repeat(120)), false);
         println!("{} patterns took {:?}, refused: {:?}", MAX_LINES - 1, begun.elapsed(), rules.refused());
     }

@@ -1,4 +1,4 @@
-//! How a directory and all below it is read: watched first, listed then, compared with what is known.
+//! How a directory and all below it is read: opened and watched first, listed then, compared with what is known.
 //!
 //! It goes down by a list of what is left and not by calling itself, opens one directory at a time from the root's
 //! descriptor, and ends at the limits of the options.
@@ -44,11 +44,11 @@ impl EventLoop {
         if !files::fits(&self.root, dir) {
             return Err(Failure::Denied);
         }
-        self.watch(dir);
         let opened = files::open_directory(root, dir, OFlags::RDONLY)?;
+        self.watch(dir, opened.as_fd())?;
         let (names, has_more) = files::names(opened.as_fd(), self.options.max_entries)?;
         self.is_truncated |= has_more;
-        self.rules.load(dir, opened.as_fd());
+        self.rules.load(dir, opened.as_fd())?;
         for name in names {
             let path = dir.join(&name);
             let stamp = match files::stat(opened.as_fd(), Path::new(&name)) {
@@ -69,12 +69,16 @@ impl EventLoop {
         Ok(())
     }
 
-    fn watch(&mut self, dir: &Path) {
-        let Some(source) = &mut self.source else { return };
-        if let Err(why) = source.watch(dir) {
-            self.failed = Some(why);
-            self.source = None;
+    fn watch(&mut self, dir: &Path, opened: BorrowedFd<'_>) -> Result<(), Failure> {
+        match self.source.as_mut().map(|source| source.watch(dir, opened)) {
+            Some(Ok(false)) => return Err(Failure::Denied),
+            Some(Err(why)) => {
+                self.failed = Some(why);
+                self.source = None;
+            }
+            Some(Ok(true)) | None => {}
         }
+        Ok(())
     }
 
     /// A mount below the root may be of a file system that others write to.

@@ -9,4 +9,5 @@ mod fixture;
 mod hostile;
 mod limits;
 mod measures;
+mod places;
 mod watching;
