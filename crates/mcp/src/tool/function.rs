@@ -128,7 +128,7 @@ mod tests {
             r#"{"txt":"hi"}"#,
             expect![[r#"
             -
-            [Text("t: unknown field `txt`, expected `text`\nArguments: text: string (required).")] None true"#]],
+            [Text("t: unknown field `txt`: did you mean `text`?\nArguments: text: string (required).")] None true"#]],
         )
         .await;
         check(

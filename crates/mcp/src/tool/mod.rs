@@ -13,6 +13,7 @@ mod error;
 mod function;
 #[cfg(feature = "log-bridge")]
 pub(crate) mod log_bridge;
+mod near;
 mod registry;
 mod repeat;
 mod schema;

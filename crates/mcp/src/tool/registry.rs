@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
+use super::near::unknown_field;
 use super::{Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
 use crate::catalog::Catalog;
 use crate::era::write::FRESH_FOR;
@@ -230,7 +231,10 @@ fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
 
 /// The outcome that says what is wrong with the arguments and what would be right.
 pub(crate) fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
-    Outcome::error(format!("{}: {problem}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
+    let schema = &declaration.input_schema;
+    let unknown = unknown_field(problem, schema);
+    let problem = unknown.as_deref().unwrap_or(problem);
+    Outcome::error(format!("{}: {problem}\n{}", declaration.name, schema::usage(schema)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,110 @@
+//! "Did you mean": the name that a misspelt one was meant to be.
+
+use serde_json::Value;
+
+/// How many letters of a name are compared.
+const LETTERS: usize = 64;
+
+/// serde's message about an unknown field, with the name that was probably meant, or else with those that the schema
+/// shows: what is also understood need not be learned. `None` for other messages.
+pub(super) fn unknown_field(problem: &str, input_schema: &Value) -> Option<String> {
+    let (field, expected) = problem.strip_prefix("unknown field `")?.rsplit_once("`, expected ")?;
+    let names = expected.split('`').skip(1).step_by(2);
+    let shown: Vec<&str> = names.filter(|name| is_shown(input_schema, name)).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    Some(match nearest(field, shown.iter().copied()) {
+        Some(name) => format!("unknown field `{field}`: did you mean `{name}`?"),
+        None => {
+            let names: Vec<String> = shown.iter().map(|name| format!("`{name}`")).collect();
+            format!("unknown field `{field}`, expected {}", names.join(" or "))
+        }
+    })
+}
+
+/// The name that was meant: the same but for case and signs (`waitMs`), one that begins the same (`sess`), or one with
+/// up to a third of its letters wrong.
+fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = letters(wanted);
+    let allowed = (wanted.chars().count() / 3).min(3);
+    let near = names.into_iter().filter_map(|name| {
+        let other = letters(name);
+        let begins = |long: &str, short: &str| short.chars().count() > 2 && long.starts_with(short);
+        let far = strsim::osa_distance(&wanted, &other);
+        let close = far <= allowed || begins(&other, &wanted) || begins(&wanted, &other);
+        close.then_some((far, name))
+    });
+    near.min().map(|(_, name)| name)
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(LETTERS).collect()
+}
+
+/// Whether a property of this name is in a schema, at any depth.
+fn is_shown(schema: &Value, name: &str) -> bool {
+    match schema {
+        Value::Object(object) => {
+            schema["properties"].get(name).is_some() || object.values().any(|value| is_shown(value, name))
+        }
+        Value::Array(items) => items.iter().any(|item| is_shown(item, name)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use serde_json::json;
+
+    #[test]
+    fn the_nearest_name_is_meant_and_a_far_one_is_not() {
+        let meant = |wanted| nearest(wanted, ["code", "session", "wait_ms", "max_bytes", "stdin"]).unwrap_or("-");
+        let all = [
+            "cod",
+            "codee",
+            "ocde",
+            "sess",
+            "session_id",
+            "waitMs",
+            "wait-ms",
+            "maxbytes",
+            "std",
+            "c",
+            "timeout",
+            "é",
+            "",
+        ];
+        let said: Vec<String> = all.iter().map(|wanted| format!("{wanted:?} {}", meant(wanted))).collect();
+        expect![[r#"
+            "cod" code
+            "codee" code
+            "ocde" code
+            "sess" session
+            "session_id" session
+            "waitMs" wait_ms
+            "wait-ms" wait_ms
+            "maxbytes" max_bytes
+            "std" stdin
+            "c" -
+            "timeout" -
+            "é" -
+            "" -"#]]
+        .assert_eq(&said.join("\n"));
+    }
+
+    #[test]
+    fn what_is_understood_but_not_shown_is_not_named() {
+        let schema = json!({"properties": {"code": {}, "at": {"properties": {"line": {}, "column": {}}}}});
+        let said = |problem: &str| unknown_field(problem, &schema).unwrap_or_else(|| "-".to_owned());
+        expect!["unknown field `cod`: did you mean `code`?"]
+            .assert_eq(&said("unknown field `cod`, expected one of `code`, `command`, `at`"));
+        expect!["unknown field `comand`, expected `code` or `at`"]
+            .assert_eq(&said("unknown field `comand`, expected one of `code`, `command`, `at`"));
+        expect!["unknown field `col`: did you mean `column`?"]
+            .assert_eq(&said("unknown field `col`, expected `line` or `column`"));
+        expect!["-"].assert_eq(&said("missing field `code`"));
+    }
+}
