@@ -46,7 +46,7 @@ pub use owner::Foreign;
 pub use path_error::PathError;
 pub use paths::Project;
 pub use results::Results;
-pub use root::{FindError, FoundBy};
+pub use root::{FindError, FoundBy, hash_of};
 pub use runtime_dir::temporary;
 pub use secrets_dir::SecretsDir;
 pub use trust::Trust;

@@ -90,8 +90,8 @@ pub(crate) fn find(
     Ok((root, found_by))
 }
 
-/// 16 hexadecimal digits that name a root.
-pub(crate) fn hash_of(root: &Path) -> String {
+/// 16 hexadecimal digits that name a root, or a worktree.
+pub fn hash_of(root: &Path) -> String {
     hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8])
 }
 

@@ -51,6 +51,9 @@ struct Edited {
     path: PathBuf,
     /// The owner of the edit.
     owner: String,
+    /// The owners of further edits of the same file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    more: Vec<String>,
     /// `None`: the file did not exist.
     before: Option<String>,
     after: String,
@@ -144,11 +147,19 @@ impl Edits {
         }
         let key = path.strip_prefix(&self.base).unwrap_or(path).to_owned();
         match self.record.files.iter_mut().find(|file| file.path == key) {
-            // A second edit of ours: the original stays the original.
-            Some(file) if before.as_deref() == Some(&file.after) => text.clone_into(&mut file.after),
-            Some(file) => (file.before, file.after) = (before, text.to_owned()),
+            Some(file) => {
+                // A second edit of ours: the original stays the original.
+                if before.as_deref() != Some(&file.after) {
+                    file.before = before;
+                }
+                text.clone_into(&mut file.after);
+                if file.owner != owner && !file.more.iter().any(|more| more == owner) {
+                    file.more.push(owner.to_owned());
+                }
+            }
             None => {
-                self.record.files.push(Edited { path: key, owner: owner.to_owned(), before, after: text.to_owned() })
+                let (owner, after) = (owner.to_owned(), text.to_owned());
+                self.record.files.push(Edited { path: key, owner, more: Vec::new(), before, after });
             }
         }
         self.note_missing_dirs(path);
@@ -273,10 +284,17 @@ fn undo_file(
             Some(before) => replace(path, before).map(|()| Undone::Restored),
             None => remove_file(path).map(|()| Undone::Removed),
         },
-        Some(current) => match without_entry(&file.owner, &current) {
-            Some(text) => replace(path, &text).map(|()| Undone::EntryRemoved),
-            None => Ok(Undone::Left),
-        },
+        Some(current) => {
+            // The last edit first, as it may lie within the one before.
+            let owners = file.more.iter().rev().chain([&file.owner]);
+            let without = owners.fold(None, |text: Option<String>, owner| {
+                without_entry(owner, text.as_deref().unwrap_or(&current)).or(text)
+            });
+            match without {
+                Some(text) => replace(path, &text).map(|()| Undone::EntryRemoved),
+                None => Ok(Undone::Left),
+            }
+        }
         None => Ok(Undone::Left),
     }
 }

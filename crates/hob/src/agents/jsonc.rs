@@ -2,49 +2,47 @@
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use serde_json::Value;
 
-use super::{Broken, Entry, HARMLESS, SERVER};
+use super::entry::HARMLESS;
+use super::{Allows, Broken, Entry, SERVER, Shape};
 
 /// The byte order mark is handled separately: the parser does not accept it, and some editors write it.
 const BOM: &str = "\u{feff}";
 
-pub(super) fn add(text: &str, key: &str, typed: bool, entry: &Entry) -> Result<String, Broken> {
-    let (bom, root) = parse(text)?;
-    let object = root.object_value_or_create().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
-    let servers = object.object_value_or_create(key).ok_or_else(|| Broken::Shape(key.to_owned()))?;
-    let mut fields = Vec::new();
-    if typed {
-        fields.push(("type".to_owned(), "stdio".into()));
-    }
-    fields.push(("command".to_owned(), CstInputValue::from(entry.command.as_str())));
-    fields.push(("args".to_owned(), CstInputValue::Array(entry.args.iter().map(|arg| arg.as_str().into()).collect())));
-    servers.append(SERVER, CstInputValue::Object(fields));
-    Ok(format!("{bom}{root}"))
+pub(super) fn add(text: &str, key: &str, shape: Shape, allows: Allows, entry: &Entry) -> Result<String, Broken> {
+    let words = |words: &mut dyn Iterator<Item = &String>| {
+        CstInputValue::Array(words.map(|word| CstInputValue::from(word.as_str())).collect())
+    };
+    let fields = match shape {
+        Shape::List => vec![
+            ("type".to_owned(), "local".into()),
+            ("command".to_owned(), words(&mut std::iter::once(&entry.command).chain(&entry.args))),
+        ],
+        Shape::Plain | Shape::Typed => {
+            let kind = (shape == Shape::Typed).then(|| ("type".to_owned(), CstInputValue::from("stdio")));
+            let command = ("command".to_owned(), CstInputValue::from(entry.command.as_str()));
+            kind.into_iter().chain([command, ("args".to_owned(), words(&mut entry.args.iter()))]).collect()
+        }
+    };
+    set(text, &[key.to_owned(), SERVER.to_owned()], CstInputValue::Object(fields), allows)
 }
 
-pub(super) fn remove(text: &str, key: &str) -> Result<String, Broken> {
-    let (bom, root) = parse(text)?;
-    if let Some(servers) = servers(&root, key)? {
-        if let Some(ours) = servers.get(SERVER) {
-            ours.remove();
-        }
-        if servers.properties().is_empty()
-            && let Some(property) = root.object_value().and_then(|object| object.get(key))
-        {
-            property.remove();
-        }
-    }
-    Ok(format!("{bom}{root}"))
+pub(super) fn remove(text: &str, key: &str, allows: Allows) -> Result<String, Broken> {
+    unset(text, &[key.to_owned(), SERVER.to_owned()], allows)
 }
 
-pub(super) fn entry(text: &str, key: &str) -> Result<Option<Entry>, Broken> {
-    let (_, root) = parse(text)?;
-    let Some(servers) = servers(&root, key)? else { return Ok(None) };
+pub(super) fn entry(text: &str, path: &[&str], allows: Allows) -> Result<Option<Entry>, Broken> {
+    let (_, root) = parse(text, allows)?;
+    let Some(servers) = object_at(&root, path)? else { return Ok(None) };
     let Some(ours) = only(&servers, SERVER)? else { return Ok(None) };
     let Some(ours) = ours.object_value() else { return Err(Broken::Shape(SERVER.to_owned())) };
     let string = |node: CstNode| node.as_string_lit().and_then(|literal| literal.decoded_value().ok());
+    let strings = |node: Option<CstNode>| {
+        let elements = node.and_then(|node| node.as_array()).map(|array| array.elements()).unwrap_or_default();
+        elements.into_iter().map(|word| string(word.clone()).unwrap_or_else(|| word.to_string())).collect::<Vec<_>>()
+    };
     let field = |name: &str| Ok::<_, Broken>(only(&ours, name)?.and_then(|field| field.value()));
-    let args = field("args")?.and_then(|args| args.as_array()).map(|args| args.elements()).unwrap_or_default();
     let more = ours.properties().into_iter().filter(|property| {
         let name = name(property);
         let value = property.value();
@@ -52,14 +50,121 @@ pub(super) fn entry(text: &str, key: &str) -> Result<Option<Entry>, Broken> {
             value.as_object().is_some_and(|object| object.properties().is_empty())
                 || value.as_array().is_some_and(|array| array.elements().is_empty())
         });
-        let is_stdio = name == "type" && value.and_then(string).is_some_and(|value| value == "stdio");
-        !HARMLESS.contains(&&*name) && !is_stdio && !is_empty
+        let is_local = name == "type" && value.and_then(string).is_some_and(|kind| kind == "stdio" || kind == "local");
+        !HARMLESS.contains(&&*name) && !is_local && !is_empty
     });
-    Ok(Some(Entry {
-        command: field("command")?.and_then(string).unwrap_or_default(),
-        args: args.into_iter().map(|arg| string(arg.clone()).unwrap_or_else(|| arg.to_string())).collect(),
-        more: more.map(|property| name(&property)).collect(),
-    }))
+    let more = more.map(|property| name(&property)).collect();
+    let command = field("command")?;
+    let (command, args) = match command.clone().and_then(string) {
+        Some(command) => (command, strings(field("args")?)),
+        None => {
+            let mut words = strings(command).into_iter();
+            (words.next().unwrap_or_default(), words.collect())
+        }
+    };
+    Ok(Some(Entry { command, args, more }))
+}
+
+/// The whole file; `null` if it is empty.
+pub(super) fn value(text: &str, allows: Allows) -> Result<Value, Broken> {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    jsonc_parser::parse_to_serde_value::<Value>(text, &options(allows))
+        .map_err(|error| Broken::at(text, error.range().start, error.kind().to_string()))
+}
+
+/// Sets the value at the end of a path of keys, and makes the objects on the way.
+pub(super) fn set(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
+    let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
+    let object = made(&root, way)?;
+    match only(&object, last)? {
+        Some(present) => present.set_value(value),
+        None => _ = object.append(last, value),
+    }
+    Ok(format!("{bom}{root}"))
+}
+
+/// Removes what is at the end of a path of keys, and the objects on the way that are empty then, but not the whole file.
+pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
+    for length in (1..=path.len()).rev() {
+        let (last, way) = (&path[length - 1], &path[..length - 1]);
+        let Some(property) = object_at(&root, way)?.map(|object| only(&object, last)).transpose()?.flatten() else {
+            continue;
+        };
+        let is_empty = property.object_value().is_some_and(|object| object.properties().is_empty());
+        if length < path.len() && !is_empty {
+            break;
+        }
+        property.remove();
+    }
+    Ok(format!("{bom}{root}"))
+}
+
+/// Appends to the array at the end of a path of keys, and makes what is missing.
+pub(super) fn push(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
+    let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
+    let object = made(&root, way)?;
+    let array = match only(&object, last)? {
+        Some(present) => present.array_value().ok_or_else(|| Broken::Shape(last.clone()))?,
+        None => object.array_value_or_create(last).ok_or_else(|| Broken::Shape(last.clone()))?,
+    };
+    array.append(value);
+    Ok(format!("{bom}{root}"))
+}
+
+/// Removes an element of an array that `is` it, and the array if it is empty then.
+pub(super) fn pull(text: &str, path: &[String], is: &Value, allows: Allows) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
+    let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
+    let array = object_at(&root, way)?.and_then(|object| object.get(last)).and_then(|property| property.array_value());
+    let Some(array) = array else { return Ok(text.to_owned()) };
+    let is_it = |element: &CstNode| value(&element.to_string(), allows).is_ok_and(|element| element == *is);
+    if let Some(element) = array.elements().into_iter().find(is_it) {
+        element.remove();
+    }
+    match array.elements().is_empty() {
+        true => unset(&format!("{bom}{root}"), path, allows),
+        false => Ok(format!("{bom}{root}")),
+    }
+}
+
+/// A value as the editor takes it.
+pub(super) fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(fields) => {
+            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}
+
+/// The object at the end of a path, which is made as far as it is missing.
+fn made(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<CstObject, Broken> {
+    let mut object = root.object_value_or_create().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
+    for key in path.iter().map(AsRef::as_ref) {
+        only(&object, key)?;
+        object = object.object_value_or_create(key).ok_or_else(|| Broken::Shape(key.to_owned()))?;
+    }
+    Ok(object)
+}
+
+/// The object at the end of a path, if it is there.
+fn object_at(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<Option<CstObject>, Broken> {
+    if root.value().is_none() {
+        return Ok(None);
+    }
+    let mut object = root.object_value().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
+    for key in path.iter().map(AsRef::as_ref) {
+        let Some(property) = only(&object, key)? else { return Ok(None) };
+        object = property.object_value().ok_or_else(|| Broken::Shape(key.to_owned()))?;
+    }
+    Ok(Some(object))
 }
 
 /// The only property of that name. If there are two, agents may choose the other one.
@@ -75,27 +180,25 @@ fn name(property: &CstObjectProp) -> String {
     property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default()
 }
 
-fn servers(root: &CstRootNode, key: &str) -> Result<Option<CstObject>, Broken> {
-    if root.value().is_none() {
-        return Ok(None);
-    }
-    let object = root.object_value().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
-    match only(&object, key)? {
-        None => Ok(None),
-        Some(property) => property.object_value().map(Some).ok_or_else(|| Broken::Shape(key.to_owned())),
-    }
-}
-
-/// Comments and trailing commas are common in these files; any other invalid JSON is an error that we must not build
-/// upon.
-fn parse(text: &str) -> Result<(&str, CstRootNode), Broken> {
+/// What the agent accepts; any other invalid JSON is an error that we must not build upon.
+fn parse(text: &str, allows: Allows) -> Result<(&str, CstRootNode), Broken> {
     let (bom, text) = match text.strip_prefix(BOM) {
         Some(rest) => (BOM, rest),
         None => ("", text),
     };
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
+    let root = CstRootNode::parse(text, &options(allows))
+        .map_err(|error| Broken::at(text, error.range().start, error.kind().to_string()))?;
+    if allows == Allows::Nothing {
+        // The tree takes comments whatever it is told.
+        value(text, allows)?;
+    }
+    Ok((bom, root))
+}
+
+fn options(allows: Allows) -> ParseOptions {
+    ParseOptions {
+        allow_comments: allows != Allows::Nothing,
+        allow_trailing_commas: allows == Allows::CommentsAndTrailingCommas,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,
@@ -104,8 +207,5 @@ fn parse(text: &str) -> Result<(&str, CstRootNode), Broken> {
         allow_bare_decimal_point_numbers: false,
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
-    };
-    let root = CstRootNode::parse(text, &options)
-        .map_err(|error| Broken::at(text, error.range().start, error.kind().to_string()))?;
-    Ok((bom, root))
+    }
 }

@@ -4,12 +4,14 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-const JSON: Format = Format::Jsonc { key: "mcpServers", typed: false };
-const VSCODE: Format = Format::Jsonc { key: "servers", typed: true };
+const JSON: Format = json("mcpServers", LAX);
+const STRICT: Format = json("mcpServers", Allows::Nothing);
+const VSCODE: Format = Format::Json { key: "servers", shape: Shape::Typed, allows: LAX };
+const OPENCODE: Format = Format::Json { key: "mcp", shape: Shape::List, allows: LAX };
 const TOML: Format = Format::Toml { table: "mcp_servers" };
 
 fn ours() -> Entry {
-    Entry::new("hob".to_owned())
+    Entry::new("hob".to_owned(), &[])
 }
 
 /// Adds our entry, checks that adding twice changes nothing more and that removing it leaves no entry.
@@ -17,7 +19,7 @@ fn check(format: Format, before: &str, after: Expect) {
     match format.add(before, &ours(), Scope::Project) {
         Ok(Added::Text(text)) => {
             after.assert_eq(&text.replace("\r\n", "<CRLF>\n").replace('\u{feff}', "<BOM>"));
-            assert_eq!(format.add(&text, &ours(), Scope::Project), Ok(Added::Already));
+            assert_eq!(format.add(&text, &ours(), Scope::Project), Ok(Added::Already(ours())));
             assert_eq!(format.entry(&text), Ok(Some(ours())));
             let removed = format.remove(&text).unwrap().unwrap();
             assert_eq!(format.entry(&removed), Ok(None), "{removed}");
@@ -158,12 +160,13 @@ fn what_is_not_json_is_refused_with_its_position() {
 /// The verdict on an entry under our name, in each scope.
 fn check_taken(format: Format, entry: &str, project: Expect, user: Expect) {
     let text = match format {
-        Format::Jsonc { key, .. } => format!(r#"{{"{key}": {{"hob": {entry}}}}}"#),
+        Format::Json { key, .. } => format!(r#"{{"{key}": {{"hob": {entry}}}}}"#),
         Format::Toml { table } => format!("[{table}.hob]\n{entry}\n"),
     };
     for (scope, expected) in [(Scope::Project, project), (Scope::User, user)] {
         expected.assert_eq(&match format.add(&text, &ours(), scope) {
             Ok(Added::Taken(entry)) => format!("starts {entry}"),
+            Ok(Added::Already(_)) => "Ok(Already)".to_owned(),
             other => format!("{other:?}"),
         });
     }
@@ -188,7 +191,7 @@ fn a_project_cannot_pass_its_own_program_for_hob() {
     }
     let here = std::env::current_exe().unwrap();
     let text = format!(r#"{{"mcpServers": {{"hob": {{"command": {here:?}, "args": ["mcp"]}}}}}}"#);
-    assert_eq!(JSON.add(&text, &ours(), Scope::Project), Ok(Added::Already));
+    assert!(matches!(JSON.add(&text, &ours(), Scope::Project), Ok(Added::Already(_))));
     check_taken(JSON, r#"{"command": "/opt/hob", "args": ["mcp"]}"#, expect!["starts `/opt/hob mcp`"], already());
     check_taken(JSON, r#"{"command": "./bin/hob", "args": ["mcp"]}"#, expect!["starts `./bin/hob mcp`"], already());
     check_taken(
@@ -298,4 +301,96 @@ fn toml_is_made_or_merged() {
         args = ["mcp"]<CRLF>
     "#]],
     );
+}
+
+#[test]
+fn an_entry_of_opencode_is_one_list() {
+    check(
+        OPENCODE,
+        "",
+        expect![[r#"
+        {
+          "mcp": {
+            "hob": {
+              "type": "local",
+              "command": ["hob", "mcp"]
+            }
+          }
+        }
+    "#]],
+    );
+    check(
+        OPENCODE,
+        "{\n  // mine\n  \"model\": \"x/y\",\n  \"mcp\": {\"other\": {\"type\": \"remote\", \"url\": \"http://x\"}},\n}\n",
+        expect![[r#"
+            {
+              // mine
+              "model": "x/y",
+              "mcp": {
+                "other": {"type": "remote", "url": "http://x"},
+                "hob": {
+                  "type": "local",
+                  "command": ["hob", "mcp"]
+                }
+              },
+            }
+        "#]],
+    );
+    let already = || expect!["Ok(Already)"];
+    check_taken(OPENCODE, r#"{"type": "local", "command": ["hob", "mcp"], "enabled": true}"#, already(), already());
+    check_taken(
+        OPENCODE,
+        r#"{"type": "local", "command": ["./hob", "mcp"]}"#,
+        expect!["starts `./hob mcp`"],
+        already(),
+    );
+    check_taken(
+        OPENCODE,
+        r#"{"type": "local", "command": ["hob", "mcp"], "cwd": "x"}"#,
+        expect!["starts `hob mcp` with `cwd`"],
+        already(),
+    );
+    check_taken(
+        OPENCODE,
+        r#"{"type": "remote", "url": "http://x"}"#,
+        expect![[r#"starts `""` with `type`, `url`"#]],
+        expect![[r#"starts `""` with `type`, `url`"#]],
+    );
+}
+
+#[test]
+fn what_allow_wrote_is_still_hobs_entry() {
+    let already = || expect!["Ok(Already)"];
+    check_taken(JSON, r#"{"command": "hob", "args": ["mcp"], "trust": true}"#, already(), already());
+    check_taken(JSON, r#"{"type": "local", "command": "hob", "args": ["mcp"], "tools": ["*"]}"#, already(), already());
+    check_taken(TOML, "command = 'hob'\nargs = ['mcp']\ndefault_tools_approval_mode = 'approve'", already(), already());
+}
+
+#[test]
+fn what_an_agent_cannot_read_is_broken() {
+    let commented = "// mine\n{\"mcpServers\": {}}";
+    check(STRICT, commented, expect![[r#"Err(Syntax { line: 1, column: 1, message: "Comments are not allowed" })"#]]);
+    check(
+        STRICT,
+        "{\"mcpServers\": {},}",
+        expect![[r#"Err(Syntax { line: 1, column: 18, message: "Trailing commas are not allowed" })"#]],
+    );
+    assert!(matches!(json("mcpServers", Allows::Comments).add(commented, &ours(), Scope::Project), Ok(Added::Text(_))));
+    check(
+        json("mcpServers", Allows::Comments),
+        "{\"mcpServers\": {},}",
+        expect![[r#"Err(Syntax { line: 1, column: 18, message: "Trailing commas are not allowed" })"#]],
+    );
+}
+
+#[test]
+fn mail_is_served_by_what_the_entry_names() {
+    let serves = |args: &[&str], by_default: bool| {
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        Entry { command: "hob".to_owned(), args, more: Vec::new() }.serves_mail(by_default)
+    };
+    assert!(serves(&["mcp"], true) && !serves(&["mcp"], false));
+    assert!(serves(&["mcp", "repl,mail"], false) && serves(&["mcp", "all"], false));
+    assert!(serves(&["mcp", "--profile", "thrum"], false) && !serves(&["mcp", "--profile", "ghc-mcp"], true));
+    assert!(!serves(&["mcp", "repl"], true));
 }

@@ -1,40 +1,24 @@
 //! A list of servers in TOML, edited in place so that comments, order and spacing stay.
 
+use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
-use super::{Broken, Entry, HARMLESS, SERVER};
+use super::entry::HARMLESS;
+use super::{Broken, Entry, SERVER};
 
 pub(super) fn add(text: &str, table: &str, entry: &Entry) -> Result<String, Broken> {
     let mut document = parse(text)?;
-    let servers = document.entry(table).or_insert_with(|| {
-        let mut servers = Table::new();
-        servers.set_implicit(true);
-        Item::Table(servers)
-    });
-    let servers = servers.as_table_like_mut().ok_or_else(|| Broken::Shape(table.to_owned()))?;
+    let servers = child(document.as_table_mut(), table)?;
     let mut ours = Table::new();
     ours.insert("command", value(&entry.command));
     ours.insert("args", value(entry.args.iter().collect::<Array>()));
     servers.insert(SERVER, Item::Table(ours));
-    // A new table is written after the last one with a blank line between; toml_edit leaves that to its caller, and
-    // it also writes "\n" where the file has "\r\n".
-    if let Some(ours) = servers.get_mut(SERVER).and_then(Item::as_table_mut)
-        && !text.trim().is_empty()
-    {
-        ours.decor_mut().set_prefix("\n");
-    }
+    set_apart(text, servers.get_mut(SERVER));
     Ok(restore_newlines(text, document.to_string()))
 }
 
 pub(super) fn remove(text: &str, table: &str) -> Result<String, Broken> {
-    let mut document = parse(text)?;
-    if let Some(servers) = servers_mut(&mut document, table) {
-        servers.remove(SERVER);
-    }
-    if servers_mut(&mut document, table).is_some_and(|servers| servers.is_empty()) {
-        document.remove(table);
-    }
-    Ok(restore_newlines(text, document.to_string()))
+    unset(text, &[table.to_owned(), SERVER.to_owned()])
 }
 
 pub(super) fn entry(text: &str, table: &str) -> Result<Option<Entry>, Broken> {
@@ -59,8 +43,85 @@ pub(super) fn entry(text: &str, table: &str) -> Result<Option<Entry>, Broken> {
     }))
 }
 
-fn servers_mut<'a>(document: &'a mut DocumentMut, table: &str) -> Option<&'a mut dyn TableLike> {
-    document.get_mut(table).and_then(Item::as_table_like_mut)
+/// The whole file, as far as JSON has words for it.
+pub(super) fn value_of(text: &str) -> Result<Value, Broken> {
+    fn table(table: &dyn TableLike) -> Value {
+        Value::Object(table.iter().map(|(name, item)| (name.to_owned(), json(item))).collect())
+    }
+    fn json(item: &Item) -> Value {
+        match item {
+            item if item.is_table_like() => item.as_table_like().map_or(Value::Null, table),
+            Item::Value(toml_edit::Value::String(text)) => text.value().as_str().into(),
+            Item::Value(toml_edit::Value::Boolean(is)) => (*is.value()).into(),
+            Item::Value(toml_edit::Value::Integer(number)) => (*number.value()).into(),
+            Item::Value(toml_edit::Value::Array(array)) => {
+                array.iter().map(|value| json(&Item::Value(value.clone()))).collect()
+            }
+            other => other.to_string().trim().into(),
+        }
+    }
+    Ok(table(parse(text)?.as_table()))
+}
+
+/// Sets the string or truth value at the end of a path of keys, and makes the tables on the way.
+pub(super) fn set(text: &str, path: &[String], new: &Value) -> Result<String, Broken> {
+    let mut document = parse(text)?;
+    let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    let mut is_new = false;
+    for key in way {
+        is_new = !table.contains_key(key);
+        table = child(table, key)?;
+    }
+    table.insert(last, new.as_bool().map_or_else(|| value(new.as_str().unwrap_or_default()), value));
+    if is_new {
+        let way: Vec<&str> = way.iter().map(String::as_str).collect();
+        let made = way.iter().try_fold(document.as_item_mut(), |item, key| item.get_mut(key));
+        // The innermost table is written as one of its own; those around it are implied.
+        if let Some(Item::Table(made)) = made {
+            made.set_implicit(false);
+            if !text.trim().is_empty() {
+                made.decor_mut().set_prefix("\n");
+            }
+        }
+    }
+    Ok(restore_newlines(text, document.to_string()))
+}
+
+/// Removes what is at the end of a path of keys, and the tables on the way that are empty then.
+pub(super) fn unset(text: &str, path: &[String]) -> Result<String, Broken> {
+    let mut document = parse(text)?;
+    for length in (1..=path.len()).rev() {
+        let (last, way) = (&path[length - 1], &path[..length - 1]);
+        let start: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+        let table = way.iter().fold(start, |table, key| table?.get_mut(key).and_then(Item::as_table_like_mut));
+        let Some(table) = table else { continue };
+        let is_empty = |item: &Item| item.as_table_like().is_some_and(|table| table.is_empty());
+        if length < path.len() && !table.get(last).is_some_and(is_empty) {
+            break;
+        }
+        table.remove(last);
+    }
+    Ok(restore_newlines(text, document.to_string()))
+}
+
+/// The table of that name, made if it is missing; it is written only for what is in it.
+fn child<'a>(table: &'a mut dyn TableLike, key: &str) -> Result<&'a mut dyn TableLike, Broken> {
+    let child = table.entry(key).or_insert_with(|| {
+        let mut made = Table::new();
+        made.set_implicit(true);
+        Item::Table(made)
+    });
+    child.as_table_like_mut().ok_or_else(|| Broken::Shape(key.to_owned()))
+}
+
+/// A new table is written after the last one with a blank line between; toml_edit leaves that to its caller.
+fn set_apart(text: &str, item: Option<&mut Item>) {
+    if let Some(table) = item.and_then(Item::as_table_mut)
+        && !text.trim().is_empty()
+    {
+        table.decor_mut().set_prefix("\n");
+    }
 }
 
 fn parse(text: &str) -> Result<DocumentMut, Broken> {
@@ -69,6 +130,7 @@ fn parse(text: &str) -> Result<DocumentMut, Broken> {
     })
 }
 
+/// toml_edit writes "\n" where the file has "\r\n".
 fn restore_newlines(before: &str, after: String) -> String {
     match before.contains("\r\n") {
         true => after.replace("\r\n", "\n").replace('\n', "\r\n"),

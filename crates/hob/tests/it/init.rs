@@ -31,7 +31,7 @@ fn snapshot(dir: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     all
 }
 
-/// A project and a home in which all five agents left configuration, each in its own style.
+/// A project and a home in which all agents left configuration, each in its own style.
 fn lived_in() -> TestProject {
     let project = fresh();
     project.write(".mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"other\": {\"command\": \"x\"}\r\n\t}\r\n}");
@@ -39,10 +39,15 @@ fn lived_in() -> TestProject {
     project.write(".cursor/mcp.json", "");
     project.write(".vscode/mcp.json", "// hand-written\n{\n  \"servers\": {}, // none yet\n  \"inputs\": [],\n}\n");
     project.write(".gemini/settings.json", "{\"theme\":\"dark\"}\n\n");
+    project.write(".github/mcp.json", "{\"mcpServers\": {}}");
+    project.write("opencode.jsonc", "{\n  // mine\n  \"model\": \"a/b\",\n}\n");
+    project.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n");
     fs::set_permissions(project.root().join(".mcp.json"), fs::Permissions::from_mode(0o600)).unwrap();
     let home = project.home();
     fs::create_dir_all(home.join("dotfiles")).unwrap();
     fs::create_dir_all(home.join(".gemini")).unwrap();
+    fs::create_dir_all(home.join(".copilot")).unwrap();
+    fs::write(home.join(".copilot/config.json"), "// its own\n{\n  \"firstLaunchAt\": \"now\"\n}\n").unwrap();
     fs::write(home.join("dotfiles/claude.json"), "{\n  \"numStartups\": 7,\n  \"projects\": {}\n}\n").unwrap();
     std::os::unix::fs::symlink("dotfiles/claude.json", home.join(".claude.json")).unwrap();
     project
@@ -50,13 +55,19 @@ fn lived_in() -> TestProject {
 
 #[test]
 fn twice_is_once_and_undo_restores_every_byte() {
-    for scope in [&["init"][..], &["init", "--user"]] {
+    for (scope, more) in [
+        (&["init"][..], &[][..]),
+        (&["init"], &["--allow"]),
+        (&["init"], &["--mail", "listener"]),
+        (&["init", "--user"], &[]),
+        (&["init", "--user"], &["--allow"]),
+    ] {
         let project = lived_in();
         let before = snapshot(project.top());
-        project.run(scope).ok();
+        project.run([scope, more].concat()).ok();
         let once = snapshot(project.top());
         assert_ne!(once, before);
-        project.run(scope).ok();
+        project.run([scope, more].concat()).ok();
         assert_eq!(snapshot(project.top()), once, "a second run changed something");
         let undone = project.run([scope, &["--undo"]].concat()).ok();
         assert_eq!(snapshot(project.top()), before, "{undone}");
@@ -70,7 +81,7 @@ fn many_at_once_lose_nothing_of_the_way_back() {
     for scope in [&["init"][..], &["init", "--user"]] {
         let project = lived_in();
         let before = snapshot(project.top());
-        let agents = ["claude", "codex", "cursor", "vscode", "gemini", "claude"];
+        let agents = ["claude", "codex", "cursor", "vscode", "gemini", "copilot", "opencode"];
         let start = |agent: &&str| {
             let mut command = project.hob([scope, &["--agent", agent]].concat());
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -90,14 +101,14 @@ fn claude_gets_a_listener_and_a_block_which_both_go_again() {
     let project = fresh();
     project.write("CLAUDE.md", "# Mine, without an end");
     let before = snapshot(project.top());
-    project.run(["init", "--agent", "claude"]).ok();
+    project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
     let page = project.read("CLAUDE.md");
     assert!(page.starts_with("# Mine, without an end\n\n<!-- hob mail: begin"), "{page}");
     assert!(project.read(".claude/agents/message-listener.md").contains("MESSAGES_RECEIVED"));
     project.run(["init", "--agent", "claude", "--undo"]).ok();
     assert_eq!(snapshot(project.top()), before);
     // Text written since stays.
-    project.run(["init", "--agent", "claude"]).ok();
+    project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
     project.write("CLAUDE.md", &format!("{page}\nmore of mine\n"));
     project.run(["init", "--undo"]).ok();
     let page = project.read("CLAUDE.md");
@@ -105,13 +116,159 @@ fn claude_gets_a_listener_and_a_block_which_both_go_again() {
 }
 
 #[test]
-fn without_mail_nobody_is_told_of_mail() {
-    let project = lived_in();
+fn a_listener_is_only_for_who_asks_for_it_and_for_an_entry_that_serves_mail() {
+    let has_listener = |project: &TestProject| {
+        let files = ["CLAUDE.md", ".claude/agents/message-listener.md"].map(|file| project.root().join(file).exists());
+        assert_eq!(files[0], files[1]);
+        files[0]
+    };
+    let (listener, claude) = (["init", "--mail", "listener", "--agent", "claude"], "Claude Code: registered");
+    // By default mail comes with results.
+    let project = fresh();
+    assert!(project.run(["init", "--agent", "claude"]).ok().contains(claude) && !has_listener(&project));
+    project.run(listener).ok();
+    assert!(has_listener(&project));
+    let without = "no listener, since its entry serves no mail";
+    let project = fresh();
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
-    let said = project.run(["init"]).ok();
-    assert!(said.contains("Claude Code: registered"), "{said}");
-    assert!(!project.root().join("CLAUDE.md").exists() && !project.root().join(".claude").exists(), "{said}");
+    assert!(project.run(listener).ok().contains(without) && !has_listener(&project));
+    let project = fresh();
+    project.write(".mcp.json", r#"{"mcpServers": {"hob": {"command": "hob", "args": ["mcp", "repl"]}}}"#);
+    assert!(project.run(listener).ok().contains(without) && !has_listener(&project));
 }
+
+#[test]
+fn without_mail_the_entry_leaves_it_out() {
+    let project = fresh();
+    project.run(["init", "--agent", "claude", "--agent", "opencode", "--mail", "off"]).ok();
+    let read = |file: &str| serde_json::from_str::<serde_json::Value>(&project.read(file)).unwrap();
+    assert_eq!(read(".mcp.json")["mcpServers"]["hob"]["args"], serde_json::json!(["mcp", "repl"]));
+    assert_eq!(read("opencode.json")["mcp"]["hob"]["command"], serde_json::json!(["hob", "mcp", "repl"]));
+    let said = project.run(["init", "--agent", "claude"]).ok();
+    assert!(said.contains("already registered in .mcp.json, as `hob mcp repl`."), "{said}");
+}
+
+#[test]
+fn what_a_person_must_allow_is_written_only_when_told_to() {
+    let project = lived_in();
+    let before = snapshot(&project.home());
+    let said = project.run(["init"]).ok();
+    assert!(said.contains("Left for you:") && said.contains("`hob init --allow` writes this for you"), "{said}");
+    assert!(said.contains("  Codex does not trust this project yet: start `codex` here"), "{said}");
+    let mut after = snapshot(&project.home());
+    after.retain(|file, _| before.contains_key(file));
+    assert_eq!(after, before, "a file of the user's was changed");
+    project.run(["init", "--allow"]).ok();
+    let doctor = project.run(["doctor"]).stdout;
+    for title in ["Claude Code", "Codex", "Gemini CLI", "Copilot CLI", "opencode"] {
+        let line = doctor.lines().find(|line| line.contains(&format!("ok {title}: starts "))).unwrap_or_default();
+        assert!(line.ends_with(')') && !line.contains("asks"), "{title}: {doctor}");
+    }
+    let root = project.root().display().to_string();
+    let home = |file: &str| fs::read_to_string(project.home().join(file)).unwrap();
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(json(&home(".claude.json"))["projects"][&root]["hasTrustDialogAccepted"], true);
+    assert_eq!(json(&home(".claude.json"))["numStartups"], 7);
+    assert_eq!(json(&home(".gemini/trustedFolders.json"))[&root], "TRUST_FOLDER");
+    assert!(home(".codex/config.toml").contains("trust_level = \"trusted\""));
+    assert!(home(".copilot/config.json").starts_with("// its own\n"));
+    let allow = &json(&project.read(".claude/settings.json"))["permissions"]["allow"];
+    assert_eq!(*allow, serde_json::json!(["Bash(ls)", "mcp__hob"]));
+}
+
+#[test]
+fn undo_after_an_agent_wrote_takes_only_the_trust_back() {
+    let project = lived_in();
+    project.run(["init", "--allow"]).ok();
+    let state = project.home().join(".claude.json");
+    let theirs = fs::read_to_string(&state).unwrap().replace("\"numStartups\": 7", "\"numStartups\": 8");
+    fs::write(&state, &theirs).unwrap();
+    let codex = project.home().join(".codex/config.toml");
+    fs::write(&codex, format!("{}\n[mine]\na = 1\n", fs::read_to_string(&codex).unwrap())).unwrap();
+    let settings = project.read(".claude/settings.json").replace("Bash(ls)", "Bash(cat)");
+    project.write(".claude/settings.json", &settings);
+    let entry = project.read(".codex/config.toml");
+    project.write(".codex/config.toml", &format!("{entry}\n[theirs]\nb = 2\n"));
+    let said = project.run(["init", "--undo"]).ok();
+    assert!(said.contains("~/.claude.json: changed since, so only what hob wrote was removed."), "{said}");
+    let value: serde_json::Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
+    assert_eq!(value, serde_json::json!({"numStartups": 8}));
+    assert_eq!(fs::read_to_string(&codex).unwrap().trim(), "[mine]\na = 1");
+    assert!(!project.read(".claude/settings.json").contains("hob"));
+    let entry = project.read(".codex/config.toml");
+    assert!(!entry.contains("hob") && entry.contains("[theirs]\nb = 2"), "{entry}");
+}
+
+#[test]
+fn in_a_linked_worktree_the_files_are_where_its_agents_look() {
+    if !testkit::has_program("git") {
+        return;
+    }
+    let project = fresh();
+    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    git(&["init", "-q"]);
+    git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "one"]);
+    let linked = project.top().join("linked");
+    git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let run = |args: &[&str]| testkit::Ran::of(project.hob(args).current_dir(&linked)).ok();
+    project.run(["init", "--agent", "claude"]).ok();
+    let before = snapshot(project.top());
+    let doctor = run(&["doctor"]);
+    let main = project.root().join(".mcp.json");
+    let here = format!("hob is registered in {}, and an agent in this worktree looks in", main.display());
+    assert!(doctor.contains(&here), "{doctor}");
+    let said = run(&["init", "--agent", "claude", "--agent", "codex", "--allow"]);
+    assert!(said.starts_with(&format!("This is a linked worktree, {}", linked.display())), "{said}");
+    assert!(said.contains("Claude Code: registered in .mcp.json."), "{said}");
+    for file in [".mcp.json", ".codex/config.toml", ".claude/settings.json"] {
+        assert!(linked.join(file).exists(), "{file}");
+    }
+    assert!(!linked.join("hob.toml").exists() && !project.root().join(".codex").exists());
+    let doctor = run(&["doctor"]);
+    assert!(doctor.contains("ok Claude Code: starts") && doctor.contains("ok Codex: starts"), "{doctor}");
+    // Each worktree has its own way back.
+    run(&["init", "--undo"]);
+    assert_eq!(snapshot(project.top()), before);
+    project.run(["init", "--undo"]).ok();
+    assert!(!main.exists());
+}
+
+#[test]
+fn at_a_terminal_a_person_is_asked() {
+    if !testkit::has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    // Two questions: a listener, and what the agents want a yes for.
+    let answer = |answers: &str| {
+        let words = ["-c", ANSWERING, answers, env!("CARGO_BIN_EXE_hob"), "init", "--agent", "claude"];
+        testkit::Ran::of(project.command("python3").args(words).env("TERM", "xterm")).ok()
+    };
+    let said = answer("n\nn\n");
+    assert!(said.contains("keep a listener") && said.contains("Write this for you?"), "{said}");
+    assert!(!project.root().join(".claude").exists() && !project.home().join(".claude.json").exists(), "{said}");
+    let said = answer("y\ny\n");
+    assert!(said.contains("wrote a listener") && said.contains("in ~/.claude.json"), "{said}");
+    assert!(project.run(["doctor"]).stdout.contains("ok Claude Code: starts"), "{said}");
+}
+
+/// Runs a program at its own terminal, types answers, and returns what is shown.
+const ANSWERING: &str = r#"
+import os, pty, signal, sys
+signal.alarm(300)
+pid, tty = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+os.write(tty, sys.argv[1].encode())
+seen = b""
+try:
+    while part := os.read(tty, 4096):
+        seen += part
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
+"#;
 
 #[test]
 fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
@@ -128,6 +285,10 @@ fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
         let value: serde_json::Value = serde_json::from_str(&project.read(file)).unwrap();
         assert_eq!(value[key]["hob"]["command"], "hob", "{file}");
     }
+    // Copilot CLI reads Claude Code's file too.
+    assert_eq!(project.read(".github/mcp.json"), "{\"mcpServers\": {}}");
+    let opencode = project.read("opencode.jsonc");
+    assert!(opencode.contains("// mine") && opencode.contains("\"command\": [\"hob\", \"mcp\"]"), "{opencode}");
 }
 
 #[test]
@@ -149,7 +310,7 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
     project.write(".gemini/settings.json", &theirs);
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     let said = project.run(["init", "--undo"]).ok();
-    assert!(said.contains(".gemini/settings.json: changed since, so only hob's entry was removed."), "{said}");
+    assert!(said.contains(".gemini/settings.json: changed since, so only what hob wrote was removed."), "{said}");
     assert!(said.contains("hob.toml: changed since, so it was left as it is."), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".gemini/settings.json")).unwrap();
     assert_eq!(value, serde_json::json!({"theme": "light"}));
@@ -201,7 +362,7 @@ fn the_template_shows_the_defaults() {
 fn where_hob_is_not_on_the_path_its_own_place_is_registered() {
     let project = fresh();
     let run = |args: &[&str]| testkit::Ran::of(project.hob(args).env("PATH", "/nowhere"));
-    let said = run(&["init", "--agent", "claude"]).ok();
+    let said = run(&["init", "--agent", "claude", "--allow"]).ok();
     assert!(said.contains("`hob` is not on PATH"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".mcp.json")).unwrap();
     let command = value["mcpServers"]["hob"]["command"].as_str().unwrap();

@@ -10,6 +10,7 @@ mod checkouts;
 mod completing;
 mod cure;
 mod daemon;
+mod doctor;
 mod ghc_mcp;
 mod http;
 mod init;

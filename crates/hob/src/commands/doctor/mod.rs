@@ -1,7 +1,9 @@
 //! `hob doctor`: checks everything that hob depends on, and reports what would break and how to fix it.
 //!
-//! It changes nothing and starts nothing. [`programs`] knows the programs and how each is installed.
+//! It changes nothing and starts nothing. [`programs`] knows the programs and how each is installed, [`agents`] what each
+//! agent's own files say about hob.
 
+mod agents;
 mod programs;
 
 use std::path::Path;
@@ -10,7 +12,6 @@ use clap::Args;
 use daemon::parts::{Finding, Verdict};
 use project::{Config, Project};
 
-use crate::agents::{AGENTS, Agent, Edits, Scope, find_program};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -26,7 +27,7 @@ impl Doctor {
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
             .into_iter()
             .chain(parts)
-            .chain([("Programs", programs::findings(project.root())), ("Agents", agents(project.root()))]);
+            .chain([("Programs", programs::findings(project.root())), ("Agents", agents::findings(project))]);
         let mut problems = 0;
         for (title, findings) in sections {
             terminal::line(paint(title, Style::Bold));
@@ -165,56 +166,4 @@ fn daemon(project: &Project) -> Finding {
         },
         Err(failure) => Finding::problem("daemon", failure.message),
     }
-}
-
-fn agents(root: &Path) -> Vec<Finding> {
-    let home = match crate::home() {
-        Ok(home) => home,
-        Err(failure) => {
-            return vec![Finding::problem("home", format!("{}; {}", failure.message, failure.hints.join(" ")))];
-        }
-    };
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let mut findings = Vec::new();
-    for agent in AGENTS {
-        let places = [(Scope::Project, root), (Scope::User, &*home)];
-        let found = places
-            .iter()
-            .filter_map(|(scope, base)| registration(agent, *scope, base, &agent.file(*scope, root, &home), &search));
-        let found: Vec<Finding> = found.collect();
-        if found.is_empty() && agent.is_used(Scope::Project, root, &home, &search) {
-            findings.push(Finding::note(agent.title, "hob is not registered; run `hob init`"));
-        }
-        findings.extend(found);
-    }
-    if findings.is_empty() {
-        findings.push(Finding::note("none", "no agent found; `hob init --agent NAME` registers with one anyway"));
-    }
-    findings
-}
-
-fn registration(agent: &Agent, scope: Scope, base: &Path, file: &Path, search: &std::ffi::OsStr) -> Option<Finding> {
-    let shown = file.display();
-    let text = match Edits::look(base, file, scope.links()) {
-        Ok(text) => text?,
-        Err(error) => return Some(Finding::problem(agent.title, format!("{error:#}"))),
-    };
-    let entry = match agent.format.entry(&text) {
-        Ok(entry) => entry?,
-        Err(error) => return Some(Finding::problem(agent.title, format!("{shown}: {error}; repair the file"))),
-    };
-    if !entry.is_hob(scope) {
-        let detail = format!(
-            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: see what it is; remove \
-             that entry, and `hob init` registers hob"
-        );
-        return Some(Finding::problem(agent.title, detail));
-    }
-    Some(match find_program(&entry.command, search) {
-        Some(program) => Finding::good(agent.title, format!("starts {} (by {shown})", program.display())),
-        None => Finding::problem(
-            agent.title,
-            format!("{shown} starts `{}`, which is not there; remove that entry and run `hob init`", entry.command),
-        ),
-    })
 }

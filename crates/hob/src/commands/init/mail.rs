@@ -1,10 +1,25 @@
-//! What `hob init` gives Claude Code for the mail: a listener for the background, and what to know in CLAUDE.md.
+//! How agents hear of mail. With the results of hob's tools, unless a person wants more: for Claude Code, a listener for the
+//! background of each session, and what to know of it in CLAUDE.md.
 
 use std::path::Path;
 
 use anyhow::Result;
+use clap::ValueEnum;
 
+use super::allow::{can_ask, confirmed};
 use crate::agents::Edits;
+use crate::exit::Failure;
+use crate::terminal;
+
+// Documentation of the variants would make the help of all options longer.
+/// By a sub-agent of each Claude Code that waits in the background; with the results of hob's tools; not at all, as the
+/// entry leaves the tools for it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mode {
+    Listener,
+    Hints,
+    Off,
+}
 
 const LISTENER: &str = include_str!("listener.md");
 const BLOCK: &str = include_str!("claude.md");
@@ -15,18 +30,37 @@ const END: &str = "<!-- hob mail: end -->\n";
 pub(super) const CLAUDE_MD: &str = "CLAUDE.md";
 /// The owner of the listener's file.
 const LISTENER_FILE: &str = "message-listener";
+const LISTENER_AT: &str = ".claude/agents/message-listener.md";
+
+/// Sets Claude Code's listener up, if a person wants one and the entry serves mail.
+pub(super) fn listen(root: &Path, edits: &mut Edits, mode: Option<Mode>, serves_mail: bool) -> Result<(), Failure> {
+    let wants = match mode {
+        _ if !serves_mail => {
+            if mode == Some(Mode::Listener) {
+                terminal::line("Claude Code: no listener, since its entry serves no mail.");
+            }
+            false
+        }
+        Some(mode) => mode == Mode::Listener,
+        None if edits.read(&root.join(LISTENER_AT))?.is_some() => false,
+        None => can_ask() && confirmed("Shall each Claude Code here keep a listener for other agents' mail running?"),
+    };
+    if wants {
+        set_up(root, edits)?.iter().for_each(terminal::line);
+    }
+    Ok(())
+}
 
 /// Writes both unless they exist. Returns the messages to show.
-pub(super) fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
+fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let mut said = Vec::new();
-    let listener = root.join(".claude/agents/message-listener.md");
+    let listener = root.join(LISTENER_AT);
     match edits.read(&listener)? {
         Some(text) if text == LISTENER => {}
-        Some(_) => said
-            .push("Claude Code: .claude/agents/message-listener.md is somebody's own, and was left alone.".to_owned()),
+        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} is somebody's own, and was left alone.")),
         None => {
             edits.write(&listener, LISTENER_FILE, LISTENER)?;
-            said.push("Claude Code: wrote a listener for messages, .claude/agents/message-listener.md.".to_owned());
+            said.push(format!("Claude Code: wrote a listener for messages, {LISTENER_AT}."));
         }
     }
     let page = root.join(CLAUDE_MD);

@@ -1,18 +1,24 @@
-//! `hob init`: a commented `hob.toml`, and hob registered with the agents found here.
+//! `hob init`: a commented `hob.toml`, hob registered with the agents found here, and what they still want a yes for.
 //! Twice is the same as once; `--undo` puts every byte back.
+//!
+//! Files are written where an agent that is started in this worktree looks for them (`place`); what a person must allow is
+//! only written for one who says so (`allow`).
 
+mod allow;
 mod http;
 mod mail;
-
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+mod place;
+mod register;
 
 use clap::Args;
-use project::{Config, Project, visible};
+use project::{Config, Project};
 
-use crate::agents::{AGENTS, Added, Agent, Edits, Entry, Scope, Undone, find_program, missing_dirs};
+use crate::agents::{AGENTS, Agent, Edits, Scope, Undone};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
+use mail::Mode;
+use place::Place;
+use register::register;
 
 /// Set this project up: write `hob.toml`, register hob with the agents found
 #[derive(Debug, Args)]
@@ -26,8 +32,14 @@ pub(crate) struct Init {
     /// Register with this agent even if there is no trace of it; may be repeated
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(AGENTS.iter().map(|agent| agent.name)))]
     agent: Vec<String>,
+    /// Also write what the agents want a yes for: trust in this folder, and hob's tools without asking
+    #[arg(long, conflicts_with = "undo")]
+    allow: bool,
+    /// How agents hear of mail: a listener that each Claude Code keeps, hints with results (the default), or not at all
+    #[arg(long, value_name = "HOW", conflicts_with = "undo")]
+    mail: Option<Mode>,
     /// Show how to connect over HTTP instead
-    #[arg(long, conflicts_with_all = ["undo", "user", "agent"])]
+    #[arg(long, conflicts_with_all = ["undo", "user", "agent", "allow", "mail"])]
     http: bool,
 }
 
@@ -58,62 +70,67 @@ impl Init {
 
     fn change(&self, project: &Project) -> Result<Exit, Failure> {
         let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project)?;
-        let edits = Edits::open(&place.base, &place.record, place.scope.links(), place.made.clone())?;
         match self.undo {
-            true => undo(&place, edits),
-            false => self.set_up(project, &place, edits),
+            true => undo(&place, project),
+            false => self.set_up(project, &place),
         }
     }
 
-    fn set_up(&self, project: &Project, place: &Place, mut edits: Edits) -> Result<Exit, Failure> {
-        if place.scope == Scope::Project {
-            let config = place.base.join("hob.toml");
-            match edits.read(&config)? {
-                Some(_) => terminal::line("hob.toml is already there."),
-                None => {
-                    edits.write(&config, CONFIG, &template())?;
-                    terminal::line("Wrote hob.toml, with every setting commented out.");
-                }
-            }
+    fn set_up(&self, project: &Project, place: &Place) -> Result<Exit, Failure> {
+        let mut edits = place.edits()?;
+        if place.is_linked() {
+            let (top, main) = (project::visible::path(&place.site.top), project::visible::path(&place.site.main));
+            terminal::line(format!(
+                "This is a linked worktree, {top}: agents that are started in it look here, not in {main}."
+            ));
+        } else if place.scope == Scope::Project {
+            write_config(place, &mut edits)?;
         }
         // An unreadable configuration does not prevent this; its next reader reports the error.
-        let mail = Config::load(project, &daemon::sections())
-            .map_or(true, |config| daemon::enabled(&config).iter().any(|name| name == "mail"));
-        let entry = place.entry();
-        let mut found = false;
-        let mut exit = Exit::Done;
+        let toolsets = Config::load(project, &daemon::sections()).map(|config| daemon::enabled(&config));
+        let has_mail = toolsets.as_ref().map_or(true, |names| names.iter().any(|name| name == "mail"));
+        let without_mail: Vec<String> = match self.mail {
+            Some(Mode::Off) if has_mail => {
+                let names = toolsets.unwrap_or_else(|_| vec!["repl".to_owned()]);
+                names.into_iter().filter(|name| name != "mail").collect()
+            }
+            _ => Vec::new(),
+        };
+        let entry = place.entry(&without_mail);
+        let mut registered: Vec<&'static Agent> = Vec::new();
+        let (mut found, mut exit) = (false, Exit::Done);
         for agent in AGENTS {
             let wanted = self.agent.iter().any(|name| name == agent.name);
             if !wanted && (!self.agent.is_empty() || !place.uses(agent)) {
                 continue;
             }
             found = true;
-            match register(place, agent, &entry, &mut edits) {
-                Ok(said) => {
-                    terminal::line(said);
-                    if mail && agent.name == "claude" && place.scope == Scope::Project {
-                        match mail::set_up(&place.base, &mut edits) {
-                            Ok(said) => said.iter().for_each(terminal::line),
-                            Err(error) => {
-                                terminal::report(&Failure::from(error));
-                                exit = Exit::Failed;
-                            }
-                        }
-                    }
+            let done = register(place, agent, &entry, &mut edits).and_then(|entry| {
+                registered.push(agent);
+                match agent.name == "claude" && place.scope == Scope::Project {
+                    true => mail::listen(place.base(), &mut edits, self.mail, entry.serves_mail(has_mail)),
+                    false => Ok(()),
                 }
-                Err(failure) => {
-                    // One broken file must not exclude the other agents.
-                    terminal::report(&failure);
-                    exit = failure.exit;
-                }
+            });
+            if let Err(failure) = done {
+                // One broken file must not exclude the other agents.
+                terminal::report(&failure);
+                exit = failure.exit;
             }
         }
+        drop(edits);
         if !found {
-            terminal::line(
-                "No agent found to register with. `hob init --agent claude` (or codex, cursor, vscode, gemini) registers anyway.",
-            );
+            let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+            let others = names[1..].join(", ");
+            terminal::line(format!(
+                "No agent found to register with. `hob init --agent {}` (or {others}) registers anyway.",
+                names[0]
+            ));
         } else if entry.command != "hob" {
             terminal::line(format!("`hob` is not on PATH, so agents are told to start {}.", entry.command));
+        }
+        if let Exit::Failed = allow::go_on(place, project, &registered, self.allow)? {
+            exit = Exit::Failed;
         }
         let undo = if self.user { "hob init --user --undo" } else { "hob init --undo" };
         match (exit, found) {
@@ -127,108 +144,54 @@ impl Init {
     }
 }
 
-fn register(place: &Place, agent: &Agent, entry: &Entry, edits: &mut Edits) -> Result<String, Failure> {
-    let file = place.file(agent);
-    let shown = place.show(&file);
-    let text = edits.read(&file)?.unwrap_or_default();
-    let added = agent.format.add(&text, entry, place.scope).map_err(|error| {
-        Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
-            .hint(format_args!("Repair {shown}, then run `hob init` again."))
-    })?;
-    match added {
-        Added::Already => Ok(format!("{}: already registered in {shown}.", agent.title)),
-        Added::Taken(present) => Err(Failure::new(format_args!(
-            "{}: {shown} already has a server named hob that starts {present}, which is not what `hob init` writes",
-            agent.title
-        ))
-        .hint("See what it is; rename or remove that entry, then run `hob init` again.")),
-        Added::Text(text) => {
-            edits.write(&file, agent.name, &text)?;
-            Ok(format!("{}: registered in {shown}.", agent.title))
+fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
+    let config = place.base().join("hob.toml");
+    match edits.read(&config)? {
+        Some(_) => terminal::line("hob.toml is already there."),
+        None => {
+            edits.write(&config, CONFIG, &template())?;
+            terminal::line("Wrote hob.toml, with every setting commented out.");
         }
     }
+    Ok(())
 }
 
-fn undo(place: &Place, edits: Edits) -> Result<Exit, Failure> {
-    if edits.is_empty() {
-        terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
-        return Ok(Exit::Done);
-    }
-    let without_entry = |owner: &str, text: &str| {
-        if owner == mail::CLAUDE_MD {
-            return mail::without_block(text);
+fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
+    let mut is_empty = true;
+    // What was allowed first: of the two records, only that of the registrations knows who made their directory.
+    for allowed in [true, false] {
+        // With `--user` there is one record for both.
+        if allowed && place.scope == Scope::User {
+            continue;
         }
-        let agent = AGENTS.iter().find(|agent| agent.name == owner)?;
-        agent.format.remove(text).ok().flatten()
-    };
-    for (path, undone) in edits.undo(without_entry)? {
-        let shown = place.show(&path);
-        terminal::line(match undone {
-            Undone::Restored => format!("{shown}: as it was before."),
-            Undone::Removed => format!("{shown}: removed, as it did not exist before."),
-            Undone::EntryRemoved => format!("{shown}: changed since, so only hob's entry was removed."),
-            Undone::Left => format!("{shown}: changed since, so it was left as it is."),
-        });
+        let edits = if allowed { place.allowed(project)? } else { place.edits()? };
+        if edits.is_empty() {
+            continue;
+        }
+        is_empty = false;
+        for (path, undone) in edits.undo(without_entry)? {
+            let shown = place.show(&path);
+            terminal::line(match undone {
+                Undone::Restored => format!("{shown}: as it was before."),
+                Undone::Removed => format!("{shown}: removed, as it did not exist before."),
+                Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
+                Undone::Left => format!("{shown}: changed since, so it was left as it is."),
+            });
+        }
+    }
+    if is_empty {
+        terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
     }
     Ok(Exit::Done)
 }
 
-/// Where this run looks and writes.
-struct Place {
-    scope: Scope,
-    /// Every file written is below this.
-    base: PathBuf,
-    record: PathBuf,
-    /// The directories that were created for the record.
-    made: Vec<PathBuf>,
-    home: PathBuf,
-    search: OsString,
-}
-
-impl Place {
-    fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
-        let home = crate::home()?;
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        let mut made = Vec::new();
-        let (base, record) = match scope {
-            Scope::Project => {
-                let record = project.state_dir().join("init.json");
-                made = missing_dirs(project.root(), &record);
-                project.create_state_dir().map_err(Failure::new)?;
-                (project.root().to_owned(), record)
-            }
-            Scope::User => {
-                let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-                (home.clone(), state.unwrap_or_else(|| home.join(".local/state")).join("hob/init.json"))
-            }
-        };
-        Ok(Place { scope, base, record, made, home, search })
+/// The text without what the owner of an edit wrote, for a file that was changed since.
+fn without_entry(owner: &str, text: &str) -> Option<String> {
+    if owner == mail::CLAUDE_MD {
+        return mail::without_block(text);
     }
-
-    fn file(&self, agent: &Agent) -> PathBuf {
-        agent.file(self.scope, &self.base, &self.home)
-    }
-
-    fn uses(&self, agent: &Agent) -> bool {
-        agent.is_used(self.scope, &self.base, &self.home, &self.search)
-    }
-
-    /// The command for agents: the bare name if it refers to this program, since project files are shared.
-    fn entry(&self) -> Entry {
-        let ours = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
-        let by_name = find_program("hob", &self.search).and_then(|path| path.canonicalize().ok());
-        let command = match ours {
-            Some(ours) if by_name.as_ref() != Some(&ours) => ours.to_string_lossy().into_owned(),
-            _ => "hob".to_owned(),
-        };
-        Entry::new(command)
-    }
-
-    fn show(&self, path: &Path) -> String {
-        match (self.scope, path.strip_prefix(&self.base)) {
-            (Scope::Project, Ok(relative)) => visible::path(relative),
-            (Scope::User, Ok(relative)) => format!("~/{}", visible::path(relative)),
-            _ => visible::path(path),
-        }
-    }
+    let Some(agent) = AGENTS.iter().find(|agent| agent.name == owner) else { return allow::without(owner, text) };
+    // In either scope, whichever this was.
+    let formats = [Scope::Project, Scope::User].map(|scope| agent.format(scope));
+    formats.into_iter().find_map(|format| format.remove(text).ok().flatten())
 }

@@ -19,17 +19,27 @@ fn init_writes_through_no_link() {
         (".cursor/mcp.json", "precious/one.json"),
         (".vscode", "precious"),
         (".gemini/settings.json", "precious/new.json"),
+        (".claude/settings.json", "precious/new.json"),
+        (".claude/settings.local.json", "precious/one.json"),
+        ("opencode.jsonc", "precious/one.json"),
     ] {
         let mut victim = Victim::new();
         victim.link(victim.project.top().join(to), link);
         victim.ready();
-        let all = ["claude", "codex", "cursor", "vscode", "gemini"];
-        let args: Vec<&str> = ["init"].into_iter().chain(all.iter().flat_map(|agent| ["--agent", agent])).collect();
+        let all = ["claude", "codex", "cursor", "vscode", "gemini", "copilot", "opencode"];
+        let args: Vec<&str> = ["init", "--mail", "listener", "--allow"]
+            .into_iter()
+            .chain(all.iter().flat_map(|agent| ["--agent", agent]))
+            .collect();
         let ran = victim.run(&args);
         assert_eq!(ran.code, Some(1), "{link}: {ran:#?}");
         let said = format!("{link} is a link");
         assert!(ran.stderr.contains(&said) && ran.stderr.contains("by hand"), "{said}: {ran:#?}");
-        let outside = |path: &Path| !path.starts_with(victim.root());
+        // What is allowed stands in files of the home, which are the user's own.
+        let home = victim.project.home();
+        let outside = |path: &Path| {
+            !path.starts_with(victim.root()) && (!path.starts_with(&home) || path == home.join(".bashrc"))
+        };
         let after = victim.snapshot();
         let before = victim.before.iter().filter(|(path, _)| outside(path));
         assert!(before.eq(after.iter().filter(|(path, _)| outside(path))), "{link}: {after:#?}");

@@ -1,0 +1,131 @@
+//! The formats of agents' files: reading a value, and adding our entry while every other byte is kept.
+
+use serde_json::Value;
+
+use super::{Entry, Scope, jsonc, toml};
+
+/// The format of a list of servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// JSON; `key` holds the servers by name.
+    Json { key: &'static str, shape: Shape, allows: Allows },
+    /// TOML; `table` holds the servers by name.
+    Toml { table: &'static str },
+}
+
+/// How an entry in JSON is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A command and its arguments.
+    Plain,
+    /// The same, and its transport.
+    Typed,
+    /// One list with the command and its arguments, and the kind of server.
+    List,
+}
+
+/// What an agent's reader accepts beyond JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Allows {
+    /// One comment, and the agent reads nothing of the file.
+    Nothing,
+    Comments,
+    CommentsAndTrailingCommas,
+}
+
+/// The effect of adding our entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// Our entry exists; there is nothing to write.
+    Already(Entry),
+    /// Another entry has our name.
+    Taken(Entry),
+    /// The file's new text.
+    Text(String),
+}
+
+/// Why a file was left alone.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Broken {
+    /// The file does not parse.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Counted from 1.
+        line: usize,
+        /// In characters, counted from 1.
+        column: usize,
+        /// The parser's message.
+        message: String,
+    },
+    /// The file parses, but the place for servers holds something else.
+    #[error("`{0}` is not a table of servers")]
+    Shape(String),
+    /// The file parses, but readers may choose either of two entries.
+    #[error("`{0}` stands there twice")]
+    Twice(String),
+}
+
+impl Broken {
+    pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Broken {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Broken::Syntax {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.into(),
+        }
+    }
+}
+
+impl Format {
+    /// Adds the entry to the text of a file of this scope (empty for a new file). All other bytes are kept.
+    pub(crate) fn add(self, text: &str, entry: &Entry, scope: Scope) -> Result<Added, Broken> {
+        if let Some(present) = self.entry(text)? {
+            return Ok(match present.is_hob(scope) {
+                true => Added::Already(present),
+                false => Added::Taken(present),
+            });
+        }
+        match self {
+            Format::Json { key, shape, allows } => jsonc::add(text, key, shape, allows, entry),
+            Format::Toml { table } => toml::add(text, table, entry),
+        }
+        .map(Added::Text)
+    }
+
+    /// The text without our entry; `None` if it has none.
+    pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
+        if !self.entry(text)?.is_some_and(|entry| entry.is_named_hob()) {
+            return Ok(None);
+        }
+        match self {
+            Format::Json { key, allows, .. } => jsonc::remove(text, key, allows),
+            Format::Toml { table } => toml::remove(text, table),
+        }
+        .map(Some)
+    }
+
+    /// The entry under our name, ours or not.
+    pub(crate) fn entry(self, text: &str) -> Result<Option<Entry>, Broken> {
+        match self {
+            Format::Json { key, allows, .. } => jsonc::entry(text, &[key], allows),
+            Format::Toml { table } => toml::entry(text, table),
+        }
+    }
+
+    /// The whole file as a value.
+    pub(crate) fn value(self, text: &str) -> Result<Value, Broken> {
+        match self {
+            Format::Json { allows, .. } => jsonc::value(text, allows),
+            Format::Toml { .. } => toml::value_of(text),
+        }
+    }
+
+    /// The name of the field that holds the servers.
+    pub(crate) fn servers(self) -> &'static str {
+        match self {
+            Format::Json { key, .. } => key,
+            Format::Toml { table } => table,
+        }
+    }
+}

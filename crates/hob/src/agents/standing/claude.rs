@@ -1,0 +1,83 @@
+//! Claude Code (2.1): a project's server waits until the folder is trusted and the server approved. `claude -p` waits for
+//! neither, but refuses each call that no rule allows.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Need, SETTINGS, Site, Step, lists, names_us, read};
+use crate::agents::{Change, SERVER, Scope};
+
+/// Its state, written by itself.
+const STATE: &str = ".claude.json";
+const SHARED: &str = ".claude/settings.json";
+const LOCAL: &str = ".claude/settings.local.json";
+
+pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>, String> {
+    let state = site.user(STATE, SETTINGS)?;
+    let user = site.user(SHARED, SETTINGS)?;
+    let projects: Vec<&Value> = site.places().iter().map(|place| &state["projects"][*place]).collect();
+    // A linked worktree has the approvals of the main one, too.
+    let mut settings = Vec::new();
+    for place in [&site.top, &site.main] {
+        for file in [SHARED, LOCAL] {
+            settings.push(read(place, &place.join(file), Scope::Project, SETTINGS)?);
+        }
+    }
+    let all = || settings.iter().chain([&user]).chain(projects.iter().copied());
+    let mut steps = Vec::new();
+
+    let off = if projects.iter().any(|project| names_us(&project["disabledMcpServers"])) {
+        Some(("disabled for this project", "enable it with `/mcp` in `claude`"))
+    } else if scope == Scope::Project && all().any(|settings| names_us(&settings["disabledMcpjsonServers"])) {
+        Some(("rejected here", "take it out of `disabledMcpjsonServers` in Claude Code's settings"))
+    } else if all().any(|settings| matches(&settings["deniedMcpServers"])) {
+        Some(("denied", "take it out of `deniedMcpServers` in Claude Code's settings"))
+    } else if all().any(|settings| settings["allowedMcpServers"].is_array() && !matches(&settings["allowedMcpServers"]))
+    {
+        Some(("not among the servers that are allowed", "add it to `allowedMcpServers` in Claude Code's settings"))
+    } else {
+        None
+    };
+    if let Some((what, by_hand)) = off {
+        return Ok(vec![Step::new(Need::SwitchedOff, format!("has hob {what}"), by_hand)]);
+    }
+
+    let approves = |settings: &Value| {
+        settings["enableAllProjectMcpServers"] == true || names_us(&settings["enabledMcpjsonServers"])
+    };
+    if scope == Scope::Project && !approves(&user) {
+        let top = site.places()[0];
+        if !projects.iter().any(|project| project["hasTrustDialogAccepted"] == true) {
+            let step = Step::new(Need::Start, "does not trust this folder yet", "start `claude` here and say yes");
+            let trust = Change::set(SETTINGS, ["projects", top, "hasTrustDialogAccepted"], true);
+            steps.push(step.writes(site, Scope::User, STATE, trust));
+        }
+        if !all().any(approves) {
+            let step = Step::new(Need::Start, "has not approved hob here yet", "start `claude` here and say yes");
+            let approval = Change::push(SETTINGS, ["enabledMcpjsonServers"], SERVER);
+            steps.push(step.writes(site, Scope::Project, LOCAL, approval));
+        }
+    }
+    if all().any(|settings| names_tools(&settings["permissions"]["deny"])) {
+        let by_hand = "take `mcp__hob` out of `permissions.deny` in Claude Code's settings";
+        steps.push(Step::new(Need::Call, "refuses hob's tools", by_hand));
+    } else if !all().any(|settings| names_tools(&settings["permissions"]["allow"])) {
+        let by_hand = format!("add `\"permissions\": {{\"allow\": [\"mcp__hob\"]}}` to {}{SHARED}", scope.prefix());
+        let step = Step::new(Need::Call, "asks before each of hob's tools, and `claude -p` refuses them", by_hand);
+        let allow = Change::push(SETTINGS, ["permissions", "allow"], "mcp__hob");
+        steps.push(step.writes(site, scope, SHARED, allow));
+    }
+    Ok(steps)
+}
+
+/// Whether a rule names all of hob's tools.
+fn names_tools(rules: &Value) -> bool {
+    lists(rules, "mcp__hob") || lists(rules, "mcp__hob__*")
+}
+
+/// Whether a list of servers, by name or by command, has hob.
+fn matches(servers: &Value) -> bool {
+    let is_ours = |server: &Value| server["serverName"] == SERVER || server["serverCommand"][0] == SERVER;
+    servers.as_array().is_some_and(|servers| servers.iter().any(is_ours))
+}

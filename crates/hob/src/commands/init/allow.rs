@@ -1,0 +1,118 @@
+//! What each agent still wants a person's yes for, after hob is registered: shown, asked for, written, and taken back.
+
+use std::io::{BufRead as _, IsTerminal as _};
+
+use project::Project;
+
+use super::place::Place;
+use crate::agents::{Agent, Change, Need, Scope, Step};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Shows the steps that are left with these agents, and takes those that it may.
+pub(super) fn go_on(
+    place: &Place,
+    project: &Project,
+    agents: &[&'static Agent],
+    without_asking: bool,
+) -> Result<Exit, Failure> {
+    let mut exit = Exit::Done;
+    let mut left: Vec<(&Agent, Step)> = Vec::new();
+    for agent in agents {
+        match agent.steps(place.scope, &place.file(agent), &place.site) {
+            Ok(steps) => left.extend(steps.into_iter().map(|step| (*agent, step))),
+            Err(error) => {
+                terminal::report(&Failure::new(format_args!("{}: {error}", agent.title)));
+                exit = Exit::Failed;
+            }
+        }
+    }
+    // The user's configuration is of no folder.
+    left.retain(|(_, step)| place.scope == Scope::Project || step.need != Need::Start);
+    if left.is_empty() {
+        return Ok(exit);
+    }
+    let can_write = left.iter().any(|(_, step)| step.writes.is_some());
+    let write = can_write && without_asking;
+    if !write {
+        show(left.iter());
+    }
+    if !can_write {
+        return Ok(exit);
+    }
+    let about = match place.scope {
+        Scope::Project => {
+            "trusts this folder in those agents, with all that it has for them, and lets hob's tools run unasked"
+        }
+        Scope::User => "lets hob's tools run unasked",
+    };
+    let command = format!("hob init{} --allow", if place.scope == Scope::User { " --user" } else { "" });
+    if !write && !(can_ask() && confirmed(&format!("Write this for you? It {about}."))) {
+        terminal::line(format!("`{command}` writes this for you: it {about}."));
+        return Ok(exit);
+    }
+    write_all(place, project, &left)?;
+    let by_hand = || left.iter().filter(|(_, step)| step.writes.is_none());
+    if write && by_hand().next().is_some() {
+        show(by_hand());
+    }
+    Ok(exit)
+}
+
+/// One line for all that a person does at once.
+fn show<'a>(steps: impl Iterator<Item = &'a (&'a Agent, Step)>) {
+    terminal::line("Left for you:");
+    let mut lines: Vec<(&str, String, &str)> = Vec::new();
+    for (agent, step) in steps {
+        match lines.last_mut() {
+            Some((title, what, by_hand)) if *title == agent.title && *by_hand == step.by_hand => {
+                *what = format!("{what}, and {}", step.what);
+            }
+            _ => lines.push((agent.title, step.what.clone(), &step.by_hand)),
+        }
+    }
+    for (title, what, by_hand) in lines {
+        terminal::line(format!("  {title} {}: {}.", project::visible(&what), project::visible(by_hand)));
+    }
+}
+
+/// Writes the files of the worktree, then those of the home: their records share a lock.
+fn write_all(place: &Place, project: &Project, left: &[(&Agent, Step)]) -> Result<(), Failure> {
+    for scope in [Scope::Project, Scope::User] {
+        let wanted = left.iter().filter_map(|(agent, step)| Some((agent, step.writes.as_ref()?)));
+        let wanted: Vec<_> = wanted.filter(|(_, writing)| writing.scope == scope).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let mut edits = if scope == place.scope { place.edits()? } else { place.allowed(project)? };
+        for (agent, writing) in wanted {
+            let shown = place.show(&writing.file);
+            let text = edits.read(&writing.file)?.unwrap_or_default();
+            let text = writing.change.apply(&text).map_err(|error| {
+                Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
+                    .hint(format_args!("Repair {shown}, then run `hob init --allow` again."))
+            })?;
+            edits.write(&writing.file, &writing.change.owner(), &text)?;
+            terminal::line(format!("{}: {} in {shown}.", agent.title, writing.change));
+        }
+    }
+    Ok(())
+}
+
+/// The text without a value that was put there; `None` if the owner of the edit is no such value, or it is gone.
+pub(super) fn without(owner: &str, text: &str) -> Option<String> {
+    Change::of_owner(owner)?.revert(text)
+}
+
+/// Whether there is a person to ask.
+pub(super) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Asks; only a yes is one.
+pub(super) fn confirmed(question: &str) -> bool {
+    terminal::print(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}

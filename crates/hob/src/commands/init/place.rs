@@ -1,0 +1,111 @@
+//! Where `hob init` looks and writes: the files of the worktree it is run in, or the user's own, and the records of what
+//! was there before.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use project::{Project, visible};
+
+use crate::agents::{Agent, Edits, Entry, Links, Scope, Site, find_program, missing_dirs};
+use crate::exit::Failure;
+
+/// Where this run looks and writes.
+pub(super) struct Place {
+    pub(super) scope: Scope,
+    pub(super) site: Site,
+    /// The record of edits below the worktree, or with `--user` below the home.
+    pub(super) record: PathBuf,
+    /// The record of edits below the home that one worktree's agents ask for.
+    allow_record: PathBuf,
+    /// The directories that were created for the record.
+    made: Vec<PathBuf>,
+    search: OsString,
+}
+
+impl Place {
+    pub(super) fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
+        let home = crate::home()?;
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let top = project.worktree(&super::super::cwd()?);
+        let state = project.state_dir();
+        // Each worktree has agents' files of its own; only the main one has no name in the records.
+        let of_worktree = |name: &str| match top == project.root() {
+            true => state.join(format!("{name}.json")),
+            false => state.join(format!("{name}-{}.json", project::hash_of(&top))),
+        };
+        let (record, allow_record) = match scope {
+            Scope::Project => (of_worktree("init"), of_worktree("allow")),
+            Scope::User => {
+                let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+                let record = state.unwrap_or_else(|| home.join(".local/state")).join("hob/init.json");
+                (record.clone(), record)
+            }
+        };
+        let site = Site { top, main: project.root().to_owned(), home };
+        let mut place = Place { scope, site, record, allow_record, made: Vec::new(), search };
+        if scope == Scope::Project {
+            place.made = place.create_state(&place.record, project)?;
+        }
+        Ok(place)
+    }
+
+    /// Every file that is registered in is below this.
+    pub(super) fn base(&self) -> &Path {
+        self.site.base(self.scope)
+    }
+
+    /// Whether this is a linked worktree, whose agents do not look into the main one.
+    pub(super) fn is_linked(&self) -> bool {
+        self.scope == Scope::Project && self.site.top != self.site.main
+    }
+
+    /// The edits of the files that are registered in.
+    pub(super) fn edits(&self) -> Result<Edits, Failure> {
+        Ok(Edits::open(self.base(), &self.record, self.scope.links(), self.made.clone())?)
+    }
+
+    /// The edits of the user's files that this worktree's agents ask for. Never open together with the others: a lock is
+    /// on the directory of both records.
+    pub(super) fn allowed(&self, project: &Project) -> Result<Edits, Failure> {
+        let made = self.create_state(&self.allow_record, project)?;
+        Ok(Edits::open(&self.site.home, &self.allow_record, Links::Follow, made)?)
+    }
+
+    fn create_state(&self, record: &Path, project: &Project) -> Result<Vec<PathBuf>, Failure> {
+        let made = missing_dirs(self.base(), record);
+        project.create_state_dir().map_err(Failure::new)?;
+        Ok(made)
+    }
+
+    pub(super) fn file(&self, agent: &Agent) -> PathBuf {
+        agent.file(self.scope, &self.site)
+    }
+
+    pub(super) fn uses(&self, agent: &Agent) -> bool {
+        agent.is_used(self.scope, &self.site, &self.search)
+    }
+
+    /// The entry for agents: the bare name if it refers to this program, since project files are shared.
+    pub(super) fn entry(&self, toolsets: &[String]) -> Entry {
+        let ours = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
+        let by_name = find_program("hob", &self.search).and_then(|path| path.canonicalize().ok());
+        let command = match ours {
+            Some(ours) if by_name.as_ref() != Some(&ours) => ours.to_string_lossy().into_owned(),
+            _ => "hob".to_owned(),
+        };
+        Entry::new(command, toolsets)
+    }
+
+    /// A path as people read it: relative to the worktree, or to the home.
+    pub(super) fn show(&self, path: &Path) -> String {
+        if let (Scope::Project, Ok(relative)) = (self.scope, path.strip_prefix(&self.site.top)) {
+            return visible::path(relative);
+        }
+        match path.strip_prefix(&self.site.home) {
+            Ok(relative) if !path.starts_with(self.record.parent().unwrap_or(path)) => {
+                format!("~/{}", visible::path(relative))
+            }
+            _ => visible::path(path),
+        }
+    }
+}

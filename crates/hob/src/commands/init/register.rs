@@ -1,0 +1,34 @@
+//! Registers hob with one agent, in the file that it reads.
+
+use super::place::Place;
+use crate::agents::{Added, Agent, Edits, Entry};
+use crate::exit::Failure;
+use crate::terminal;
+
+/// Registers, and says so. Returns the entry that stands in the file then.
+pub(super) fn register(place: &Place, agent: &Agent, entry: &Entry, edits: &mut Edits) -> Result<Entry, Failure> {
+    let file = place.file(agent);
+    let shown = place.show(&file);
+    let text = edits.read(&file)?.unwrap_or_default();
+    let added = agent.format(place.scope).add(&text, entry, place.scope).map_err(|error| {
+        Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
+            .hint(format_args!("Repair {shown}, then run `hob init` again."))
+    })?;
+    match added {
+        Added::Already(present) => {
+            let differs = if present.args == entry.args { String::new() } else { format!(", as {present}") };
+            terminal::line(format!("{}: already registered in {shown}{differs}.", agent.title));
+            Ok(present)
+        }
+        Added::Taken(present) => Err(Failure::new(format_args!(
+            "{}: {shown} already has a server named hob that starts {present}, which is not what `hob init` writes",
+            agent.title
+        ))
+        .hint("See what it is; rename or remove that entry, then run `hob init` again.")),
+        Added::Text(text) => {
+            edits.write(&file, agent.name, &text)?;
+            terminal::line(format!("{}: registered in {shown}.", agent.title));
+            Ok(entry.clone())
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `hob doctor` on each agent in each state: fresh, untrusted, disabled, a broken entry, a missing program, a foreign entry, a
+//! linked worktree, ready. An agent that would not start hob is never "ok". `cargo xtask clients agents` puts the same states
+//! beside each agent's own list of servers.
+
+use std::fs;
+use std::path::PathBuf;
+
+use testkit::{Ran, TestProject};
+
+use crate::fresh;
+
+/// An agent: its name, its title, its project's file, and how its files say what.
+struct Agent {
+    name: &'static str,
+    title: &'static str,
+    file: &'static str,
+    /// A file, and its text when somebody has switched hob off.
+    disabled: (&'static str, &'static str),
+    broken: &'static str,
+    /// Our entry with another command, `COMMAND`.
+    entry: &'static str,
+    /// Whether it starts what a project names without a yes.
+    trusts: bool,
+}
+
+const AGENTS: [Agent; 5] = [
+    Agent {
+        name: "claude",
+        title: "Claude Code",
+        file: ".mcp.json",
+        disabled: (".claude/settings.local.json", r#"{"disabledMcpjsonServers": ["hob"]}"#),
+        broken: "// Claude Code reads no comments\n{\"mcpServers\": {\"hob\": {\"command\": \"hob\", \"args\": [\"mcp\"]}}}",
+        entry: r#"{"mcpServers": {"hob": {"command": "COMMAND", "args": ["mcp"]}}}"#,
+        trusts: false,
+    },
+    Agent {
+        name: "codex",
+        title: "Codex",
+        file: ".codex/config.toml",
+        disabled: (".codex/config.toml", "[mcp_servers.hob]\ncommand = 'hob'\nargs = ['mcp']\nenabled = false\n"),
+        broken: "[mcp_servers.hob]\ncommand = \n",
+        entry: "[mcp_servers.hob]\ncommand = 'COMMAND'\nargs = ['mcp']\n",
+        trusts: false,
+    },
+    Agent {
+        name: "gemini",
+        title: "Gemini CLI",
+        file: ".gemini/settings.json",
+        disabled: ("~/.gemini/mcp-server-enablement.json", r#"{"hob": {"enabled": false}}"#),
+        broken: "{\"mcpServers\": {\"hob\": {\"command\": \"hob\", \"args\": [\"mcp\"],}}}",
+        entry: r#"{"mcpServers": {"hob": {"command": "COMMAND", "args": ["mcp"]}}}"#,
+        trusts: false,
+    },
+    Agent {
+        name: "copilot",
+        title: "Copilot CLI",
+        file: ".github/mcp.json",
+        disabled: ("~/.copilot/settings.json", r#"{"disabledMcpServers": ["hob"]}"#),
+        broken: "{\"mcpServers\": {\"hob\": {\"command\": \"hob\", \"args\": [\"mcp\"],}}}",
+        entry: r#"{"mcpServers": {"hob": {"command": "COMMAND", "args": ["mcp"]}}}"#,
+        trusts: false,
+    },
+    Agent {
+        name: "opencode",
+        title: "opencode",
+        file: "opencode.json",
+        disabled: ("~/.config/opencode/opencode.json", r#"{"mcp": {"hob": {"enabled": false}}}"#),
+        broken: "{\"mcp\": {\"hob\": {\"type\": \"local\", \"command\": [\"hob\"",
+        entry: r#"{"mcp": {"hob": {"type": "local", "command": ["COMMAND", "mcp"]}}}"#,
+        trusts: true,
+    },
+];
+
+fn path(project: &TestProject, file: &str) -> PathBuf {
+    match file.strip_prefix("~/") {
+        Some(file) => project.home().join(file),
+        None => project.root().join(file),
+    }
+}
+
+fn write(project: &TestProject, file: &str, text: &str) {
+    let path = path(project, file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// What `hob doctor` says of the agent, and nothing else of any other.
+fn said(agent: &Agent, ran: &Ran) -> String {
+    let lines: Vec<&str> = ran.stdout.lines().skip_while(|line| *line != "Agents").collect();
+    let line = lines.iter().find(|line| line.contains(&format!("{}: ", agent.title))).copied();
+    line.unwrap_or_else(|| panic!("{}: {ran:?}", agent.name)).trim().to_owned()
+}
+
+/// A project in which the agent is used, with its files.
+fn project(agent: &Agent, files: &[(&str, &str)]) -> TestProject {
+    let project = fresh();
+    let trace = match agent.name {
+        "claude" => "~/.claude/x",
+        "codex" => "~/.codex/x",
+        "gemini" => "~/.gemini/x",
+        "copilot" => "~/.copilot/x",
+        _ => "~/.config/opencode/x",
+    };
+    write(&project, trace, "");
+    for (file, text) in files {
+        write(&project, file, text);
+    }
+    project
+}
+
+#[test]
+fn fresh_is_not_registered() {
+    for agent in &AGENTS {
+        let ran = project(agent, &[]).run(["doctor"]);
+        assert_eq!(said(agent, &ran), format!("-- {}: hob is not registered; run `hob init`", agent.title));
+        assert_eq!(ran.code, Some(0));
+    }
+}
+
+#[test]
+fn registered_but_not_trusted_is_not_ok() {
+    for agent in &AGENTS {
+        let project = project(agent, &[]);
+        project.run(["init", "--agent", agent.name]).ok();
+        let ran = project.run(["doctor"]);
+        let line = said(agent, &ran);
+        match agent.trusts {
+            true => assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}"),
+            false => {
+                assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
+                assert!(line.contains("does not trust this") && line.contains("`hob init --allow`"), "{line}");
+            }
+        }
+        assert_eq!(ran.code, Some(0), "{line}");
+    }
+}
+
+#[test]
+fn ready_is_ok() {
+    for agent in &AGENTS {
+        let project = project(agent, &[]);
+        project.run(["init", "--allow", "--agent", agent.name]).ok();
+        let line = said(agent, &project.run(["doctor"]));
+        let bin = project.top().join("bin/hob");
+        let by = project.root().join(if agent.name == "copilot" { ".mcp.json" } else { agent.file });
+        assert_eq!(line, format!("ok {}: starts {} (by {})", agent.title, bin.display(), by.display()));
+    }
+}
+
+#[test]
+fn disabled_is_not_ok() {
+    for agent in &AGENTS {
+        let project = project(agent, &[]);
+        project.run(["init", "--allow", "--agent", agent.name]).ok();
+        write(&project, agent.disabled.0, agent.disabled.1);
+        let line = said(agent, &project.run(["doctor"]));
+        assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
+        assert!(line.contains("has hob disabled") || line.contains("has hob rejected"), "{line}");
+        assert!(!line.contains("--allow"), "{line}");
+    }
+}
+
+#[test]
+fn what_the_agent_cannot_read_would_break() {
+    for agent in &AGENTS {
+        let project = project(agent, &[(agent.file, agent.broken)]);
+        let ran = project.run(["doctor"]);
+        let line = said(agent, &ran);
+        assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(": line "), "{line}");
+        assert_eq!(ran.code, Some(5), "{line}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_would_break() {
+    for agent in &AGENTS {
+        let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "hob"))]);
+        let ran = Ran::of(project.hob(["doctor"]).env("PATH", "/nowhere"));
+        let line = said(agent, &ran);
+        let words = "starts `hob`, which is not there";
+        assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(words), "{line}");
+    }
+}
+
+#[test]
+fn a_foreign_entry_would_break() {
+    for agent in &AGENTS {
+        let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "./bin/hob"))]);
+        let line = said(agent, &project.run(["doctor"]));
+        assert!(line.starts_with(&format!("!! {}: ", agent.title)), "{line}");
+        assert!(line.contains("starts `./bin/hob mcp`, which is not what `hob init` writes"), "{line}");
+    }
+}
+
+#[test]
+fn a_linked_worktree_has_files_of_its_own() {
+    if !testkit::has_program("git") {
+        return;
+    }
+    for agent in &AGENTS {
+        let project = project(agent, &[]);
+        let git = |args: &[&str]| Ran::of(project.command("git").args(args)).ok();
+        git(&["init", "-q"]);
+        git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "one"]);
+        let linked = project.top().join("linked");
+        git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+        project.run(["init", "--allow", "--agent", agent.name]).ok();
+        let run = |args: &[&str]| Ran::of(project.hob(args).current_dir(&linked));
+        let line = said(agent, &run(&["doctor"]));
+        assert!(line.contains("hob is registered in") && line.ends_with("run `hob init` here"), "{line}");
+        run(&["init", "--allow", "--agent", agent.name]).ok();
+        let line = said(agent, &run(&["doctor"]));
+        assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}");
+        assert!(line.contains(&format!("(by {}/", linked.display())), "{line}");
+    }
+}
+
+#[test]
+fn an_entry_of_claudes_for_one_project_counts() {
+    let claude = &AGENTS[0];
+    let project = project(claude, &[]);
+    let root = project.root();
+    let entry = format!(r#"{{"projects": {{"{}": {{"mcpServers": {{"hob": ENTRY}}}}}}}}"#, root.display());
+    write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "hob", "args": ["mcp"]}"#));
+    assert!(said(claude, &project.run(["doctor"])).starts_with("ok Claude Code: starts "));
+    write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "cook", "args": []}"#));
+    assert!(said(claude, &project.run(["doctor"])).starts_with("!! Claude Code: "));
+}
