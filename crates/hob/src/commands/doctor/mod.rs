@@ -11,13 +11,18 @@ use std::path::Path;
 use clap::Args;
 use daemon::parts::{Finding, Verdict};
 use project::{Config, Project};
+use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
 /// Check the installation and say what would break
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
@@ -28,6 +33,9 @@ impl Doctor {
             .into_iter()
             .chain(parts)
             .chain([("Programs", programs::findings(project.root())), ("Agents", agents::findings(project))]);
+        if self.json {
+            return Ok(print_json(sections));
+        }
         let mut problems = 0;
         for (title, findings) in sections {
             terminal::line(paint(title, Style::Bold));
@@ -54,6 +62,25 @@ impl Doctor {
             }
         })
     }
+}
+
+/// All findings, for programs.
+fn print_json(sections: impl Iterator<Item = (&'static str, Vec<Finding>)>) -> Exit {
+    let mut problems = 0;
+    let mut shown: Vec<Value> = Vec::new();
+    for (section, findings) in sections {
+        for Finding { verdict, subject, detail } in findings {
+            problems += usize::from(verdict == Verdict::Problem);
+            let verdict = match verdict {
+                Verdict::Good => "ok",
+                Verdict::Note => "note",
+                Verdict::Problem => "problem",
+            };
+            shown.push(json!({"section": section, "verdict": verdict, "subject": subject, "detail": detail}));
+        }
+    }
+    terminal::json(&json!({"problems": problems, "findings": shown}));
+    if problems == 0 { Exit::Done } else { Exit::Unhealthy }
 }
 
 fn project_findings(project: &Project) -> Vec<Finding> {
