@@ -4,14 +4,19 @@
 //! daemon never fails because of its log.
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::fs::{File, OpenOptions, Permissions, rename};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
+use tracing_subscriber::registry::LookupSpan;
 
 /// The name of the current file.
 pub(crate) const FILE_NAME: &str = "daemon.jsonl";
@@ -33,16 +38,54 @@ pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends warnings to stderr: for a server without a daemon, whose agent keeps its stderr.
+/// Sends warnings to stderr, a sentence each: for a server without a daemon, whose agent keeps its stderr.
 pub(crate) fn start_on_stderr() {
     let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     // As above: an earlier subscriber keeps working.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        .with_ansi(false)
         .log_internal_errors(false)
+        .event_format(Sentence)
         .try_init();
+}
+
+/// An event for a person: what, why, and the details.
+struct Sentence;
+
+impl<S, N> FormatEvent<S, N> for Sentence
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let Fields { message, error, details } = fields;
+        let details = if details.is_empty() { details } else { format!(" ({details})") };
+        writeln!(out, "hob mcp: {}", project::visible(&format!("{message}{error}{details}")))
+    }
+}
+
+/// The fields of an event, as text.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    error: String,
+    details: String,
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            "error" => self.error = format!(": {value:?}"),
+            name => {
+                let comma = if self.details.is_empty() { "" } else { ", " };
+                self.details.push_str(&format!("{comma}{name} {value:?}"));
+            }
+        }
+    }
 }
 
 /// A file of whole lines that is moved aside when it reaches its limit.

@@ -41,7 +41,13 @@ impl Parts {
         let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
         let catalog = Catalog::of(&parts, config.toolsets.clone())?;
         let seal = Seal::of(project);
-        let seal = seal.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
+        let seal = seal.inspect_err(|error| {
+            // Without a daemon they end with this process anyway.
+            if connections.is_some() {
+                tracing::warn!(%error, "open questions end with this daemon");
+            }
+        });
+        let seal = seal.ok();
         Ok(Parts { parts, catalog, servers: Mutex::default(), seal, tool_summaries: ToolSummaries::default() })
     }
 

@@ -22,6 +22,7 @@ mod moved;
 mod parents;
 mod resources;
 mod roots;
+mod seat;
 mod survival;
 mod terminal;
 mod transcripts;
