@@ -5,17 +5,18 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use client::Control;
 use project::{Config, Project};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Show the daemon, its sessions, connections, queues and memory
+/// Show what goes on: sessions, agents and their mail, then the daemon
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +42,7 @@ impl StatusCommand {
             return Ok(Exit::Done);
         }
         match running {
-            Some(status) => terminal::print(&text(&status)),
+            Some(status) => terminal::print(&text(&status, &agents(project, &status).unwrap_or_default())),
             None => {
                 let root = project::visible::path(project.root());
                 terminal::line(match Config::load(project, &daemon::sections()) {
@@ -57,45 +58,39 @@ impl StatusCommand {
     }
 }
 
-/// The snapshot for people. Fields that an older or newer daemon does not send are omitted.
-fn text(status: &Value) -> String {
+/// The agents of the mail, if it is open: looking opens no store. `None` if they cannot be told.
+fn agents(project: &Project, status: &Value) -> Option<Value> {
+    if status["mail"]["open"] != true {
+        return None;
+    }
+    let mut hello = super::hello(project).ok()?;
+    hello.toolsets = vec!["mail".to_owned()];
+    // Nobody's name: an agent is not there because a person looks from its worktree.
+    hello.name = Some("hob status".to_owned());
+    let mut control = Control::connect(project, &hello).ok()??;
+    let mut result = control.call("list_agents", Map::new(), |_| {}, |_, _| {}).ok()?;
+    Some(result["structuredContent"]["agents"].take()).filter(Value::is_array)
+}
+
+/// The snapshot for people: first who works and what waits, then the daemon. Fields that an older or newer daemon does
+/// not send are omitted.
+fn text(status: &Value, agents: &Value) -> String {
     let mut out = String::new();
     let mut say = |line: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{line}");
     };
-    let daemon = &status["daemon"];
-    let mut head = format!("{} {}", paint("hob", Style::Bold), plain(&daemon["version"]));
-    for (name, shown) in [
-        ("pid", daemon["pid"].as_u64().map(|pid| format!("pid {pid}"))),
-        ("uptime_ms", daemon["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms)))),
-        ("memory_bytes", daemon["memory_bytes"].as_u64().map(size)),
-    ] {
-        if let Some(shown) = shown.filter(|_| !daemon[name].is_null()) {
-            head.push_str(&format!(", {shown}"));
-        }
-    }
-    say(head);
-    say(format!("serves {}, log in {}", plain(&daemon["root"]), plain(&daemon["log"])));
     if let Some(reason) = status["stopping"].as_str() {
-        say(paint(&format!("is ending: {reason}"), Style::Yellow));
-    }
-    if let Some(url) = daemon["http"].as_str() {
-        say(format!("serves {url} too, the token is in {}", plain(&daemon["http_token"])));
-    }
-    if let Some(limit) = daemon["idle_limit_ms"].as_u64() {
-        say(format!("ends after {} without connections and sessions", time(limit)));
+        say(paint(&format!("the daemon is ending: {reason}"), Style::Yellow));
     }
     section(&mut say, "sessions", &status["sessions"], session);
-    section(&mut say, "connections", &status["connections"], connection);
+    section(&mut say, "agents", agents, agent);
     if status["mail"].is_object() {
         super::mail::place_lines(&status["mail"]).into_iter().for_each(&mut say);
     }
     for part in status["parts"].as_array().into_iter().flatten() {
         section(&mut say, &plain(&part["part"]), &part["lines"], plain);
     }
-    section(&mut say, "toolsets", &status["toolsets"], toolset);
-    section(&mut say, "profiles", &status["profiles"], toolset);
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
         let title = match status["granted_since"] == true {
             true => "granted since this daemon started (`hob stop`, and the next call knows it)",
@@ -103,7 +98,30 @@ fn text(status: &Value) -> String {
         };
         section(&mut say, title, &status["withheld"], withheld);
     }
+    daemon_lines(&status["daemon"]).into_iter().for_each(&mut say);
+    section(&mut say, "connections", &status["connections"], connection);
+    section(&mut say, "toolsets", &status["toolsets"], toolset);
+    section(&mut say, "profiles", &status["profiles"], toolset);
     out
+}
+
+fn daemon_lines(daemon: &Value) -> Vec<String> {
+    let mut head = format!("{}: hob {}", paint("daemon", Style::Bold), plain(&daemon["version"]));
+    for shown in [
+        daemon["pid"].as_u64().map(|pid| format!("pid {pid}")),
+        daemon["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))),
+        daemon["memory_bytes"].as_u64().map(size),
+    ] {
+        head.extend(shown.map(|shown| format!(", {shown}")));
+    }
+    let mut lines = vec![head, format!("  serves {}, log in {}", plain(&daemon["root"]), plain(&daemon["log"]))];
+    if let Some(url) = daemon["http"].as_str() {
+        lines.push(format!("  serves {url} too, the token is in {}", plain(&daemon["http_token"])));
+    }
+    if let Some(limit) = daemon["idle_limit_ms"].as_u64() {
+        lines.push(format!("  ends after {} without connections and sessions", time(limit)));
+    }
+    lines
 }
 
 fn section(say: &mut impl FnMut(String), title: &str, items: &Value, line: impl Fn(&Value) -> String) {
@@ -114,14 +132,32 @@ fn section(say: &mut impl FnMut(String), title: &str, items: &Value, line: impl 
 }
 
 fn session(session: &Value) -> String {
-    let mut parts = vec![plain(&session["profile"]), plain(&session["state"])];
+    let state = plain(&session["state"]).replace('_', " ");
+    let since = session["idle_ms"].as_u64().filter(|ms| state == "idle" && *ms >= 1000);
+    let state = match since {
+        Some(ms) => format!("idle for {}", time(ms)),
+        None => state,
+    };
+    let mut parts = vec![plain(&session["profile"]), state];
+    parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
     parts.extend(session["pid"].as_u64().map(|pid| format!("pid {pid}")));
     parts.extend(session["memory_bytes"].as_u64().map(size));
     parts.extend(session["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))));
-    parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
     parts.extend(session["worktree"].as_str().map(|_| format!("of {}", plain(&session["worktree"]))));
     parts.retain(|part| !part.is_empty());
     format!("{}: {}", paint(&plain(&session["session"]), Style::Bold), parts.join(", "))
+}
+
+fn agent(agent: &Value) -> String {
+    let mut parts = vec![plain(&agent["status"])];
+    parts.extend(match agent["unread"].as_u64() {
+        None | Some(0) => None,
+        Some(1) => Some(paint("1 message waits", Style::Yellow)),
+        Some(count) => Some(paint(&format!("{count} messages wait"), Style::Yellow)),
+    });
+    // What an agent says of itself.
+    parts.extend(agent["intent"].as_str().filter(|intent| !intent.is_empty()).map(|_| plain(&agent["intent"])));
+    format!("{} ({}): {}", paint(&plain(&agent["name"]), Style::Bold), plain(&agent["role"]), parts.join(", "))
 }
 
 fn connection(connection: &Value) -> String {
@@ -191,31 +227,43 @@ mod tests {
                 "log": "/s/log", "memory_bytes": 12_582_912, "idle_limit_ms": 1_800_000,
             },
             "connections": [{"connection": 1, "role": "mcp", "pid": 8, "name": "claude", "cwd": "/p", "age_ms": 900}],
-            "sessions": [],
+            "sessions": [
+                {"session": "main", "profile": "ghci", "state": "idle", "idle_ms": 130_000, "uptime_ms": 900_000},
+                {"session": "other", "profile": "bash", "state": "waiting_for_input", "queue_depth": 2, "uptime_ms": 900},
+            ],
             "mail": {"place": "its own file /s/mail.db", "open": true},
             "toolsets": [{"name": "repl", "about": "live REPLs", "tools": 12}],
             "withheld": [{"key": "repl.profiles.mine", "line": 3, "asks": "runs the command [\"sh\"]"}],
         });
+        let agents = json!([
+            {"name": "planner", "role": "lead", "status": "active", "unread": 0, "intent": "api"},
+            {"name": "reviewer", "role": "dev", "status": "offline", "unread": 3, "intent": ""},
+        ]);
         expect![[r#"
-            hob 0.1.0, pid 7, up 2 min, 12.0 MiB
-            serves /p, log in /s/log
-            ends after 30 min without connections and sessions
-            sessions: none
-            connections:
-              claude: pid 8, in /p, for 900 ms
+            sessions:
+              main: ghci, idle for 2 min, up 15 min
+              other: bash, waiting for input, 2 queued, up 900 ms
+            agents:
+              planner (lead): active, api
+              reviewer (dev): offline, 3 messages wait
             mail: in its own file /s/mail.db
-            toolsets:
-              repl: live REPLs (12 tools)
             not granted (`hob trust` shows and grants it):
               repl.profiles.mine (line 3): runs the command ["sh"]
+            daemon: hob 0.1.0, pid 7, up 2 min, 12.0 MiB
+              serves /p, log in /s/log
+              ends after 30 min without connections and sessions
+            connections:
+              claude: pid 8, in /p, for 900 ms
+            toolsets:
+              repl: live REPLs (12 tools)
         "#]]
-        .assert_eq(&text(&status));
+        .assert_eq(&text(&status, &agents));
         let apart = json!({"mail": {"place": "A", "problem": "this project's mail is in A; what is configured now is B",
                                      "next": ["`hob mail keep` …"], "open": false}});
         assert!(
-            text(&apart)
+            text(&apart, &Value::Null)
                 .contains("mail: in A\n  this project's mail is in A; what is configured now is B\n  `hob mail")
         );
-        assert_eq!(text(&json!({})).lines().next(), Some("hob "));
+        assert_eq!(text(&json!({}), &Value::Null).lines().next(), Some("daemon: hob "));
     }
 }

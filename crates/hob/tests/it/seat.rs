@@ -1,8 +1,27 @@
 //! A person's seat: what a shell sees of hob's streams, exit codes and signals.
 
+use serde_json::Value;
 use testkit::Ran;
 
 use crate::fresh;
+
+#[test]
+fn a_look_at_the_status_makes_no_agent_active() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();
+    project.run(["quickstart", "--name", "reviewer", "--role", "dev"]).ok();
+    project.run(["send", "look at it", "--to", "planner", "--as", "reviewer"]).ok();
+    let shown = project.run(["status"]).ok();
+    assert!(shown.contains("agents:\n  planner (lead): ") && shown.contains("1 message waits"), "{shown}");
+    let before = project.run(["agents", "--json", "--as", "reviewer"]).ok();
+    project.run(["status"]).ok();
+    let seen = |text: &str| {
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let agents = value["agents"].as_array().expect("a list").clone();
+        agents.into_iter().find(|agent| agent["name"] == "planner").expect("it is there")["last_seen_at"].clone()
+    };
+    assert_eq!(seen(&before), seen(&project.run(["agents", "--json", "--as", "reviewer"]).ok()));
+}
 
 #[test]
 fn a_server_without_a_daemon_writes_sentences_and_no_log() {
