@@ -9,6 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::{Arg, Args, Command};
 use project::{Hello, Project, Results, Role};
 
+use super::choice;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -84,7 +85,7 @@ impl Mcp {
     }
 
     pub(crate) fn run(self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
-        let standalone = self.standalone;
+        let (standalone, toolsets, profile) = (self.standalone, self.toolsets.clone(), self.profile.clone());
         let locate = move || -> Result<(Project, Hello), String> {
             let cwd = std::env::current_dir().map_err(|error| {
                 format!("cannot tell the current directory: {error}; start the agent in a directory that exists")
@@ -105,6 +106,9 @@ impl Mcp {
             return super::serve::standalone(&project, &hello);
         }
         if std::io::stdin().is_terminal() {
+            // An agent is told by the answer to its first request; a person would wait for one.
+            daemon::declared(&toolsets, profile.as_deref(), Vec::new())
+                .map_err(|error| choice::failure(error, "mcp"))?;
             terminal::note(
                 "`hob mcp` waits for an agent's JSON-RPC lines; in a terminal use `hob call` or `hob status`.",
             );

@@ -1,6 +1,7 @@
 //! The commands, one file each. Every command ends with an [`Exit`] or a [`Failure`]; nothing else ends the program.
 
 mod call;
+mod choice;
 mod complete;
 mod completions;
 mod cure;

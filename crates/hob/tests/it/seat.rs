@@ -1,9 +1,26 @@
 //! A person's seat: what a shell sees of hob's streams, exit codes and signals.
 
 use serde_json::Value;
-use testkit::Ran;
+use testkit::{Ran, has_program};
 
 use crate::fresh;
+use crate::terminal::at_a_terminal;
+
+#[test]
+fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {
+    if !has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    let shown = at_a_terminal(&project, &["mcp", "repls"]);
+    assert!(
+        shown.contains("there is no toolset 'repls'") && shown.contains("Did you mean `hob mcp repl`?"),
+        "{shown:?}"
+    );
+    let shown = at_a_terminal(&project, &["mcp", "status"]);
+    assert!(shown.contains("`hob status` is a command of its own."), "{shown:?}");
+    assert_eq!(project.daemon_pid(), None);
+}
 
 #[test]
 fn a_look_at_the_status_makes_no_agent_active() {

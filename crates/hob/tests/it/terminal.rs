@@ -21,7 +21,8 @@ os.waitpid(pid, 0)
 sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
 "#;
 
-fn at_a_terminal(project: &TestProject, args: &[&str]) -> String {
+/// What a person sees of hob with these arguments.
+pub(crate) fn at_a_terminal(project: &TestProject, args: &[&str]) -> String {
     let mut words = vec!["-c", AT_A_TERMINAL, env!("CARGO_BIN_EXE_hob")];
     words.extend(args);
     Ran::of(project.command("python3").args(words).env("TERM", "xterm").env_remove("NO_COLOR")).ok()

@@ -130,7 +130,7 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
         Choice::Profile(name) => daemon::declared(&[], Some(name), Vec::new()),
         Choice::Enabled(names) => daemon::declared(&[], None, names),
     };
-    let declared = declared.map_err(|error| Failure::new(error).exit(Exit::Usage))?;
+    let declared = declared.map_err(|error| super::choice::failure(error, "tools"))?;
     let tool = declared.into_iter().map(|tool| Tool {
         name: tool.name,
         description: tool.description,
@@ -171,14 +171,15 @@ pub(crate) fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn unknown(name: &str, tools: &[Tool]) -> Failure {
+    if name.starts_with('-') {
+        return Failure::new(format_args!("the tool comes before its flags, and there is none named {name}"))
+            .hint(format_args!("Write `hob call TOOL {name}`; `hob tools` lists the tools."))
+            .exit(Exit::Usage);
+    }
     let failure = Failure::new(format_args!("there is no tool named {name}")).exit(Exit::Usage);
-    let near =
-        tools.iter().map(|tool| (strsim::levenshtein(name, &tool.name), tool)).min_by_key(|(distance, _)| *distance);
-    match near {
-        Some((distance, tool)) if distance <= name.len().max(3) / 3 => {
-            failure.hint(format_args!("Did you mean `{}`? `hob tools` lists all.", tool.name))
-        }
-        _ => failure.hint("`hob tools` lists all."),
+    match super::choice::nearest(name, tools.iter().map(|tool| &*tool.name)) {
+        Some(near) => failure.hint(format_args!("Did you mean `{near}`? `hob tools` lists all.")),
+        None => failure.hint("`hob tools` lists all."),
     }
 }
 
