@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use serde_json::Value;
+
 /// Every exit code there is. `hob --help` prints this table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -20,6 +22,14 @@ pub(crate) enum Exit {
     Unhealthy = 5,
     /// `hob wait`: no message came in time.
     NothingCame = 6,
+    /// An evaluation ended with an error.
+    EvalError = 9,
+    /// An evaluation was interrupted.
+    EvalInterrupted = 10,
+    /// An evaluation still runs, waits for its input, or has not begun.
+    EvalRuns = 11,
+    /// The session ended in an evaluation.
+    EvalEnded = 12,
 }
 
 /// The table for `--help`.
@@ -31,7 +41,26 @@ Exit codes:
   3  the project's daemon could not be reached or started, or refused
   4  the tool answered with an error
   5  `hob doctor` found something that would break
-  6  `hob wait`: no message came in time";
+  6  `hob wait`: no message came in time
+
+How an evaluation stands (`hob call repl_eval`, `hob call repl_wait`), beside 0 for its end:
+  9  it ended with an error
+ 10  it was interrupted
+ 11  it still runs, waits for input, or has not begun
+ 12  the session ended in it: it quit, crashed or was killed";
+
+impl Exit {
+    /// How an evaluation stands, by the structured result of its tool.
+    pub(crate) fn of_evaluation(evaluation: &Value) -> Exit {
+        match evaluation["status"].as_str().unwrap_or_default() {
+            "error" => Exit::EvalError,
+            "interrupted" => Exit::EvalInterrupted,
+            "starting" | "queued" | "running" | "waiting_for_input" => Exit::EvalRuns,
+            "exited" | "crashed" | "killed" => Exit::EvalEnded,
+            _ => Exit::Done,
+        }
+    }
+}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {

@@ -37,6 +37,9 @@ pub(crate) struct Tool {
     pub(crate) hands_out: bool,
 }
 
+/// The tools that answer with an evaluation, whose status is the exit code.
+const EVALUATING: [&str; 2] = ["repl_eval", "repl_wait"];
+
 const GENERAL_HELP: &str = "\
 Call a tool
 
@@ -81,7 +84,10 @@ impl Call {
         hello.toolsets = vec!["all".to_owned()];
         let mut control = super::connect_or_start(&project, &hello)?;
         let result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
-        let exit = finish(&result, as_json)?;
+        let exit = match finish(&result, as_json)? {
+            Exit::Done if EVALUATING.contains(&name) => Exit::of_evaluation(&result["structuredContent"]),
+            exit => exit,
+        };
         match tool.hands_out {
             true => confirm(&mut control, exit),
             false => Ok(exit),
