@@ -110,9 +110,9 @@ pub(crate) fn report(failure: &Failure) {
     note(text);
 }
 
-/// The text dimmed, if stderr shows styles.
-pub(crate) fn dim_note(text: &str) -> String {
-    paint_for(std::io::stderr().is_terminal(), text, Style::Dim)
+/// The text in a style, if stderr shows styles.
+pub(crate) fn paint_note(text: &str, style: Style) -> String {
+    paint_for(std::io::stderr().is_terminal(), text, style)
 }
 
 /// The text in a style, if stdout shows styles.

@@ -93,10 +93,10 @@ mod tests {
     fn tools_then_flags_then_choices() {
         check("", expect!["repl_eval repl_read"]);
         check("repl_r", expect!["repl_read"]);
-        check("repl_read ", expect!["--json --output --stream --eof --help"]);
+        check("repl_read ", expect!["--args --json --as --stream --eof --help"]);
         check("repl_read --str", expect!["--stream"]);
         check("repl_read --stream ", expect!["stdout stderr"]);
-        check("repl_read --eof ", expect!["--json --output --stream --eof --help"]);
+        check("repl_read --eof ", expect!["--args --json --as --stream --eof --help"]);
         check("repl_read --stream stdout --e", expect!["--eof"]);
         check("nothing ", expect![[""]]);
     }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use clap::Args;
 use project::Config;
+use serde_json::json;
 
 use super::call::{self, Choice, Tool};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// List the tools, with one line each
+/// List the tools that `hob call` takes, with one line each
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
     /// Only those of this toolset
@@ -18,6 +19,9 @@ pub(crate) struct Tools {
     /// Those that imitate this system, as `hob mcp --profile` serves them
     #[arg(long, value_name = "NAME", conflicts_with = "toolset")]
     profile: Option<String>,
+    /// Print JSON: name, description and input schema of each
+    #[arg(long)]
+    json: bool,
 }
 
 impl Tools {
@@ -32,6 +36,11 @@ impl Tools {
                 Err(_) => daemon::enabled(&Config::of_user(&daemon::sections()).map_err(Failure::new)?),
             }),
         })?;
+        if self.json {
+            let tool = |tool: &Tool| json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema});
+            terminal::json(&json!({"tools": tools.iter().map(tool).collect::<Vec<_>>()}));
+            return Ok(Exit::Done);
+        }
         let width = tools.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
         for Tool { name, description, .. } in &tools {
             let padding = " ".repeat(width - name.len());

@@ -23,6 +23,24 @@ fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {
 }
 
 #[test]
+fn a_call_speaks_under_the_name_it_is_given() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();
+    let agents = project.run(["call", "list_agents", "--as", "planner", "--json"]).ok();
+    let agents: Value = serde_json::from_str(&agents).expect("JSON");
+    assert_eq!(agents["you"], "planner");
+    let refused = project.run(["call", "check_messages", "--as", "nobody"]);
+    assert!(refused.code == Some(4) && refused.stderr.contains("nobody"), "{refused:#?}");
+}
+
+#[test]
+fn a_list_may_be_json() {
+    let project = fresh();
+    let refused = project.run(["call", "repl_start", "--profile", "bash", "--command", r#"["no-such-shell", "-i"]"#]);
+    assert!(refused.code == Some(4) && refused.stderr.contains("needs the program \"no-such-shell\""), "{refused:#?}");
+}
+
+#[test]
 fn a_look_at_the_status_makes_no_agent_active() {
     let project = fresh();
     project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();

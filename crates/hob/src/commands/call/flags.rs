@@ -1,8 +1,11 @@
 //! A tool's arguments as command line flags: derived from its JSON Schema, and read back into JSON.
 //!
 //! A property of a simple type becomes a flag; a list is a flag that may be repeated; a map of texts is `KEY=VALUE`;
-//! anything deeper is given as JSON. `--json` gives all arguments at once; flags override it.
+//! anything deeper is given as JSON. Lists and maps may be JSON too. `--args` gives all arguments at once; flags
+//! override it. `--json` is, as everywhere in hob, the form of the output; it took the arguments once, and still does
+//! when an object or `-` follows.
 
+use std::ffi::OsString;
 use std::io::Read;
 
 use clap::builder::{PossibleValuesParser, ValueParser};
@@ -12,15 +15,22 @@ use serde_json::{Map, Value};
 use crate::exit::{Exit, Failure};
 
 /// Flags of the command itself; an argument of that name is given as `--arg-NAME`.
-const RESERVED: &[&str] = &["json", "output", "help", "project"];
+const RESERVED: &[&str] = &["args", "as", "json", "output", "help", "project"];
 
 /// clap's ids of these flags, which no property can have.
+const ARGS: &str = "--args";
+const AS: &str = "--as";
 const JSON: &str = "--json";
 const OUTPUT: &str = "--output";
 
 /// Whether the result is wanted as JSON.
 pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
-    matches.get_one::<String>(OUTPUT).is_some_and(|form| form == "json")
+    matches.get_flag(JSON) || matches.get_one::<String>(OUTPUT).is_some_and(|form| form == "json")
+}
+
+/// The agent to be.
+pub(crate) fn name(matches: &ArgMatches) -> Option<&String> {
+    matches.get_one::<String>(AS)
 }
 
 /// The form of a property on the command line.
@@ -43,29 +53,50 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
         .about(description.to_owned())
         .disable_version_flag(true)
         .arg(
-            Arg::new(JSON)
-                .long("json")
-                .value_name("ARGS")
+            Arg::new(ARGS)
+                .long("args")
+                .value_name("JSON")
                 .help("All arguments as one JSON object, or - to read it from stdin; flags override")
                 .help_heading("Call"),
         )
         .arg(
-            Arg::new(OUTPUT)
-                .long("output")
-                .value_name("FORM")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Text for people, or the structured result")
+            Arg::new(JSON)
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print JSON: the structured result")
                 .help_heading("Call"),
         )
+        .arg(
+            Arg::new(AS)
+                .long("as")
+                .value_name("NAME")
+                .help("The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]")
+                .help_heading("Call"),
+        )
+        // An earlier form of `--json`.
+        .arg(Arg::new(OUTPUT).long("output").value_parser(["text", "json"]).hide(true))
         .args(flags)
+}
+
+/// The words of a command line, with `--args` for a `--json` that has a value: its earlier meaning, which no other can
+/// be, since a tool takes flags alone.
+pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
+    for at in 0..words.len() {
+        if words[at] == "--json" && words.get(at + 1).is_some_and(is_value) {
+            words[at] = "--args".into();
+        } else if let Some(value) = words[at].to_str().and_then(|word| word.strip_prefix("--json=")) {
+            words[at] = format!("--args={value}").into();
+        }
+    }
+    words
 }
 
 /// The arguments of a command line.
 pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
-    let mut arguments = match matches.get_one::<String>(JSON) {
+    let mut arguments = match matches.get_one::<String>(ARGS) {
         None => Map::new(),
-        Some(text) => whole(text)?,
+        Some(text) => whole(text, schema)?,
     };
     for (property, schema, _) in properties(schema) {
         if let Some(values) = matches.get_many::<String>(property) {
@@ -83,9 +114,14 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     })
 }
 
-fn flag(property: &str, schema: &Value, required: bool) -> Arg {
+/// The flag of a property.
+fn long(property: &str) -> String {
     let dashed = property.replace('_', "-");
-    let long = if RESERVED.contains(&dashed.as_str()) { format!("arg-{dashed}") } else { dashed };
+    if RESERVED.contains(&dashed.as_str()) { format!("arg-{dashed}") } else { dashed }
+}
+
+fn flag(property: &str, schema: &Value, required: bool) -> Arg {
+    let long = long(property);
     let mut help = schema["description"].as_str().unwrap_or_default().to_owned();
     if let Some(default) = schema.get("default") {
         help.push_str(&format!(" [default: {}]", default.as_str().map_or_else(|| default.to_string(), str::to_owned)));
@@ -111,7 +147,7 @@ fn flag(property: &str, schema: &Value, required: bool) -> Arg {
         }
         _ => arg,
     };
-    if required { arg.required_unless_present(JSON) } else { arg }
+    if required { arg.required_unless_present(ARGS) } else { arg }
 }
 
 fn shape(schema: &Value) -> Shape {
@@ -151,18 +187,24 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
             Some(number) => number.into(),
             None => return Err(wrong(last, "a number")),
         },
-        Shape::Texts => given.iter().map(|text| Value::from(text.as_str())).collect(),
-        Shape::Table => {
-            let pairs = given.iter().map(|text| text.split_once('=').ok_or_else(|| wrong(text, "KEY=VALUE")));
-            let pairs: Result<Map<String, Value>, Failure> =
-                pairs.map(|pair| pair.map(|(key, value)| (key.to_owned(), value.into()))).collect();
-            pairs?.into()
-        }
+        Shape::Texts => match (given, serde_json::from_str::<Vec<String>>(last)) {
+            ([_], Ok(list)) => list.into(),
+            _ => given.iter().map(|text| Value::from(text.as_str())).collect(),
+        },
+        Shape::Table => match (given, serde_json::from_str::<Map<String, Value>>(last)) {
+            ([_], Ok(table)) => table.into(),
+            _ => {
+                let pairs = given.iter().map(|text| text.split_once('=').ok_or_else(|| wrong(text, "KEY=VALUE")));
+                let pairs: Result<Map<String, Value>, Failure> =
+                    pairs.map(|pair| pair.map(|(key, value)| (key.to_owned(), value.into()))).collect();
+                pairs?.into()
+            }
+        },
         Shape::Json => serde_json::from_str(last).map_err(|_| wrong(last, "JSON"))?,
     })
 }
 
-fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
+fn whole(text: &str, schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut read = String::new();
     let text = match text {
         "-" => {
@@ -173,9 +215,13 @@ fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
         text => text,
     };
     serde_json::from_str(text).map_err(|error| {
-        Failure::new(format_args!("--json is not a JSON object: {error}"))
+        let failure = Failure::new(format_args!("--args is not a JSON object: {error}"))
             .hint("Write it as '{\"name\": \"value\"}'; `--help` names the arguments.")
-            .exit(Exit::Usage)
+            .exit(Exit::Usage);
+        match schema["properties"].get("args") {
+            Some(_) => failure.hint("The argument `args` of this tool is given as `--arg-args`."),
+            None => failure,
+        }
     })
 }
 
@@ -227,10 +273,44 @@ mod tests {
             expect![[r#"{"code":"","eof":false,"targets":["a","-b"],"env":{"A":"b=c"}}"#]],
         );
         check(
-            &["--json", r#"{"code": "a", "wait_ms": 1}"#, "--code", "b", "--arg-output", "x"],
+            &["--args", r#"{"code": "a", "wait_ms": 1}"#, "--code", "b", "--arg-output", "x"],
             expect![[r#"{"code":"b","wait_ms":1,"output":"x"}"#]],
         );
         check(&["--code", "x", "--position", r#"{"line": 3}"#], expect![[r#"{"code":"x","position":{"line":3}}"#]]);
+    }
+
+    #[test]
+    fn lists_and_maps_may_be_json() {
+        check(&["--code", "", "--targets", r#"["a", "b c"]"#], expect![[r#"{"code":"","targets":["a","b c"]}"#]]);
+        check(&["--code", "", "--targets", "[1]"], expect![[r#"{"code":"","targets":["[1]"]}"#]]);
+        check(&["--code", "", "--targets", "[]", "--targets", "b"], expect![[r#"{"code":"","targets":["[]","b"]}"#]]);
+        check(&["--code", "", "--env", r#"{"A": "b=c"}"#], expect![[r#"{"code":"","env":{"A":"b=c"}}"#]]);
+    }
+
+    #[test]
+    fn json_is_the_output_and_with_an_object_the_arguments_as_it_was_once() {
+        let read = |line: &[&str]| {
+            let words = in_present_form(line.iter().map(OsString::from).collect());
+            let command = command("t", "Does it.", &schema());
+            let matches = command.try_get_matches_from(std::iter::once("t".into()).chain(words)).unwrap();
+            (wants_json(&matches), Value::from(arguments(&matches, &schema()).unwrap()))
+        };
+        let code = json!({"code": "1"});
+        for (line, as_json) in [
+            (&["--code", "1"][..], false),
+            (&["--code", "1", "--json"], true),
+            (&["--json", "--code", "1"], true),
+            (&["--args", r#"{"code": "1"}"#], false),
+            (&["--json", "--args", r#"{"code": "1"}"#], true),
+            (&["--args", r#"{"code": "1"}"#, "--json"], true),
+            (&["--json", r#"{"code": "1"}"#], false),
+            (&[r#"--json={"code": "1"}"#], false),
+            (&["--json", r#"{"code": "1"}"#, "--output", "json"], true),
+            (&["--json", r#"{"code": "1"}"#, "--json"], true),
+            (&["--code", "1", "--output", "text"], false),
+        ] {
+            assert_eq!(read(line), (as_json, code.clone()), "{line:?}");
+        }
     }
 
     #[test]
@@ -282,9 +362,9 @@ mod tests {
         "#]],
         );
         check(
-            &["--json", "[1]"],
+            &["--args", "[1]"],
             expect![[
-                r#"Usage: --json is not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write it as '{"name": "value"}'; `--help` names the arguments."#
+                r#"Usage: --args is not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write it as '{"name": "value"}'; `--help` names the arguments."#
             ]],
         );
     }
@@ -309,8 +389,10 @@ mod tests {
               -h, --help               Print help
 
             Call:
-                  --json <ARGS>    All arguments as one JSON object, or - to read it from stdin; flags override
-                  --output <FORM>  Text for people, or the structured result [default: text] [possible values: text, json]
-        "#]].assert_eq(&command("t", "Does it.", &schema()).render_help().to_string());
+                  --args <JSON>  All arguments as one JSON object, or - to read it from stdin; flags override
+                  --json         Print JSON: the structured result
+                  --as <NAME>    The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]
+        "#]]
+        .assert_eq(&command("t", "Does it.", &schema()).render_help().to_string());
     }
 }

@@ -13,7 +13,7 @@ use client::control::{Control, ControlError};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
-use crate::terminal;
+use crate::terminal::{self, Style};
 
 /// Call a tool: `hob call TOOL --help` names its flags
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub(crate) struct Call {
     /// The tool; `hob tools` lists them
     #[arg(value_name = "TOOL", allow_hyphen_values = true)]
     tool: Option<String>,
-    /// The tool's flags, or --json ARGS for all arguments at once, and --output text|json
+    /// The tool's flags, or --args JSON for all arguments at once; --json prints JSON, --as NAME names the agent to be
     #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<OsString>,
 }
@@ -44,9 +44,17 @@ const GENERAL_HELP: &str = "\
 Call a tool
 
 Usage: hob call TOOL [FLAGS]
-       hob call TOOL --json ARGS
+       hob call TOOL --args JSON
 
-`hob tools` lists the tools, `hob call TOOL --help` names a tool's flags.";
+`hob tools` lists the tools, `hob call TOOL --help` names a tool's flags. Of every tool:
+  --args <JSON>  All arguments as one JSON object, or - to read it from stdin
+  --json         Print JSON: the structured result
+  --as <NAME>    The agent to be
+
+Examples:
+  hob call repl_eval --code '1 + 1' --json
+  echo '{\"code\": \"1 + 1\"}' | hob call repl_eval --args -
+  hob call list_agents --as planner";
 
 impl Call {
     pub(crate) fn run(mut self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
@@ -61,7 +69,7 @@ impl Call {
         let tools = tools(Choice::All)?;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else { return Err(unknown(name, &tools)) };
         let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
-        let line = std::iter::once(OsString::from("hob call")).chain(self.flags);
+        let line = std::iter::once(OsString::from("hob call")).chain(flags::in_present_form(self.flags));
         let matches = match command.try_get_matches_from(line) {
             Ok(matches) => matches,
             Err(error) => {
@@ -75,13 +83,16 @@ impl Call {
         let watched = std::io::stderr().is_terminal();
         let progress = |progress: client::control::Progress| {
             if let (true, Some(message)) = (watched, progress.message) {
-                terminal::note(terminal::dim_note(&message));
+                terminal::note(terminal::paint_note(&message, Style::Dim));
             }
         };
         let project = super::find_project(explicit.as_deref())?;
         // A named tool is meant, whichever toolsets agents get by default.
         let mut hello = super::hello(&project)?;
         hello.toolsets = vec!["all".to_owned()];
+        if let Some(name) = flags::name(&matches) {
+            hello.name = Some(name.clone());
+        }
         let mut control = super::connect_or_start(&project, &hello)?;
         let result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
         let exit = match finish(&result, as_json)? {
