@@ -13,14 +13,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use exit::{Exit, Failure};
 
-/// A daemon that holds live REPLs for coding agents, and the command line to it.
+/// Live REPLs, mail between coding agents and a Cure compiler, kept warm by one daemon per project.
 #[derive(Debug, Parser)]
-#[command(name = "hob", version, after_help = exit::TABLE, disable_help_subcommand = true)]
+#[command(name = "hob", version, disable_help_subcommand = true)]
 struct Cli {
     /// The project's directory [default: HOB_PROJECT, or the project around the current directory]
     #[arg(long, global = true, value_name = "DIR")]
@@ -49,18 +49,24 @@ fn main() -> ExitCode {
 }
 
 fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
-    match Cli::try_parse_from(std::iter::once(OsString::from("hob")).chain(args)) {
-        Ok(cli) => cli.command.run(cli.project),
-        Err(error) => {
-            // Help and version are answers, so they go to stdout; errors go to stderr, with usage.
-            let kind = error.kind();
-            terminal::answer(error);
-            Ok(match kind {
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
-                _ => Exit::Usage,
-            })
+    let line = || std::iter::once(OsString::from("hob")).chain(args.iter().cloned());
+    let error = match Cli::try_parse_from(line()) {
+        Ok(cli) => return cli.command.run(cli.project),
+        Err(error) => error,
+    };
+    let kind = error.kind();
+    // Help and version are answers, so they go to stdout; errors go to stderr, with usage. `hob` alone is an error: a
+    // script whose arguments got lost must not take it for success.
+    terminal::answer(match kind {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            commands::help::laid_out(Cli::command()).try_get_matches_from(line()).err().unwrap_or(error)
         }
-    }
+        _ => commands::help::with_tip(error),
+    });
+    Ok(match kind {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
+        _ => Exit::Usage,
+    })
 }
 
 /// Output that could not be written is a failure, unless the reader closed the pipe (`hob tools | head -1`).

@@ -246,7 +246,7 @@ mod tests {
         let diagnostics = cure::compile(text, &cure::NoSources).diagnostics;
         let lines = cure::diagnostic::Lines::new(text);
         let compiler = diagnostics.iter().map(|one| one.render("a.cure", &lines, true));
-        let mut line = <crate::Cli as clap::CommandFactory>::command();
+        let mut line = crate::commands::help::laid_out(<crate::Cli as clap::CommandFactory>::command());
         let help = line.render_long_help().ansi().to_string();
         let wrong = line.try_get_matches_from_mut(["hob", "stop", "--projec"]).unwrap_err().render().ansi().to_string();
         for painted in compiler.chain([help, wrong]) {

@@ -80,6 +80,7 @@ mod tests {
             name: name.to_owned(),
             description: String::new(),
             hands_out: false,
+            examples: Vec::new(),
             input_schema: json!({"type": "object", "properties": {
                 "stream": {"type": "string", "enum": ["stdout", "stderr"]},
                 "eof": {"type": "boolean"},

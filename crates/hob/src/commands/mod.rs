@@ -6,6 +6,7 @@ mod complete;
 mod completions;
 mod cure;
 mod doctor;
+pub(crate) mod help;
 mod init;
 mod mail;
 mod mcp;
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Trust(trust::TrustCommand),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
+    Help(help::Help),
 }
 
 impl Command {
@@ -80,6 +82,7 @@ impl Command {
             Command::Trust(trust) => trust.run(&project()?),
             Command::Doctor(doctor) => doctor.run(&project()?),
             Command::Completions(completions) => completions.run(),
+            Command::Help(help) => help.run(),
         }
     }
 }

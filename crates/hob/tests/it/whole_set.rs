@@ -318,12 +318,12 @@ fn the_command_line_s_page_is_fresh() {
     let mut page =
         String::from("# Command line\n\nGenerated from the program's own help; a test proves it fresh.\n\n```text\n");
     let help = project.run(["--help"]).ok();
+    // In groups, between the lines to start with and the options.
     let commands: Vec<&str> = help
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .map_while(|line| line.strip_prefix("  "))
-        .filter_map(|line| line.split_whitespace().next())
+        .skip_while(|line| !line.starts_with("Usage: "))
+        .take_while(|line| *line != "Options:")
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
         .collect();
     assert!(commands.contains(&"doctor"), "{help}");
     let _ = writeln!(page, "{}\n```", help.trim_end());

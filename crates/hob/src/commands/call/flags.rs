@@ -114,6 +114,42 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     })
 }
 
+/// The words of a call with these arguments.
+pub(crate) fn words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut words = ["hob", "call", tool].map(str::to_owned).to_vec();
+    for (property, value) in arguments.as_object().into_iter().flatten() {
+        let long = format!("--{}", long(property));
+        let values = match (shape(&schema["properties"][property]), value) {
+            (Shape::Switch, Value::Bool(set)) => {
+                words.push(if *set { long } else { format!("{long}=false") });
+                continue;
+            }
+            (Shape::Texts, Value::Array(items)) => items.iter().map(plain).collect(),
+            (Shape::Table, Value::Object(pairs)) => {
+                pairs.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect()
+            }
+            (Shape::Json, value) => vec![value.to_string()],
+            (_, value) => vec![plain(value)],
+        };
+        words.extend(values.into_iter().flat_map(|value| [long.clone(), value]));
+    }
+    words
+}
+
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
+    match word {
+        word if !word.is_empty() && word.chars().all(is_plain) => word.to_owned(),
+        // On one line.
+        word if word.contains('\n') => {
+            format!("$'{}'", word.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+        }
+        word => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// The flag of a property.
 fn long(property: &str) -> String {
     let dashed = property.replace('_', "-");
@@ -311,6 +347,16 @@ mod tests {
         ] {
             assert_eq!(read(line), (as_json, code.clone()), "{line:?}");
         }
+    }
+
+    #[test]
+    fn words_for_a_shell() {
+        let arguments = json!({
+            "code": "it's\n1", "wait_ms": 5, "eof": true, "targets": ["a b", ""], "env": {"A": "b"}, "output": "x",
+            "position": {"line": 1},
+        });
+        let line: Vec<String> = words("t", &schema(), &arguments).iter().map(|word| quoted(word)).collect();
+        expect![[r#"hob call t --code $'it\'s\n1' --wait-ms 5 --eof --targets 'a b' --targets '' --env A=b --arg-output x --position '{"line":1}'"#]].assert_eq(&line.join(" "));
     }
 
     #[test]

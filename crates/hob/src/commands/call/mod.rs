@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use client::control::{Control, ControlError};
 use serde_json::{Value, json};
@@ -35,6 +36,27 @@ pub(crate) struct Tool {
     pub(crate) input_schema: Value,
     /// Whether it hands something out, which its caller confirms with the next call.
     pub(crate) hands_out: bool,
+    /// Examples of arguments, each with what it shows.
+    pub(crate) examples: Vec<(&'static str, Value)>,
+}
+
+impl Tool {
+    /// Its examples as lines for a shell.
+    fn help(&self) -> StyledStr {
+        let line = |arguments| {
+            flags::words(&self.name, &self.input_schema, arguments)
+                .iter()
+                .map(|word| flags::quoted(word))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        match &self.examples[..] {
+            [] => StyledStr::new(),
+            examples => {
+                super::help::examples(examples.iter().map(|(title, arguments)| (line(arguments), (*title).to_owned())))
+            }
+        }
+    }
 }
 
 /// The tools that answer with an evaluation, whose status is the exit code.
@@ -68,7 +90,7 @@ impl Call {
         };
         let tools = tools(Choice::All)?;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else { return Err(unknown(name, &tools)) };
-        let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
+        let command = flags::command(&tool.name, &tool.description, &tool.input_schema).after_help(tool.help());
         let line = std::iter::once(OsString::from("hob call")).chain(flags::in_present_form(self.flags));
         let matches = match command.try_get_matches_from(line) {
             Ok(matches) => matches,
@@ -153,6 +175,7 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
         description: tool.description,
         input_schema: tool.input_schema,
         hands_out: tool.repeat.hands_out(),
+        examples: tool.examples.into_iter().map(|example| (example.title, example.arguments)).collect(),
     });
     Ok(tool.collect())
 }
@@ -205,12 +228,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_example_of_a_tool_is_a_command_line() {
+        for tool in tools(Choice::All).unwrap() {
+            let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
+            for (title, arguments) in &tool.examples {
+                let words = flags::words(&tool.name, &tool.input_schema, arguments);
+                let matches = match command.clone().try_get_matches_from(&words[2..]) {
+                    Ok(matches) => matches,
+                    Err(error) => panic!("{title}: {error}"),
+                };
+                let read = flags::arguments(&matches, &tool.input_schema).unwrap();
+                assert_eq!(Value::from(read), *arguments, "{}: {title}", tool.name);
+            }
+        }
+    }
+
+    #[test]
     fn the_nearest_name_is_offered() {
         let tool = |name: &str| Tool {
             name: name.to_owned(),
             description: String::new(),
             input_schema: Value::Null,
             hands_out: false,
+            examples: Vec::new(),
         };
         let tools = [tool("repl_eval"), tool("repl_wait")];
         assert!(unknown("repl_evla", &tools).hints[0].contains("`repl_eval`"));

@@ -1,0 +1,231 @@
+//! `hob help`, and how help is laid out: the commands in groups with two lines to start with, and examples.
+//!
+//! The layout costs more than a short command, so it is made only for help that is shown ([`laid_out`]).
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use clap::Args;
+use clap::builder::{StyledStr, Styles};
+use clap::error::{ContextKind, ContextValue};
+
+use super::call::{self, Choice};
+use crate::exit::{self, Exit, Failure};
+
+/// Show this help, or that of a command
+#[derive(Debug, Args)]
+pub(crate) struct Help {
+    /// The command; after `call` its tool
+    #[arg(value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Help {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        crate::parse_and_run(self.command.into_iter().chain([OsString::from("--help")]).collect())
+    }
+}
+
+/// What to begin with.
+const START: [(&str, &str); 2] = [
+    ("hob init", "set this project up for the agents of this machine; `hob doctor` says what is missing"),
+    ("hob call repl_eval --code '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows what runs"),
+];
+
+/// All commands, in the order of the help.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Sessions", &["status", "stop"]),
+    (
+        "Mail between agents",
+        &[
+            "inbox",
+            "send",
+            "reply",
+            "wait",
+            "ack",
+            "thread",
+            "search",
+            "agents",
+            "group",
+            "quickstart",
+            "mail",
+            "import",
+        ],
+    ),
+    ("Cure", &["cure"]),
+    ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
+    ("For agents and scripts", &["mcp", "serve", "tools", "call"]),
+];
+
+/// Examples of each command, with what they show.
+const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    ("status", &[("hob status", ""), ("hob status --json", "")]),
+    ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
+    ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "read ones too")]),
+    (
+        "send",
+        &[
+            ("hob send 'main is frozen' --to role:dev", ""),
+            ("hob send --file notes.md --to reviewer --priority high", ""),
+        ],
+    ),
+    ("reply", &[("hob reply msg_01M8 'done'", "")]),
+    ("wait", &[("hob wait --timeout 60 && hob inbox", "")]),
+    ("ack", &[("hob ack msg_01M8", ""), ("hob ack --reject --note 'not mine' msg_01M8", "")]),
+    ("thread", &[("hob thread msg_01M8", "")]),
+    ("search", &[("hob search 'frozen main' --from planner --since 2026-11-01", "")]),
+    ("agents", &[("hob agents --active", "")]),
+    ("group", &[("hob group create backend", ""), ("hob group add backend --role dev", "")]),
+    ("quickstart", &[("hob quickstart --name planner --role lead --module api", "")]),
+    ("mail", &[("hob mail", ""), ("hob mail keep", "")]),
+    ("import", &[("hob import thrum", "")]),
+    (
+        "cure",
+        &[("hob cure check src", ""), ("hob cure run fact.cure --function fact 5", ""), ("hob cure fmt --check .", "")],
+    ),
+    ("init", &[("hob init", ""), ("hob init --agent claude", ""), ("hob init --undo", "")]),
+    ("doctor", &[("hob doctor", ""), ("hob doctor --json", "")]),
+    ("trust", &[("hob trust", "shows, asks, and grants"), ("hob trust --revoke", "")]),
+    ("completions", &[("hob completions bash > ~/.local/share/bash-completion/completions/hob", "")]),
+    ("help", &[("hob help", ""), ("hob help send", ""), ("hob help call repl_eval", "")]),
+    (
+        "mcp",
+        &[
+            ("hob mcp", "what `hob init` writes into an agent's configuration"),
+            ("hob mcp repl,mail", "these toolsets"),
+            ("hob mcp --profile ghc-mcp", ""),
+        ],
+    ),
+    ("serve", &[("hob serve", ""), ("hob serve --http 127.0.0.1:7117", "")]),
+    ("tools", &[("hob tools", ""), ("hob tools --toolset cure", ""), ("hob tools --json", "")]),
+];
+
+/// The command line with its help laid out.
+pub(crate) fn laid_out(command: clap::Command) -> clap::Command {
+    let template = template(&command);
+    let command = command.help_template(template).after_help(exit::TABLE);
+    EXAMPLES.iter().fold(command, |command, (name, examples)| {
+        let lines = examples.iter().map(|(line, shows)| ((*line).to_owned(), (*shows).to_owned()));
+        command.mut_subcommand(name, |sub| sub.after_help(self::examples(lines)))
+    })
+}
+
+/// The section `Examples` of a command's help: each a line for a shell, with what it shows.
+pub(crate) fn examples(lines: impl Iterator<Item = (String, String)>) -> StyledStr {
+    let mut text = StyledStr::new();
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{}", heading("Examples"));
+    for (line, shows) in lines {
+        let _ = match &*shows {
+            "" => write!(text, "\n  {line}"),
+            shows => write!(text, "\n  {line}  # {shows}"),
+        };
+    }
+    text
+}
+
+fn template(command: &clap::Command) -> StyledStr {
+    let about = |name: &str| {
+        let command = command.find_subcommand(name);
+        command.and_then(clap::Command::get_about).map(ToString::to_string).unwrap_or_default()
+    };
+    let start = START.map(|(line, about)| (line, about.to_owned()));
+    let mut template =
+        format!("{{about-with-newline}}\n{}{{usage-heading}} {{usage}}\n\n", section("Start here", &start, 0));
+    let column = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
+    for (title, names) in GROUPS {
+        let lines: Vec<(&str, String)> = names.iter().map(|name| (*name, about(name))).collect();
+        template.push_str(&section(title, &lines, column));
+    }
+    template.push_str(&format!("{}\n{{options}}{{after-help}}", heading("Options")));
+    template.into()
+}
+
+/// A heading and lines in two columns, the first as wide as its content and at least this wide.
+fn section(title: &str, lines: &[(&str, String)], least: usize) -> String {
+    let styles = Styles::styled();
+    let literal = styles.get_literal();
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default().max(least);
+    let lines = lines.iter().map(|(name, about)| {
+        let padding = " ".repeat(width - name.len());
+        format!("  {literal}{name}{literal:#}{padding}  {about}\n")
+    });
+    format!("{}\n{}\n", heading(title), lines.collect::<String>())
+}
+
+fn heading(title: &str) -> String {
+    let styles = Styles::styled();
+    let header = styles.get_header();
+    format!("{header}{title}:{header:#}")
+}
+
+/// What to type instead of a command that does not exist, where the parser has no similar one.
+pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    // The usage names the command whose subcommand it is.
+    if error.get(ContextKind::Usage).is_some_and(|usage| !usage.to_string().contains("hob [OPTIONS]")) {
+        return error;
+    }
+    let is_tool = call::tools(Choice::All).is_ok_and(|tools| tools.iter().any(|tool| tool.name == *word));
+    let tip = match error.get(ContextKind::SuggestedSubcommand) {
+        _ if is_tool => {
+            format!("`hob call {word}` calls the tool of that name; `hob help call {word}` names its flags")
+        }
+        Some(_) => return error,
+        None => "`hob help` shows the commands, `hob tools` the tools for `hob call`".to_owned(),
+    };
+    let mut tips = match error.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    tips.push(tip.into());
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_command_is_in_one_group_and_has_examples() {
+        let command = crate::Cli::command();
+        let mut commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        // `hob call` has its own help.
+        let mut shown: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).chain(["call"]).collect();
+        for list in [&mut commands, &mut grouped, &mut shown] {
+            list.sort_unstable();
+        }
+        assert_eq!(commands, grouped);
+        assert_eq!(commands, shown);
+    }
+
+    #[test]
+    fn every_example_is_a_command_line() {
+        for (name, examples) in EXAMPLES {
+            assert!(!examples.is_empty(), "{name}");
+            for (line, _) in *examples {
+                let words = words(line);
+                assert_eq!(words[..2], ["hob", name], "{line}");
+                if let Err(error) = crate::Cli::command().try_get_matches_from(words) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
+    }
+
+    /// The words of the first command of a shell's line.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quoted) = (vec![String::new()], false);
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().expect("there is one").push(c),
+            }
+        }
+        words.into_iter().take_while(|word| !["<", ">", "&&"].contains(&&**word)).collect()
+    }
+}
