@@ -43,7 +43,7 @@ Exit codes:
   5  `hob doctor` found something that would break
   6  `hob wait`: no message came in time
 
-How an evaluation stands (`hob call repl_eval`, `hob call repl_wait`), beside 0 for its end:
+How an evaluation stands (`hob eval`, `hob call repl_eval`, `hob call repl_wait`), beside 0 for its end:
   9  it ended with an error
  10  it was interrupted
  11  it still runs, waits for input, or has not begun

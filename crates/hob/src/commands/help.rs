@@ -29,12 +29,12 @@ impl Help {
 /// What to begin with.
 const START: [(&str, &str); 2] = [
     ("hob init", "set this project up for the agents of this machine; `hob doctor` says what is missing"),
-    ("hob call repl_eval --code '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows what runs"),
+    ("hob eval '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows what runs"),
 ];
 
 /// All commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Sessions", &["status", "stop"]),
+    ("Sessions", &["eval", "status", "stop"]),
     (
         "Mail between agents",
         &[
@@ -59,6 +59,15 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Examples of each command, with what they show.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "eval",
+        &[
+            ("hob eval '1 + 1'", ""),
+            ("hob eval --profile python 'import sys; sys.version'", "in a REPL of this language"),
+            ("hob eval - < setup.hs", "code from a file"),
+            ("hob eval --wait 5 'main'", "come back after 5 s, whether or not it has ended"),
+        ],
+    ),
     ("status", &[("hob status", ""), ("hob status --json", "")]),
     ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
     ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "read ones too")]),

@@ -6,6 +6,7 @@ mod complete;
 mod completions;
 mod cure;
 mod doctor;
+mod eval;
 pub(crate) mod help;
 mod init;
 mod mail;
@@ -30,6 +31,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) enum Command {
     Mcp(mcp::Mcp),
     Serve(serve::Serve),
+    Eval(eval::Eval),
     Status(status::StatusCommand),
     Stop(stop::Stop),
     Call(call::Call),
@@ -61,6 +63,7 @@ impl Command {
         match self {
             Command::Mcp(mcp) => mcp.run(explicit.clone()),
             Command::Serve(serve) => serve.run(project()?),
+            Command::Eval(eval) => eval.run(&project()?),
             Command::Status(status) => status.run(&project()?),
             Command::Stop(stop) => stop.run(&project()?),
             Command::Call(call) => call.run(explicit.clone()),

@@ -1,10 +1,103 @@
-//! A person's seat: what a shell sees of hob's streams, exit codes and signals.
+//! A person's seat: `hob eval` behaves as a program does, with its streams, exit codes and Ctrl-C.
+
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use testkit::{Ran, has_program};
+use testkit::{Ran, has_program, has_version, until};
 
 use crate::fresh;
 use crate::terminal::at_a_terminal;
+
+#[test]
+fn output_goes_where_a_program_s_goes() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    let ran = project.run(["eval", "echo out; echo err >&2"]);
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "out\n", "err\n"));
+    // Not a byte is added in a pipe.
+    let ran = project.run(["eval", "printf 'no newline'"]);
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "no newline", ""));
+    let ran = project.run(["eval", "--json", "echo out; echo err >&2"]);
+    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!((&value["stdout"], &value["stderr"], &value["eval"]), (&"out\n".into(), &"err\n".into(), &3.into()));
+    let mut piped = project.hob(["eval", "-"]);
+    let script = project.root().join("script");
+    project.write("script", "x=from\necho $x stdin\n");
+    piped.stdin(std::fs::File::open(script).expect("it was written"));
+    assert_eq!(Ran::of(&mut piped).ok(), "from stdin\n");
+}
+
+#[test]
+fn the_status_of_an_evaluation_is_the_exit_code() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    for (command, args) in [("eval", &[][..]), ("call", &["repl_eval", "--code"])] {
+        let run = |code: &str, more: &[&str]| project.run([&[command], args, &[code], more].concat());
+        let wait: &[&str] = if command == "eval" { &["--wait", "0"] } else { &["--wait-ms", "0"] };
+        assert_eq!(run("true", &[]).code, Some(0));
+        // bash tells no errors apart; its session's end is one.
+        let ran = run("sleep 600", wait);
+        assert_eq!(ran.code, Some(11), "{ran:#?}");
+        assert!(command == "call" || ran.stderr.contains("`hob call repl_interrupt --eval "), "{ran:#?}");
+        assert_eq!(project.run(["call", "repl_wait", "--wait-ms", "0"]).code, Some(11));
+        project.run(["call", "repl_interrupt"]).ok();
+        let waited = project.run(["call", "repl_wait"]);
+        assert_eq!(waited.code, Some(10), "{waited:#?}");
+        let ended = run("exit 3", &[]);
+        assert_eq!(ended.code, Some(12), "{ended:#?}");
+        project.run(["call", "repl_restart"]).ok();
+    }
+    let refused = project.run(["eval", "--session", "a b\n", "true"]);
+    assert_eq!(refused.code, Some(4), "{refused:#?}");
+}
+
+#[test]
+fn an_error_is_an_exit_code_and_no_traceback_is_lost() {
+    if !has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "python"]).ok();
+    assert_eq!(project.run(["eval", "print('said'); 6 * 7"]).ok(), "said\n42\n");
+    let ran = project.run(["eval", "1 / 0"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(9), ""), "{ran:#?}");
+    assert!(ran.stderr.contains("ZeroDivisionError") && !ran.stderr.contains("[main"), "{ran:#?}");
+    assert_eq!(project.run(["call", "repl_eval", "--code", "1 / 0"]).code, Some(9));
+    assert_eq!(project.run(["call", "repl_eval", "--code", "1 / 0", "--json"]).code, Some(9));
+}
+
+#[test]
+fn ctrl_c_interrupts_the_evaluation() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    let mut command = project.hob(["eval", "echo before; sleep 600"]);
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let sleeps = || project.processes().into_iter().any(|process| process.command == "sleep 600");
+    until("the sleep to run", || sleeps().then_some(()));
+    // The command listens from before it evaluates.
+    let status = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
+    assert!(status.is_ok_and(|status| status.success()));
+    let ended = running.wait().expect("it ends");
+    assert_eq!(ended.code(), Some(10), "{ended}");
+    assert!(!sleeps());
+    let said = std::io::read_to_string(running.stdout.take().expect("a pipe")).expect("text");
+    assert_eq!(said, "before\n");
+    assert_eq!(project.run(["eval", "echo goes on"]).ok(), "goes on\n");
+}
+
+#[test]
+fn a_terminal_shows_the_facts_and_colours() {
+    if !has_program("python3") || !has_program("ghci") || !has_version("ghci", "9.0") {
+        return;
+    }
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "ghci", "--wait-ms", "50000"]).ok();
+    let shown = at_a_terminal(&project, &["eval", "undefinedName + 1"]);
+    assert!(shown.contains("\u{1b}[31merror\u{1b}[0m: Variable not in scope: undefinedName"), "{shown:?}");
+    assert!(shown.contains("\u{1b}[2m[main #1: error, "), "{shown:?}");
+    let plain = project.run(["eval", "undefinedName + 1"]);
+    assert!(plain.code == Some(9) && !plain.stderr.contains('\u{1b}') && !plain.stderr.contains("[main"), "{plain:#?}");
+}
 
 #[test]
 fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {

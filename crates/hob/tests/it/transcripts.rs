@@ -27,6 +27,7 @@ transcripts! {
     mcp: "commands/mcp";
     serve: "commands/serve";
     status: "commands/status";
+    eval: "commands/eval";
     stop: "commands/stop";
     call: "commands/call";
     tools: "commands/tools";

@@ -1,0 +1,326 @@
+//! `hob eval`: a person's seat at a session. What the code prints goes where a program's output goes, how it ended is the
+//! exit code, and Ctrl-C interrupts the evaluation, which would go on without this command.
+
+use std::io::{IsTerminal, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use client::Control;
+use project::Project;
+use rustix::process::{Signal, getpid, kill_process};
+use serde_json::{Map, Value, json};
+
+use super::call::{control_failure, finish};
+use crate::exit::{Exit, Failure};
+use crate::terminal::{self, Style, paint_note};
+
+/// Evaluate code in a live REPL that keeps its state between calls
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// The code; `-` to read it from stdin
+    #[arg(value_name = "CODE", allow_negative_numbers = true)]
+    code: String,
+    /// The session [default: this worktree's own]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// The profile of a session that starts now: ghci, cabal, stack, python, bash, or one of your own
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Come back after so many seconds, even if it still runs [default: when it has ended]
+    #[arg(long, value_name = "S")]
+    wait: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How long one call waits: Ctrl-C is noticed between two.
+const SLICE: Duration = Duration::from_millis(200);
+/// The most output that is shown.
+const MAX_BYTES: usize = 200_000;
+/// Maximum length of code from stdin: above the limit of a line, so that the daemon reports the error.
+const CODE_MAX: u64 = 64 << 20;
+
+impl Eval {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let code = self.code()?;
+        let mut hello = super::hello(project)?;
+        hello.toolsets = vec!["all".to_owned()];
+        let mut control = super::connect_or_start(project, &hello)?;
+        let result = self.evaluate(&mut control, code)?;
+        let evaluation = &result["structuredContent"];
+        if self.json || result["isError"] == true {
+            let exit = finish(&result, self.json)
+                .map_err(|failure| Failure { message: in_commands(&failure.message), ..failure })?;
+            return Ok(if exit == Exit::Done { Exit::of_evaluation(evaluation) } else { exit });
+        }
+        self.show(evaluation);
+        Ok(Exit::of_evaluation(evaluation))
+    }
+
+    fn code(&self) -> Result<String, Failure> {
+        if self.code != "-" {
+            return Ok(self.code.clone());
+        }
+        let mut code = String::new();
+        let read = std::io::stdin().lock().take(CODE_MAX).read_to_string(&mut code);
+        read.map_err(|error| Failure::new(format_args!("cannot read the code from stdin: {error}")))?;
+        Ok(code)
+    }
+
+    /// Evaluates and waits; the result is that of the tool that answered last.
+    fn evaluate(&self, control: &mut Control, code: String) -> Result<Value, Failure> {
+        let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
+        let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
+        let pressed = ctrl_c()?;
+        let (session, profile) = (&self.session, &self.profile);
+        let arguments = json!({
+            "code": code, "session": session, "profile": profile, "wait_ms": millis(left()), "max_bytes": MAX_BYTES,
+        });
+        let mut result = call(control, "repl_eval", arguments)?;
+        let notes = result["structuredContent"]["notes"].clone();
+        let of =
+            json!({"session": result["structuredContent"]["session"], "eval": result["structuredContent"]["eval"]});
+        if status(&result) == "starting" && !left().is_zero() && std::io::stderr().is_terminal() {
+            terminal::note(paint_note("The session starts …", Style::Dim));
+        }
+        while runs(&result) && !left().is_zero() {
+            if pressed.load(Ordering::SeqCst) {
+                let answer = call(control, "repl_interrupt", of.clone())?;
+                result = call(control, "repl_wait", with(&of, Duration::ZERO))?;
+                if runs(&result) {
+                    terminal::note(in_commands(text(&answer)));
+                }
+                break;
+            }
+            result = call(control, "repl_wait", with(&of, left()))?;
+        }
+        // What only the first answer says.
+        if let (Value::Array(notes), Value::Object(evaluation)) = (notes, &mut result["structuredContent"]) {
+            let all = evaluation.entry("notes").or_insert_with(|| json!([]));
+            if let Some(all) = all.as_array_mut() {
+                let new: Vec<Value> = notes.into_iter().filter(|note| !all.contains(note)).collect();
+                all.splice(0..0, new);
+            }
+        }
+        Ok(result)
+    }
+
+    /// Shows an evaluation to a person: output as a program's, and the rest on stderr.
+    fn show(&self, evaluation: &Value) {
+        let text = |field: &str| evaluation[field].as_str().unwrap_or_default();
+        let terminal = std::io::stderr().is_terminal();
+        let between: Vec<&str> =
+            ["stdout", "stderr"].iter().filter_map(|stream| evaluation["between"][stream].as_str()).collect();
+        if !between.is_empty() {
+            let heading = |title| paint_note(title, Style::Dim);
+            terminal::note(format!(
+                "{}\n{}",
+                heading("[printed since the evaluation before]"),
+                between.concat().trim_end()
+            ));
+            terminal::note(heading("[this evaluation]"));
+        }
+        let (stdout, stderr, exception) = (text("stdout"), text("stderr"), text("exception"));
+        terminal::print(stdout);
+        let value = evaluation["value"].as_str();
+        // Only data stays as it is: nothing of ours is put behind it in a pipe.
+        let goes_on = value.is_some() || std::io::stdout().is_terminal();
+        if goes_on && !stdout.is_empty() && !stdout.ends_with('\n') {
+            terminal::print("\n");
+        }
+        if !stderr.trim_end().is_empty() {
+            let coloured = evaluation["diagnostics"].as_array().is_some_and(|list| !list.is_empty());
+            terminal::note(if coloured { with_colours(stderr.trim_end()) } else { stderr.trim_end().to_owned() });
+        }
+        if !exception.is_empty() && !stderr.contains(exception.lines().next().unwrap_or_default()) {
+            terminal::note(exception);
+        }
+        if let Some(value) = value {
+            terminal::line(value);
+        }
+        if terminal {
+            terminal::note(paint_note(&facts(evaluation), Style::Dim));
+        }
+        for note in evaluation["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            terminal::note(paint_note(&in_commands(note), Style::Dim));
+        }
+        self.next(evaluation).into_iter().for_each(terminal::note);
+    }
+
+    /// What to type next, if anything is left to do.
+    fn next(&self, evaluation: &Value) -> Vec<String> {
+        let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
+        let eval = format!("--eval {}{session}", evaluation["eval"]);
+        let rest = evaluation["truncated"].is_object();
+        let rest = rest.then(|| format!("Not all of its output is shown; `hob call repl_read {eval}` has the rest."));
+        let how = match Exit::of_evaluation(evaluation) {
+            Exit::EvalRuns if evaluation["status"] == "waiting_for_input" => Some(format!(
+                "It waits for input: `hob call repl_input {eval} --text $'LINE\\n'` answers, `hob call repl_interrupt {eval}` \
+                 stops it."
+            )),
+            Exit::EvalRuns => Some(format!(
+                "It goes on: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` stops it."
+            )),
+            Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts the session anew.")),
+            _ => None,
+        };
+        rest.into_iter().chain(how).collect()
+    }
+}
+
+/// Calls a tool. Null arguments are left out.
+fn call(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
+    let arguments: Map<String, Value> = match arguments {
+        Value::Object(arguments) => arguments.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    };
+    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+}
+
+fn with(evaluation: &Value, wait: Duration) -> Value {
+    let mut arguments = evaluation.clone();
+    arguments["wait_ms"] = millis(wait).into();
+    arguments["max_bytes"] = MAX_BYTES.into();
+    arguments
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether waiting helps.
+fn runs(result: &Value) -> bool {
+    Exit::of_evaluation(&result["structuredContent"]) == Exit::EvalRuns && status(result) != "waiting_for_input"
+}
+
+fn status(result: &Value) -> &str {
+    result["structuredContent"]["status"].as_str().unwrap_or_default()
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+/// The line of facts that a model reads in brackets.
+fn facts(evaluation: &Value) -> String {
+    let status = evaluation["status"].as_str().unwrap_or_default().replace('_', " ");
+    let took = match evaluation["duration_ms"].as_f64() {
+        Some(ms) if ms >= 10_000.0 => format!(", {:.1} s", ms / 1000.0),
+        Some(ms) if ms > 0.0 => format!(", {ms:.0} ms"),
+        _ => String::new(),
+    };
+    format!("[{} #{}: {status}{took}]", evaluation["session"].as_str().unwrap_or_default(), evaluation["eval"])
+}
+
+/// A sentence for agents, with the commands that call its tools.
+fn in_commands(text: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find("repl_") {
+        let (before, from) = rest.split_at(at);
+        let (name, after) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
+        out.push_str(before);
+        out.push_str(&match () {
+            () if out.ends_with(is_of_name) || out.ends_with("hob call ") => name.to_owned(),
+            () if out.ends_with('`') => format!("hob call {name}"),
+            () => format!("`hob call {name}`"),
+        });
+        rest = after;
+        // Its arguments, as agents write them.
+        let arguments = after.strip_prefix(" {").and_then(|after| after.split_once('}'));
+        if let Some((arguments, after)) = arguments.filter(|_| out.ends_with('`')) {
+            out.pop();
+            for argument in arguments.split(", ") {
+                let (name, value) = argument.split_once(": ").unwrap_or((argument, ""));
+                out.push_str(&format!(" --{} {}", name.trim_matches('"').replace('_', "-"), value.trim_matches('"')));
+            }
+            out.push('`');
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+/// A compiler's messages in the colours that compilers give them.
+fn with_colours(messages: &str) -> String {
+    let line = |line: &str| {
+        for (word, style) in [("error", Style::Red), ("warning", Style::Yellow)] {
+            // `A.hs:3:5-9: error: …`
+            let Some((place, rest)) = line.split_once(&format!(": {word}:")) else { continue };
+            if place.contains(':') && place.ends_with(|c: char| c.is_ascii_digit() || c == ')') {
+                return format!("{}: {}:{rest}", paint_note(place, Style::Bold), paint_note(word, style));
+            }
+        }
+        line.to_owned()
+    };
+    messages.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Becomes true with the first Ctrl-C. The second one ends this command.
+fn ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+    let pressed = Arc::new(AtomicBool::new(false));
+    let flag = pressed.clone();
+    let act = move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            let _ = kill_process(getpid(), Signal::TERM);
+        }
+    };
+    #[expect(unsafe_code, reason = "a signal's handler may do only what is safe in one")]
+    // SAFETY: it stores a flag and makes system calls; both are allowed in a handler (signal-safety(7)), and nothing in it
+    // allocates, locks or panics.
+    let registered = unsafe { signal_hook_registry::register(Signal::INT.as_raw(), act) };
+    registered.map_err(|error| Failure::new(format_args!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(pressed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_for_agents_name_commands() {
+        for (said, shown) in [
+            ("repl_list shows it; `repl_start` too.", "`hob call repl_list` shows it; `hob call repl_start` too."),
+            ("my_repl_x and hob call repl_wait", "my_repl_x and hob call repl_wait"),
+            ("nothing", "nothing"),
+            (
+                "#5 waits: repl_input {\"eval\": 5, \"text\": …}, or repl_stop {\"session\": \"a\"}.",
+                "#5 waits: `hob call repl_input --eval 5 --text …`, or `hob call repl_stop --session a`.",
+            ),
+        ] {
+            assert_eq!(in_commands(said), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_left_to_do_names_the_session() {
+        let eval = |session: Option<&str>| Eval {
+            code: String::new(),
+            session: session.map(str::to_owned),
+            profile: None,
+            wait: None,
+            json: false,
+        };
+        let says = |session, evaluation: Value| eval(session).next(&evaluation).join("\n");
+        assert_eq!(says(None, json!({"eval": 3, "status": "done"})), "");
+        assert_eq!(
+            says(Some("b"), json!({"eval": 3, "status": "running", "truncated": {}})),
+            "Not all of its output is shown; `hob call repl_read --eval 3 --session b` has the rest.\n\
+             It goes on: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 --session b` \
+             stops it."
+        );
+        assert_eq!(
+            says(None, json!({"eval": 3, "status": "exited"})),
+            "`hob call repl_restart` starts the session anew."
+        );
+    }
+
+    #[test]
+    fn facts_as_a_model_reads_them() {
+        let evaluation = json!({"session": "main", "eval": 3, "status": "waiting_for_input", "duration_ms": 310.4});
+        assert_eq!(facts(&evaluation), "[main #3: waiting for input, 310 ms]");
+    }
+}
