@@ -187,7 +187,7 @@ fn run_with(
     own(stop.arg("stop").current_dir(&place.project));
     let stopped = stdout_of(&mut stop);
     let exchanges = model.end()?;
-    let seen = record::seen(&records, &exchanges, &place, &turns);
+    let seen = record::seen(&records, &exchanges, &place, &tasks, &turns);
     // An agent that never started hob left no daemon to stop.
     if seen.is_ok() {
         stopped.context("could not stop the daemon")?;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::{Deserializer, Value};
 
 use super::kinds::{Place, SERVER};
-use super::tasks::Turn;
+use super::tasks::{Task, Turn};
 
 /// What hob and the model saw of an agent.
 pub(super) struct Seen {
@@ -67,7 +67,7 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Value>> {
 }
 
 /// What was seen.
-pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, turns: &[Turn]) -> Result<Seen> {
+pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[Task], turns: &[Turn]) -> Result<Seen> {
     let mut spoken = Vec::new();
     for entry in std::fs::read_dir(records).context("could not read the records")?.flatten() {
         let path = entry.path();
@@ -101,9 +101,14 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, turns: &[
     said.dedup();
     let turn = |number: u64| usize::try_from(number).ok().and_then(|number| turns.get(number));
     let of_turns = || said.iter().filter_map(|number| turn(*number)).zip(results);
-    let mut given =
-        with("tools/call").into_iter().map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)));
+    let mut given = with("tools/call")
+        .into_iter()
+        .map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)))
+        .peekable();
     let of_tasks = of_turns().filter_map(|(turn, result)| Some((turn.task?, result)));
+    // An agent whose model calls what it does not know says so by itself.
+    let mut given_to =
+        |task: usize| given.next_if(|(name, _)| **name == tasks[task].tool).unwrap_or((&Value::Null, &Value::Null));
     let instructions = asked.iter().filter_map(answer).find_map(|result| result["instructions"].as_str());
     let instructions = escaped(instructions.unwrap_or_default());
     let told_of = |exchange: &Value| beginning(&instructions, &exchange["body"].to_string());
@@ -121,7 +126,7 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, turns: &[
             offered(told),
         ],
         instructions: [instructions.len(), told_of(conversation[0]), told_of(told)],
-        calls: of_tasks.map_while(|(task, result)| Some((task, Call::of(result, given.next()?, place)))).collect(),
+        calls: of_tasks.map(|(task, result)| (task, Call::of(result, given_to(task), place))).collect(),
         found: of_turns()
             .filter(|(turn, _)| turn.task.is_none())
             .take(1)

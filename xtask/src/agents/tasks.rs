@@ -68,7 +68,12 @@ pub(super) fn turns(
         names.dedup();
         names
     };
-    let searched = |is_unlisted| search(&names(is_unlisted)).map(|script| Turn { script, task: None });
+    let searched = |is_unlisted| {
+        let mut script = search(&names(is_unlisted))?;
+        // Few tools are offered without a search.
+        script["optional"] = true.into();
+        Some(Turn { script, task: None })
+    };
     let first_unlisted = tasks.iter().position(|task| task.is_unlisted);
     let mut turns: Vec<Turn> = searched(false).into_iter().collect();
     for (index, task) in tasks.iter().enumerate() {
