@@ -33,10 +33,39 @@ pub(super) struct Place {
     /// For its temporary files.
     pub(super) temporary: PathBuf,
     pub(super) project: PathBuf,
-    /// What is started as the server.
-    pub(super) server: PathBuf,
+    /// How it reaches hob.
+    pub(super) server: Server,
     /// The model's address, without a path.
     pub(super) url: String,
+}
+
+/// How an agent reaches hob.
+pub(super) enum Server {
+    /// It starts this program.
+    Program(PathBuf),
+    Http {
+        url: String,
+        token: String,
+    },
+}
+
+impl Server {
+    /// The entry of most agents: `program` for one that is started, with the command in it; `http` with the fields of URL
+    /// and headers.
+    fn entry(&self, program: Value, http: Value, url_field: &str) -> Value {
+        let mut entry = match self {
+            Server::Program(_) => program,
+            Server::Http { .. } => http,
+        };
+        match self {
+            Server::Program(path) => entry["command"] = json!(path),
+            Server::Http { url, token } => {
+                entry[url_field] = json!(url);
+                entry["headers"] = json!({ "Authorization": format!("Bearer {token}") });
+            }
+        }
+        entry
+    }
 }
 
 /// What an agent is started with.
@@ -151,7 +180,7 @@ fn directly(tool: &str, arguments: &Value) -> Value {
 
 fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
     let config = place.home.join("mcp.json");
-    let server = json!({ "type": "stdio", "command": place.server, "args": [] });
+    let server = place.server.entry(json!({ "type": "stdio", "args": [] }), json!({ "type": "http" }), "url");
     let mut env = vec![
         ("ANTHROPIC_BASE_URL", place.url.clone()),
         ("ANTHROPIC_API_KEY", "scripted".to_owned()),
@@ -171,6 +200,10 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
 
 /// How it offers tools depends on the model that it believes to talk to.
 fn codex(place: &Place, model: &str) -> Setting {
+    let server = match &place.server {
+        Server::Program(path) => format!("command = \"{}\"", path.display()),
+        Server::Http { url, .. } => format!("url = \"{url}\"\nbearer_token_env_var = \"HOB_HTTP_TOKEN\""),
+    };
     // Without an approval mode for the server, `codex exec` refuses its tools that may destroy.
     let config = format!(
         r#"model = "{model}"
@@ -189,16 +222,19 @@ wire_api = "responses"
 env_key = "SCRIPTED_KEY"
 
 [mcp_servers.{SERVER}]
-command = "{}"
+{server}
 default_tools_approval_mode = "approve"
 "#,
-        place.url,
-        place.server.display()
+        place.url
     );
     let home = place.home.join(".codex");
+    let mut env = vec![("CODEX_HOME", text(&home).to_owned()), ("SCRIPTED_KEY", "scripted".to_owned())];
+    if let Server::Http { token, .. } = &place.server {
+        env.push(("HOB_HTTP_TOKEN", token.clone()));
+    }
     Setting {
         files: vec![(home.join("config.toml"), config)],
-        env: vec![("CODEX_HOME", text(&home).to_owned()), ("SCRIPTED_KEY", "scripted".to_owned())],
+        env,
         args: words(&["exec", "--skip-git-repo-check", PROMPT]).collect(),
     }
 }
@@ -209,7 +245,7 @@ fn gemini(place: &Place) -> Setting {
         "general": { "enableAutoUpdate": false },
         "privacy": { "usageStatisticsEnabled": false },
         "telemetry": { "enabled": false },
-        "mcpServers": { SERVER: { "command": place.server, "args": [] } },
+        "mcpServers": { SERVER: place.server.entry(json!({ "args": [] }), json!({}), "httpUrl") },
     });
     Setting {
         files: vec![(place.project.join(".gemini/settings.json"), settings.to_string())],
@@ -224,7 +260,8 @@ fn gemini(place: &Place) -> Setting {
 
 fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
     let config = place.home.join("mcp.json");
-    let server = json!({ "type": "local", "command": place.server, "args": [], "tools": ["*"] });
+    let program = json!({ "type": "local", "args": [], "tools": ["*"] });
+    let server = place.server.entry(program, json!({ "type": "http", "tools": ["*"] }), "url");
     Setting {
         args: words(&["-p", PROMPT, "--trust-folder", "--allow-all-tools", "--disable-builtin-mcps"])
             .chain(words(&["--no-auto-update", "--additional-mcp-config", &format!("@{}", config.display())]))
@@ -246,6 +283,10 @@ fn opencode(place: &Place) -> Setting {
         "options": { "baseURL": format!("{}/v1", place.url), "apiKey": "scripted" },
         "models": { "scripted": { "tool_call": true, "limit": { "context": 200_000, "output": 8192 } } },
     });
+    let mut server = place.server.entry(json!({ "type": "local" }), json!({ "type": "remote" }), "url");
+    if let Server::Program(path) = &place.server {
+        server["command"] = json!([path]);
+    }
     let config = json!({
         "autoupdate": false,
         "share": "disabled",
@@ -253,7 +294,7 @@ fn opencode(place: &Place) -> Setting {
         "small_model": "scripted/scripted",
         "provider": { "scripted": provider },
         "permission": "allow",
-        "mcp": { SERVER: { "type": "local", "command": [place.server] } },
+        "mcp": { SERVER: server },
     });
     Setting {
         files: vec![(place.project.join("opencode.json"), config.to_string())],

@@ -2,26 +2,28 @@
 //!
 //! Each agent runs in a project and a home of its own against the scripted model (`crates/testkit`), which calls tools of
 //! hob; what hob said is recorded on the way to the agent, what reached the model by the model. The page tells the
-//! difference. Which agents, and how they start: `kinds`; what is told from the records: `record`; the page: `page`.
+//! difference. Which agents, and how they start: `kinds`; where they run: `stage`; what the model does: `tasks`; what
+//! else they go through: `trials`; what is told from the records: `record`; the page: `page`.
 
 mod kinds;
 mod page;
 mod record;
+mod stage;
 mod tasks;
+mod trials;
 
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clients::stdout_of;
 use crate::setup::{self, Tools, node_packages};
-use crate::workspace::{Profile, build, command_line, root, target_dir, temporary_project};
+use crate::workspace::{Profile, build, command_line, root, target_dir};
 
-use kinds::{AGENTS, Agent, Place};
+use kinds::{AGENTS, Agent};
 use record::Seen;
+use stage::{Programs, Stage};
 use tasks::Task;
 
 /// An agent's run.
@@ -34,6 +36,10 @@ struct Row {
     run: Run,
     /// With structured content too, as they would get it if they were no agents.
     with_both: Run,
+    /// The tasks whose right results did not reach the model over HTTP.
+    over_http: Result<Vec<&'static str>>,
+    /// The same after the agent was killed in mid-evaluation and started again.
+    killed: Result<Vec<&'static str>>,
 }
 
 /// What came of a run.
@@ -67,10 +73,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         None => build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob"),
     };
     let model = build(Profile::Dev, &["--quiet", "-p", "testkit", "--bin", "scripted-model"])?.join("scripted-model");
+    let programs = Programs { tools: &tools, packages: &packages, hob: &hob, model: &model };
     let mut rows = Vec::new();
     for agent in chosen {
         println!("clients: {}", agent.name);
-        rows.push(row(agent, &tools, &packages, &hob, &model)?);
+        rows.push(row(agent, &programs)?);
     }
     let tasks = tasks::tasks();
     let page = page::page(&rows, &tasks)?;
@@ -90,7 +97,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 impl Row {
     /// Why its run does not count, if so.
     fn missed(&self, tasks: &[Task]) -> Option<String> {
-        let why = self.run.missed(tasks).or_else(|| self.with_both.missed(tasks))?;
+        let trial = |trial: &Result<Vec<&str>>| match trial {
+            Ok(missed) if missed.is_empty() => None,
+            Ok(missed) => Some(format!("wrong: {}", missed.join(", "))),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        let why = self.run.missed(tasks).or_else(|| self.with_both.missed(tasks));
+        let why = why.or_else(|| Some(format!("over HTTP: {}", trial(&self.over_http)?)));
+        let why = why.or_else(|| Some(format!("after it was killed: {}", trial(&self.killed)?)))?;
         Some(format!("{}: {why}", self.agent.name))
     }
 }
@@ -120,126 +134,36 @@ fn installed(tools: &Tools) -> Result<PathBuf> {
     Ok(dir.join("node_modules"))
 }
 
-fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model: &Path) -> Result<Row> {
-    let package = packages.join(agent.package);
+fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
+    let package = programs.packages.join(agent.package);
     let manifest = std::fs::read_to_string(package.join("package.json")).context("could not read a package's list")?;
     let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
     let version = manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned();
 
-    let run = |results| run_with(agent, results, tools, &package, hob, model);
-    let (started, run_of_agents) = run(None)?;
-    let (_, with_both) = run(Some("both"))?;
-    Ok(Row { agent, version, started, run: run_of_agents, with_both })
+    let (started, run) = run_with(agent, "", programs)?;
+    let (_, with_both) = run_with(agent, " --results both", programs)?;
+    let over_http = trials::over_http(agent, programs);
+    let killed = trials::killed(agent, programs);
+    Ok(Row { agent, version, started, run, with_both, over_http, killed })
 }
 
-/// Runs the agent once; also gives how it was started. `results` is what hob is told to give.
-fn run_with(
-    agent: &'static Agent,
-    results: Option<&str>,
-    tools: &Tools,
-    package: &Path,
-    hob: &Path,
-    model: &Path,
-) -> Result<(String, Run)> {
-    let packages = package.ancestors().nth(agent.package.split('/').count()).context("a package lies in a folder")?;
+/// Runs the agent once; also gives how it was started. `args` are further ones of `hob mcp`.
+fn run_with(agent: &'static Agent, args: &str, programs: &Programs<'_>) -> Result<(String, Run)> {
     let tasks = tasks::tasks();
     let turns = tasks::turns(&tasks, agent.before, agent.call);
-    let (project, outside) = (temporary_project()?, tempfile::tempdir().context("could not make a home")?);
-    let [home, records, temporary] = ["home", "records", "tmp"].map(|name| outside.path().join(name));
-    for dir in [&home, &records, &temporary] {
-        std::fs::create_dir(dir).with_context(|| format!("could not make {}", dir.display()))?;
-    }
-    let (file, text) = tasks::FOUR_ERRORS;
-    std::fs::write(project.path().join(file), text).context("could not write a file of the project")?;
-    let script: Vec<&Value> = turns.iter().map(|turn| &turn.script).collect();
-    let script = json!({ "turns": script, "closing": "The script ends here." }).to_string();
-    let model = Model::start(model, &script, outside.path())?;
-    let place = Place {
-        server: recorded(hob, results, outside.path(), &records)?,
-        url: format!("http://127.0.0.1:{}", model.port),
-        project: project.path().to_owned(),
-        home,
-        temporary,
-    };
+    let stage = Stage::new(programs)?;
+    let model = stage.model(&turns)?;
+    let place = stage.place(stage.recorded(args)?, &model);
     let setting = (agent.setting)(&place);
-    for (path, text) in &setting.files {
-        std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))
-            .and_then(|()| std::fs::write(path, text))
-            .with_context(|| format!("could not write {}", path.display()))?;
-    }
-    let program = package.join(agent.program);
-    let mut command = Command::new(if agent.is_script { &tools.node } else { &program });
-    if agent.is_script {
-        command.arg(&program);
-    }
-    command.args(&setting.args).current_dir(&place.project);
-    let path = tools.path()?;
-    let own = |command: &mut Command| {
-        let own =
-            [("PATH", path.as_os_str()), ("HOME", place.home.as_os_str()), ("TMPDIR", place.temporary.as_os_str())];
-        command.env_clear().envs(own).env("LANG", "C.UTF-8").env("TERM", "dumb");
-    };
-    own(&mut command);
-    command.envs(setting.env.iter().cloned());
-    let started = page::started(&setting, &command_line(&command), &tools.node, packages, &place);
+    let mut command = stage.agent(agent, &setting)?;
+    let started = page::started(&setting, &command_line(&command), &programs.tools.node, programs.packages, &place);
     let ended = stdout_of(&mut command);
-    let mut stop = Command::new(hob);
-    own(stop.arg("stop").current_dir(&place.project));
-    let stopped = stdout_of(&mut stop);
+    let stopped = stdout_of(&mut stage.hob(&["stop"])?);
     let exchanges = model.end()?;
-    let seen = record::seen(&records, &exchanges, &place, &tasks, &turns);
+    let seen = record::seen(&stage.records(), &exchanges, &place, &tasks, &turns);
     // An agent that never started hob left no daemon to stop.
     if seen.is_ok() {
         stopped.context("could not stop the daemon")?;
     }
     Ok((started, Run { seen, ended }))
-}
-
-/// A program that is `hob mcp` and writes down what goes through it, each process to its own files.
-fn recorded(hob: &Path, results: Option<&str>, dir: &Path, records: &Path) -> Result<PathBuf> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let (path, records) = (dir.join("hob-mcp"), records.display());
-    let results = results.map(|form| format!(" --results {form}")).unwrap_or_default();
-    let hob = hob.display();
-    let text = format!("#!/bin/sh\ntee '{records}/'$$.in | '{hob}' mcp{results} | tee '{records}/'$$.out\n");
-    std::fs::write(&path, text)
-        .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)))
-        .context("could not write the server's script")?;
-    Ok(path)
-}
-
-/// The scripted model as a process.
-struct Model {
-    child: Child,
-    port: u16,
-    record: PathBuf,
-}
-
-impl Model {
-    fn start(program: &Path, script: &str, dir: &Path) -> Result<Self> {
-        let (file, record) = (dir.join("script.json"), dir.join("model.ndjson"));
-        std::fs::write(&file, script).context("could not write the script")?;
-        let mut command = Command::new(program);
-        command.arg(&file).arg(&record).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().context("could not start the model")?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("the model has no stdout")?).read_line(&mut line)?;
-        let port = line.trim().parse().with_context(|| format!("the model said {line:?} instead of its port"))?;
-        Ok(Self { child, port, record })
-    }
-
-    /// Ends it and gives what it was asked.
-    fn end(mut self) -> Result<Vec<Value>> {
-        drop(self.child.stdin.take());
-        self.child.wait().context("the model did not end")?;
-        record::lines(&self.record)
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        // It ends with its stdin; after an error there may be no one else to close that.
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
-    }
 }

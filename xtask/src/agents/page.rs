@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::Row;
-use super::kinds::{Place, Setting};
+use super::kinds::{Place, Server, Setting};
 use super::record::{Call, Offer};
 use super::tasks::Task;
 use crate::workspace::read;
@@ -77,6 +77,15 @@ names, and searches; what it then gets is at the end.
         }
         page.push('\n');
     }
+    page.push_str("\n## What else they went through\n\nOver HTTP, as `hob init --http` says; and killed in mid-evaluation, then started again: the session is interrupted, and has kept its state.\n\n| agent | over HTTP | killed |\n|---|---|---|\n");
+    for row in rows {
+        let [http, killed] = [&row.over_http, &row.killed].map(|trial| match trial {
+            Ok(missed) if missed.is_empty() => "right".to_owned(),
+            Ok(missed) => format!("not right: {}", missed.join(", ")),
+            Err(error) => format!("FAIL: {error:#}").replace('\n', " "),
+        });
+        let _ = writeln!(page, "| {} | {http} | {killed} |", row.agent.name);
+    }
     for row in rows {
         details(&mut page, row, tasks);
     }
@@ -139,10 +148,14 @@ pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &
         let _ = write!(text, "{name}={value} ");
     }
     text.push_str(command);
+    let server = match &place.server {
+        Server::Program(path) => path.display().to_string(),
+        Server::Http { url, .. } => url.clone(),
+    };
     let parts = [
         (node.display().to_string(), "node"),
         (packages.display().to_string(), "PACKAGES"),
-        (place.server.display().to_string(), "HOB-MCP"),
+        (server, "HOB-MCP"),
         (place.home.display().to_string(), "HOME"),
         (place.project.display().to_string(), "PROJECT"),
         (place.url.clone(), "http://127.0.0.1:PORT"),

@@ -87,25 +87,19 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
     let listed = listed["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let names: BTreeSet<&str> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
 
-    let is_auxiliary = |exchange: &&Value| exchange["turn"].is_null() || exchange["turn"] == "auxiliary";
-    let conversation: Vec<&Value> = exchanges.iter().filter(|exchange| !is_auxiliary(exchange)).collect();
+    let conversation = conversation(exchanges);
     let told = conversation.last().context("the model was offered no tools")?;
     let offered = |exchange: &Value| {
         let tools = exchange["tools"].as_array().into_iter().flatten();
         let tools = tools.filter(|tool| tool["is_deferred"] == false && is_ours(tool, &names));
         Offer::of(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
     };
-    // Each turn of the script is a call, so the results are those of its turns.
-    let results = told["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut said: Vec<u64> = conversation.iter().filter_map(|exchange| exchange["turn"].as_u64()).collect();
-    said.dedup();
-    let turn = |number: u64| usize::try_from(number).ok().and_then(|number| turns.get(number));
-    let of_turns = || said.iter().filter_map(|number| turn(*number)).zip(results);
+    let results = of_turns(&conversation, turns);
     let mut given = with("tools/call")
         .into_iter()
         .map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)))
         .peekable();
-    let of_tasks = of_turns().filter_map(|(turn, result)| Some((turn.task?, result)));
+    let of_tasks = results.iter().filter_map(|(turn, result)| Some((turn.task?, *result)));
     // An agent whose model calls what it does not know says so by itself.
     let mut given_to =
         |task: usize| given.next_if(|(name, _)| **name == tasks[task].tool).unwrap_or((&Value::Null, &Value::Null));
@@ -127,12 +121,40 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
         ],
         instructions: [instructions.len(), told_of(conversation[0]), told_of(told)],
         calls: of_tasks.map(|(task, result)| (task, Call::of(result, given_to(task), place))).collect(),
-        found: of_turns()
+        found: results
+            .iter()
             .filter(|(turn, _)| turn.task.is_none())
             .take(1)
             .map(|(_, result)| result["text"].as_str().unwrap_or_default().len())
             .sum(),
     })
+}
+
+/// The exchanges of the scripted conversation.
+fn conversation(exchanges: &[Value]) -> Vec<&Value> {
+    let is_auxiliary = |exchange: &&Value| exchange["turn"].is_null() || exchange["turn"] == "auxiliary";
+    exchanges.iter().filter(|exchange| !is_auxiliary(exchange)).collect()
+}
+
+/// The turns that were said, each a call, and the results that reached the model, in order.
+fn of_turns<'a>(conversation: &[&'a Value], turns: &'a [Turn]) -> Vec<(&'a Turn, &'a Value)> {
+    let results =
+        conversation.last().and_then(|last| last["results"].as_array()).map(Vec::as_slice).unwrap_or_default();
+    let mut said: Vec<u64> = conversation.iter().filter_map(|exchange| exchange["turn"].as_u64()).collect();
+    said.dedup();
+    let turn = |number: u64| usize::try_from(number).ok().and_then(|number| turns.get(number));
+    said.into_iter().filter_map(turn).zip(results).collect()
+}
+
+/// The text of each result that reached the model, and the task that it belongs to.
+pub(super) fn results(exchanges: &[Value], turns: &[Turn]) -> Result<Vec<(usize, String)>> {
+    let conversation = conversation(exchanges);
+    conversation.last().context("the model was offered no tools")?;
+    let text = |result: &Value| result["text"].as_str().unwrap_or_default().to_owned();
+    Ok(of_turns(&conversation, turns)
+        .into_iter()
+        .filter_map(|(turn, result)| Some((turn.task?, text(result))))
+        .collect())
 }
 
 impl Offer {

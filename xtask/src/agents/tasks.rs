@@ -18,7 +18,7 @@ pub(super) struct Task {
     pub(super) is_unlisted: bool,
 }
 
-fn task(name: &'static str, tool: &'static str, arguments: Value) -> Task {
+pub(super) fn task(name: &'static str, tool: &'static str, arguments: Value) -> Task {
     Task { name, tool, arguments, is_unlisted: false }
 }
 

@@ -1,0 +1,154 @@
+//! Where an agent runs: a project, a home and a scripted model of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::kinds::{Agent, Place, Server, Setting};
+use super::record;
+use super::tasks::{FOUR_ERRORS, Turn};
+use crate::setup::Tools;
+use crate::workspace::temporary_project;
+
+/// The programs that take part.
+pub(super) struct Programs<'a> {
+    pub(super) tools: &'a Tools,
+    /// The agents' packages.
+    pub(super) packages: &'a Path,
+    pub(super) hob: &'a Path,
+    pub(super) model: &'a Path,
+}
+
+/// A project and a home.
+pub(super) struct Stage<'a> {
+    programs: &'a Programs<'a>,
+    project: TempDir,
+    outside: TempDir,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(programs: &'a Programs<'a>) -> Result<Self> {
+        let stage = Self {
+            programs,
+            project: temporary_project()?,
+            outside: tempfile::tempdir().context("could not make a home")?,
+        };
+        for dir in ["home", "records", "tmp"] {
+            std::fs::create_dir(stage.outside.path().join(dir)).with_context(|| format!("could not make {dir}"))?;
+        }
+        let (file, text) = FOUR_ERRORS;
+        std::fs::write(stage.project.path().join(file), text).context("could not write a file of the project")?;
+        Ok(stage)
+    }
+
+    /// What went through hob.
+    pub(super) fn records(&self) -> PathBuf {
+        self.outside.path().join("records")
+    }
+
+    pub(super) fn place(&self, server: Server, model: &Model) -> Place {
+        Place {
+            server,
+            url: format!("http://127.0.0.1:{}", model.port),
+            project: self.project.path().to_owned(),
+            home: self.outside.path().join("home"),
+            temporary: self.outside.path().join("tmp"),
+        }
+    }
+
+    /// The scripted model, as a process.
+    pub(super) fn model(&self, turns: &[Turn]) -> Result<Model> {
+        let turns: Vec<&Value> = turns.iter().map(|turn| &turn.script).collect();
+        let script = json!({ "turns": turns, "closing": "The script ends here." }).to_string();
+        Model::start(self.programs.model, &script, self.outside.path())
+    }
+
+    /// The agent's command line, with its files in place.
+    pub(super) fn agent(&self, agent: &Agent, setting: &Setting) -> Result<Command> {
+        for (path, text) in &setting.files {
+            std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+                .and_then(|()| std::fs::write(path, text))
+                .with_context(|| format!("could not write {}", path.display()))?;
+        }
+        let program = self.programs.packages.join(agent.package).join(agent.program);
+        let mut command = self.command(if agent.is_script { &self.programs.tools.node } else { &program })?;
+        if agent.is_script {
+            command.arg(&program);
+        }
+        command.args(&setting.args).envs(setting.env.iter().cloned());
+        Ok(command)
+    }
+
+    /// A command of hob in the project.
+    pub(super) fn hob(&self, args: &[&str]) -> Result<Command> {
+        let mut command = self.command(self.programs.hob)?;
+        command.args(args);
+        Ok(command)
+    }
+
+    fn command(&self, program: &Path) -> Result<Command> {
+        let (path, outside) = (self.programs.tools.path()?, self.outside.path());
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", outside.join("home"))
+            .env("TMPDIR", outside.join("tmp"))
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb")
+            .current_dir(self.project.path());
+        Ok(command)
+    }
+
+    /// A program that is `hob mcp` and writes down what goes through it, each process to its own files.
+    pub(super) fn recorded(&self, args: &str) -> Result<Server> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (path, records) = (self.outside.path().join("hob-mcp"), self.records());
+        let (records, hob) = (records.display(), self.programs.hob.display());
+        let text = format!("#!/bin/sh\ntee '{records}/'$$.in | '{hob}' mcp{args} | tee '{records}/'$$.out\n");
+        std::fs::write(&path, text)
+            .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)))
+            .context("could not write the server's script")?;
+        Ok(Server::Program(path))
+    }
+}
+
+/// The scripted model as a process.
+pub(super) struct Model {
+    child: Child,
+    port: u16,
+    record: PathBuf,
+}
+
+impl Model {
+    fn start(program: &Path, script: &str, dir: &Path) -> Result<Self> {
+        let (file, record) = (dir.join("script.json"), dir.join("model.ndjson"));
+        std::fs::write(&file, script).context("could not write the script")?;
+        let mut command = Command::new(program);
+        command.arg(&file).arg(&record).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("could not start the model")?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("the model has no stdout")?).read_line(&mut line)?;
+        let port = line.trim().parse().with_context(|| format!("the model said {line:?} instead of its port"))?;
+        Ok(Self { child, port, record })
+    }
+
+    /// Ends it and gives what it was asked.
+    pub(super) fn end(mut self) -> Result<Vec<Value>> {
+        drop(self.child.stdin.take());
+        self.child.wait().context("the model did not end")?;
+        record::lines(&self.record)
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // It ends with its stdin; after an error there may be no one else to close that.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}

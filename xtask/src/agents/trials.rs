@@ -1,0 +1,119 @@
+//! What else an agent goes through: hob over HTTP, and a death of the agent in mid-evaluation.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::kinds::{Agent, Server};
+use super::record;
+use super::stage::{Programs, Stage};
+use super::tasks::{Task, task, turns};
+use crate::clients::stdout_of;
+use crate::workspace::KillOnDrop;
+
+/// How long something may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A task, and what its result has in it if all is well.
+type Expected = (Task, &'static str);
+
+/// The agent over HTTP: the tasks whose right results did not reach its model.
+pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
+    let stage = Stage::new(programs)?;
+    let mut serve = stage.hob(&["serve", "--http", "127.0.0.1:0"])?;
+    let served = KillOnDrop(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("could not serve")?);
+    let url = until("the daemon to serve HTTP", || {
+        let status = status(&stage)?;
+        Ok(status["daemon"]["http"].as_str().map(str::to_owned))
+    })?;
+    let shown = stdout_of(&mut stage.hob(&["init", "--http"])?)?;
+    let file = shown.lines().find_map(|line| line.split_once("only you can read, in ")).context("no token is shown")?.1;
+    let token = std::fs::read_to_string(file).context("could not read the token")?.trim().to_owned();
+    let expected = vec![
+        (task("start", "repl_start", json!({ "profile": "python" })), "[main: python"),
+        (task("evaluate", "repl_eval", json!({ "code": "40+2" })), "42\n"),
+        (task("raise", "repl_eval", json!({ "code": "1/0" })), "ZeroDivisionError"),
+        (task("send to nobody", "send_message", json!({ "to": "stranger", "content": "Hello." })), "stranger"),
+        (task("more tools", "more_tools", json!({ "toolset": "repl" })), "repl_list: "),
+    ];
+    let missed = played(agent, &stage, Server::Http { url, token }, expected)?;
+    drop(stdout_of(&mut stage.hob(&["stop"])?));
+    drop(served);
+    Ok(missed)
+}
+
+/// The agent is killed in mid-evaluation and started again. Gives what was wrong then: the tasks whose right results did
+/// not reach the second one's model.
+pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
+    let stage = Stage::new(programs)?;
+    let first = [
+        task("start", "repl_start", json!({ "profile": "python" })),
+        task("define", "repl_eval", json!({ "code": "x = 41" })),
+        task("sleep", "repl_eval", json!({ "code": "import time; time.sleep(600)" })),
+    ];
+    let model = stage.model(&turns(&first, agent.before, agent.call))?;
+    let setting = (agent.setting)(&stage.place(stage.recorded("")?, &model));
+    let mut command = stage.agent(agent, &setting)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = KillOnDrop(command.spawn().context("could not start the agent")?);
+    until("the evaluation to run", || {
+        let status = status(&stage)?;
+        let sessions = status["sessions"].as_array().into_iter().flatten();
+        Ok(sessions.into_iter().any(|session| session["state"] == "running").then_some(()))
+    })?;
+    child.kill().context("could not kill the agent")?;
+    child.wait().context("the agent did not end")?;
+    drop(model);
+    until("the dead agent's connection to end", || {
+        let status = status(&stage)?;
+        let mut connections = status["connections"].as_array().into_iter().flatten();
+        Ok((!connections.any(|connection| connection["role"] == "mcp")).then_some(()))
+    })?;
+    let expected = vec![
+        (task("interrupt", "repl_interrupt", json!({})), "KeyboardInterrupt"),
+        (task("evaluate", "repl_eval", json!({ "code": "x + 1" })), "42\n"),
+    ];
+    let server = stage.recorded("")?;
+    let missed = played(agent, &stage, server, expected)?;
+    stdout_of(&mut stage.hob(&["stop"])?).context("could not stop the daemon")?;
+    Ok(missed)
+}
+
+/// Plays the tasks, and gives those whose results lack what is expected.
+fn played(agent: &Agent, stage: &Stage<'_>, server: Server, expected: Vec<Expected>) -> Result<Vec<&'static str>> {
+    let (tasks, texts): (Vec<Task>, Vec<&str>) = expected.into_iter().unzip();
+    let turns = turns(&tasks, agent.before, agent.call);
+    let model = stage.model(&turns)?;
+    let place = stage.place(server, &model);
+    let ended = stdout_of(&mut stage.agent(agent, &(agent.setting)(&place))?);
+    let results = record::results(&model.end()?, &turns).with_context(|| format!("the agent said {ended:?}"))?;
+    let reached = |index: usize, text: &str| {
+        let escaped = Value::from(text).to_string();
+        let mut of_task = results.iter().filter(|(of, _)| *of == index);
+        of_task.any(|(_, result)| result.contains(text) || result.contains(escaped.trim_matches('"')))
+    };
+    let missed = tasks.iter().zip(&texts).enumerate().filter(|(index, (_, text))| !reached(*index, text));
+    Ok(missed.map(|(_, (task, _))| task.name).collect())
+}
+
+fn status(stage: &Stage<'_>) -> Result<Value> {
+    let mut command: Command = stage.hob(&["status", "--json"])?;
+    // Without a daemon it says so with its exit code.
+    let output = command.output().context("could not ask for the status")?;
+    Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+}
+
+fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = there()? {
+            return Ok(value);
+        }
+        if Instant::now() > deadline {
+            bail!("waited {PATIENCE:?} for {what}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
