@@ -99,8 +99,13 @@ fn is_unused(path: &Path) -> bool {
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > MAX_AGE))
 }
 
-/// Where cargo keeps what it built of each crate, in the directory of a profile.
-const CRATE_DIRS: [&str; 3] = ["build", "deps", ".fingerprint"];
+/// What cargo knows of each crate that it built, in the directory of a profile.
+const FINGERPRINTS: &str = ".fingerprint";
+/// Where cargo keeps what it built of each crate, in the directory of a profile. The fingerprints are copied first: should a
+/// build go on beside the copy, an old one only has its crate built again, and a new one would pass an old crate off as fresh.
+const CRATE_DIRS: [&str; 3] = [FINGERPRINTS, "build", "deps"];
+/// Part of the key of kept builds: another number where other crates are kept.
+const KEPT: &[u8] = b"2";
 
 /// The builds of the third-party crates of one lock file.
 pub(crate) struct Builds {
@@ -120,11 +125,13 @@ impl Builds {
         let list = fs::read(lock).with_context(|| format!("could not read {}", lock.display()))?;
         let compiler = read(Command::new("rustc").arg("-vV"))?;
         let what = format!("builds-{kind}");
-        let entry = Entry::of(&root()?, &what, &[&list, compiler.as_bytes()]);
+        let entry = Entry::of(&root()?, &what, &[&list, compiler.as_bytes(), KEPT]);
         let profiles = profiles.iter().map(|&name| name.to_owned()).collect();
         let builds = Self { what, entry, target: target.to_owned(), profiles };
         if !target.join(MARK).exists() && builds.entry.touch_if_complete() {
-            builds.copy(&builds.entry.dir, target, &|_| true)?;
+            for profile in &builds.profiles {
+                copy_crates(&builds.entry.dir.join(profile), &target.join(profile), &|_, _| true)?;
+            }
             builds.mark()?;
         }
         Ok(builds)
@@ -135,20 +142,15 @@ impl Builds {
         if self.entry.touch_if_complete() {
             return Ok(());
         }
-        let ours = our_crates()?;
-        self.entry
-            .installed(&self.what, |dir| self.copy(&self.target, dir, &|name| !ours.contains(&crate_name(name))))?;
+        let ours = our_packages()?;
+        self.entry.installed(&self.what, |dir| {
+            self.profiles.iter().try_for_each(|profile| {
+                let from = self.target.join(profile);
+                let theirs = hashes(&from, &|package| !ours.contains(package))?;
+                copy_crates(&from, &dir.join(profile), &|_, entry| theirs.contains(split(entry).1))
+            })
+        })?;
         self.mark()
-    }
-
-    fn copy(&self, from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
-        for profile in &self.profiles {
-            for folder in CRATE_DIRS {
-                let of = |root: &Path| root.join(profile).join(folder);
-                copy_entries(&of(from), &of(to), wanted)?;
-            }
-        }
-        Ok(())
     }
 
     fn mark(&self) -> Result<()> {
@@ -173,24 +175,41 @@ pub(crate) fn build_standalone(kind: &str, sources: &Path, target: &Path, profil
     Ok(target.join(folder))
 }
 
-/// The crates of this workspace, the fuzz targets, the made-up part, and the clients and peers outside of the
-/// workspace.
-fn our_crates() -> Result<BTreeSet<String>> {
-    let meta = metadata()?;
-    let mut names = vec!["fuzz", "garden", "peer-rmcp", "rmcp-client"];
-    for package in meta["packages"].as_array().into_iter().flatten() {
-        let targets = package["targets"].as_array().into_iter().flatten();
-        names.extend(targets.chain([package]).filter_map(|named| named["name"].as_str()));
-    }
-    let spelled = |name: &str| name.replace('-', "_");
-    Ok(names.into_iter().map(spelled).chain(crate::soak::target_names().map(spelled)).collect())
+/// Copies what the checkout has built for its tests into the build directory of a copy of the checkout, where cargo takes it
+/// for its own as long as the sources have the same modification times. Not the programs, which are large, but those of
+/// the integration tests: cargo builds all of these to run one of them with the features of the whole workspace.
+pub(crate) fn lend_to_copy(target: &Path, of_copy: &Path) -> Result<()> {
+    let wanted = |folder: &str, entry: &str| folder != "deps" || entry.contains('.') || split(entry).0 == "it";
+    copy_crates(&target.join("debug"), &of_copy.join("debug"), &wanted)
 }
 
-/// The crate of an entry such as `libserde_json-0123456789abcdef.rlib`.
-fn crate_name(entry: &str) -> String {
+/// The packages of this workspace, the fuzz targets, the made-up part, and the clients and peers outside of the workspace.
+fn our_packages() -> Result<BTreeSet<String>> {
+    let meta = metadata()?;
+    let names = meta["packages"].as_array().into_iter().flatten().filter_map(|package| package["name"].as_str());
+    Ok(names.chain(["fuzz", "garden", "peer-rmcp", "rmcp-client"]).map(str::to_owned).collect())
+}
+
+/// The hashes by which the directory of a profile tells the builds of the wanted packages.
+fn hashes(profile: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>> {
+    let dir = profile.join(FINGERPRINTS);
+    let entries = fs::read_dir(&dir).with_context(|| format!("could not list {}", dir.display()))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    Ok(names.filter(|name| wanted(split(name).0)).map(|name| split(&name).1.to_owned()).collect())
+}
+
+/// The package or crate of an entry such as `serde_json-0123456789abcdef.d`, and its hash. A crate's name does not tell the
+/// package: an example of ours has the name of a crate of others.
+fn split(entry: &str) -> (&str, &str) {
     let stem = entry.split('.').next().unwrap_or(entry);
-    let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
-    name.strip_prefix("lib").filter(|_| entry.contains('.')).unwrap_or(name).replace('-', "_")
+    stem.rsplit_once('-').unwrap_or((stem, ""))
+}
+
+/// Copies the wanted builds, by the folder and the name, from the directory of a profile to another.
+fn copy_crates(from: &Path, to: &Path, wanted: &dyn Fn(&str, &str) -> bool) -> Result<()> {
+    CRATE_DIRS
+        .iter()
+        .try_for_each(|folder| copy_entries(&from.join(folder), &to.join(folder), &|entry| wanted(folder, entry)))
 }
 
 /// Copies the wanted entries over those that exist.
@@ -253,30 +272,35 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_a_build_directory_tells_its_crate() {
+    fn an_entry_of_a_build_directory_tells_its_crate_and_its_hash() {
         for (entry, name) in [
-            ("libserde_json-0123456789abcdef.rlib", "serde_json"),
-            ("serde-json-0123456789abcdef", "serde_json"),
-            ("hob-0123456789abcdef", "hob"),
-            ("libz_sys-0123456789abcdef", "libz_sys"),
+            ("libserde_json-0123456789abcdef.rlib", "libserde_json"),
+            ("serde-json-0123456789abcdef", "serde-json"),
             ("it-0123456789abcdef.it.1b2c-cgu.0.rcgu.o", "it"),
         ] {
-            assert_eq!(crate_name(entry), name, "{entry}");
+            assert_eq!(split(entry), (name, "0123456789abcdef"), "{entry}");
         }
     }
 
+    /// Also where a crate of ours has the name of another: the example `http`, and a package that everybody uses.
     #[test]
-    fn a_copy_keeps_the_times_and_leaves_out_our_own() {
+    fn what_is_kept_keeps_its_times_and_leaves_out_our_own() {
         let dir = tempfile::tempdir().unwrap();
         let (from, to) = (dir.path().join("from"), dir.path().join("to"));
-        fs::create_dir_all(from.join("serde-json-00")).unwrap();
-        for name in ["serde-json-00/invoked", "libhob-11.rlib"] {
+        for folder in [".fingerprint/http-11", ".fingerprint/mcp-22", "deps"] {
+            fs::create_dir_all(from.join(folder)).unwrap();
+        }
+        for name in
+            [".fingerprint/http-11/invoked", ".fingerprint/mcp-22/invoked", "deps/libhttp-11.rlib", "deps/http-22"]
+        {
             fs::write(from.join(name), "new").unwrap();
         }
         let before = SystemTime::now() - Duration::from_secs(100);
-        File::options().append(true).open(from.join("serde-json-00/invoked")).unwrap().set_modified(before).unwrap();
-        copy_entries(&from, &to, &|name| crate_name(name) != "hob").unwrap();
-        assert_eq!(fs::metadata(to.join("serde-json-00/invoked")).unwrap().modified().unwrap(), before);
-        assert!(!to.join("libhob-11.rlib").exists());
+        File::options().append(true).open(from.join("deps/libhttp-11.rlib")).unwrap().set_modified(before).unwrap();
+        let theirs = hashes(&from, &|package| package != "mcp").unwrap();
+        copy_crates(&from, &to, &|_, entry| theirs.contains(split(entry).1)).unwrap();
+        assert_eq!(fs::metadata(to.join("deps/libhttp-11.rlib")).unwrap().modified().unwrap(), before);
+        assert!(to.join(".fingerprint/http-11/invoked").exists());
+        assert!(!to.join(".fingerprint/mcp-22").exists() && !to.join("deps/http-22").exists());
     }
 }

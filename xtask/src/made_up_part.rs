@@ -5,13 +5,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, text};
-use crate::cache::Builds;
+use crate::cache;
 use crate::workspace::{self, cargo, read, root, target_dir};
 
 /// The edits of existing files: the file, the text to find, and its replacement.
@@ -36,12 +36,12 @@ const EDITS: [(&str, &str, &str); 6] = [
 
 pub(crate) fn run() -> Result<()> {
     // Always the same directory, so that only changes since the last run are built.
-    let copy = target_dir()?.join("made-up-part");
+    let (target, copy) = (target_dir()?, target_dir()?.join("made-up-part"));
+    let of_copy = copy.join("target");
+    let is_new = !of_copy.exists();
     let files = files_with_part()?;
-    remove_stale(&copy, &|path: &Path| {
-        files.iter().any(|(name, _)| path == copy.join(name)) || path == copy.join("target")
-    })?;
-    for (name, bytes) in &files {
+    remove_stale(&copy, &|path: &Path| files.iter().any(|file| path == copy.join(&file.name)) || path == of_copy)?;
+    for File { name, bytes, modified } in &files {
         let path = copy.join(name);
         if fs::read(&path).is_ok_and(|before| before == *bytes) {
             continue;
@@ -49,26 +49,38 @@ pub(crate) fn run() -> Result<()> {
         let folder = path.parent().unwrap_or(&copy);
         fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
         fs::write(&path, bytes).with_context(|| format!("could not write {}", path.display()))?;
+        // Only beside the builds of this very state: to those of an earlier run a change would seem older.
+        if let Some(modified) = modified.filter(|_| is_new) {
+            let file = fs::File::options().append(true).open(&path);
+            let dated = file.and_then(|file| file.set_modified(modified));
+            dated.with_context(|| format!("could not date {}", path.display()))?;
+        }
+    }
+    if is_new {
+        // Not half of it, should this be interrupted.
+        let lent = copy.join("lent");
+        cache::lend_to_copy(&target, &lent)?;
+        fs::rename(&lent, &of_copy).context("could not move the builds")?;
     }
     let cargo_there = |words: &[&str]| -> Result<Command> {
         let mut command = cargo();
         // Not the checkout's build directory: cargo distinguishes crates of the same name only by their path within the
         // workspace, and would confuse those of the copy with those of the checkout.
-        command.args(words).current_dir(&copy).env("CARGO_TARGET_DIR", copy.join("target"));
+        command.args(words).current_dir(&copy).env("CARGO_TARGET_DIR", &of_copy);
         command.env("CARGO_NET_OFFLINE", "true");
         Ok(command)
     };
-    Builds::restore("workspace", &root().join("Cargo.lock"), &copy.join("target"), &["debug"])?;
     workspace::run(&mut cargo_there(&["xtask", "tidy"])?)?;
-    // The test that checks the page writes it.
+    // The test that checks the page writes it. The features are those of the whole workspace, so what the checkout has built
+    // for its tests and the part does not change is not built again.
     workspace::run(
-        cargo_there(&["test", "--quiet", "-p", "hob", "--test", "it", "whole_set::the_list_of_tools"])?
+        cargo_there(&["test", "--quiet", "--workspace", "--test", "it", "whole_set::the_list_of_tools"])?
             .env("UPDATE_EXPECT", "1"),
     )?;
     let page = fs::read_to_string(copy.join("docs/generated/tools.md")).context("could not read the page")?;
     ensure!(page.contains("## `hob mcp garden`") && page.contains("### `water_bed`"), "the page does not tell of it");
     let dir = tempfile::tempdir().context("could not make a home")?;
-    check_served(&copy.join("target/debug/hob"), dir.path())
+    check_served(&of_copy.join("debug/hob"), dir.path())
 }
 
 /// Checks that the program serves the part in every way.
@@ -128,25 +140,36 @@ fn stdout_of(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The files of this checkout and those of the part, by their paths below the root.
-fn files_with_part() -> Result<Vec<(PathBuf, Vec<u8>)>> {
+/// A file of the copy.
+struct File {
+    /// Relative to the root.
+    name: PathBuf,
+    bytes: Vec<u8>,
+    /// Of one that is the same in the checkout: when it was modified there.
+    modified: Option<SystemTime>,
+}
+
+/// The files of this checkout and those of the part.
+fn files_with_part() -> Result<Vec<File>> {
     let root = root();
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(&root);
     let mut files = Vec::new();
     for name in read(&mut list)?.split('\0').filter(|name| root.join(name).is_file()) {
         let mut bytes = fs::read(root.join(name)).with_context(|| format!("could not read {name}"))?;
+        let mut modified = fs::metadata(root.join(name)).and_then(|meta| meta.modified()).ok();
         for (_, before, after) in EDITS.iter().filter(|(file, ..)| *file == name) {
             let text = String::from_utf8(bytes).with_context(|| format!("{name} is no text"))?;
             ensure!(text.contains(before), "{name} does not hold {before:?} any more: say in {} what does", file!());
             bytes = text.replacen(before, after, 1).into_bytes();
+            modified = None;
         }
         let added = name.strip_prefix("xtask/made_up_part/").map(|name| match name {
             "garden.rs.in" => PathBuf::from("crates/daemon/src/parts/garden.rs"),
             of_crate => Path::new("crates").join(of_crate),
         });
-        files.extend(added.map(|path| (path, bytes.clone())));
-        files.push((PathBuf::from(name), bytes));
+        files.extend(added.map(|name| File { name, bytes: bytes.clone(), modified: None }));
+        files.push(File { name: name.into(), bytes, modified });
     }
     ensure!(!files.is_empty(), "git lists nothing of this checkout, so there is nothing to copy");
     Ok(files)

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::cache::Builds;
 use crate::steps::Steps;
-use crate::workspace::{cargo, root, succeeds, target_dir};
+use crate::workspace::{IS_BUILT, cargo, root, succeeds, target_dir};
 use crate::{setup, soak, tidy};
 
 /// How long the fuzz targets run together, in seconds.
@@ -38,7 +38,9 @@ fn everything(steps: &mut Steps) -> Result<()> {
     let mut tests = cargo();
     tests.env("PATH", path);
     if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
-        tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
+        // Half of a test's time is waiting.
+        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get() * 3 / 2);
+        tests.args(["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads.to_string()]);
     } else {
         tests.args(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
     }
@@ -61,6 +63,6 @@ fn everything(steps: &mut Steps) -> Result<()> {
 /// replaced the running program's file.
 fn xtask(words: &[&str]) -> Command {
     let mut command = cargo();
-    command.args(["xtask"]).args(words);
+    command.args(["xtask"]).args(words).env(IS_BUILT, "1");
     command
 }

@@ -39,6 +39,11 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(PathBuf::from(dir))
 }
 
+/// Set by `cargo xtask test` for the tasks beside the tests: all programs for tests are built. Alone, a program has fewer
+/// features than with the whole workspace, so that cargo would build it and much of what it depends on once more, and
+/// replace the file that the tests are running.
+pub(crate) const IS_BUILT: &str = "HOB_XTASK_IS_BUILT";
+
 /// Builds the named programs and returns their directory.
 pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     let mut command = cargo();
@@ -46,7 +51,10 @@ pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     if let Profile::Release = profile {
         command.arg("--release");
     }
-    run(&mut command)?;
+    let is_built = matches!(profile, Profile::Dev) && std::env::var_os(IS_BUILT).is_some();
+    if !is_built {
+        run(&mut command)?;
+    }
     Ok(target_dir()?.join(match profile {
         Profile::Dev => "debug",
         Profile::Release => "release",
