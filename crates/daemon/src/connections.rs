@@ -107,12 +107,12 @@ impl Connections {
         self.open.lock().values().cloned().collect()
     }
 
-    /// Whether an agent's program with that name, or without a name, stands in the worktree.
-    pub(crate) fn has_agent(&self, name: &str, worktree: &Path) -> bool {
+    /// Whether an agent's program that was started with that name, or without one, stands in the worktree.
+    pub(crate) fn has_agent(&self, name: Option<&str>, worktree: &Path) -> bool {
         let is_it = |open: &Open| {
             open.role == Role::Mcp
                 && open.stands_in.as_deref() == Some(worktree)
-                && open.name.as_deref().is_none_or(|said| said.trim_start_matches('@') == name)
+                && open.name.as_deref().map(|said| said.trim_start_matches('@')) == name
         };
         self.open.lock().values().any(is_it)
     }

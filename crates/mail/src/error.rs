@@ -105,6 +105,8 @@ pub enum Refusal {
     Held { agent: AgentName, holder: Holder, asked: Holder },
     #[error("there is no agent {name:?}")]
     UnknownAgent { name: String, nearest: Vec<String> },
+    #[error("there is an agent {agent} already")]
+    AgentExists { agent: AgentName },
     #[error("there is no message {id} that {agent} wrote or received")]
     UnknownMessage { id: MessageId, agent: AgentName },
     #[error("there is no group {name:?}")]
@@ -213,10 +215,10 @@ impl Refusal {
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
             Refusal::UnknownRecipient { nearest, .. } | Refusal::UnknownAgent { nearest, .. } if !nearest.is_empty() => {
-                format!("Nearest: {}. list_agents and list_groups show all.", nearest.join(", "))
+                format!("Nearest: {}. list_agents and groups (action list) show all.", nearest.join(", "))
             }
             Refusal::UnknownRecipient { .. } | Refusal::UnknownAgent { .. } => {
-                "list_agents and list_groups show who there is; register_agent adds an agent.".to_owned()
+                "list_agents and groups (action list) show who there is.".to_owned()
             }
             Refusal::NoRecipients { .. } => {
                 "A message to a group, a role or everyone never reaches its own sender; list_agents shows the others."
@@ -236,26 +238,33 @@ impl Refusal {
                 "Use a new idempotency_key for a new message; delivery_status tells how {message} has fared."
             ),
             Refusal::Fenced { agent, .. } => format!(
-                "Another holder speaks as {agent} now. Choose another name with `hob quickstart --name NAME`, or take it back with --takeover."
+                "Another holder speaks as {agent} now. Choose another name with register_agent, or take it back with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::Held { agent, .. } => format!(
-                "Choose another name with `hob quickstart --name NAME`, or, if the other one is gone for good, take {agent} over with --takeover."
+                "Choose another name with register_agent, or, if the other one is gone for good, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
+            Refusal::AgentExists { agent } => {
+                format!("Choose another name; `hob agents forget {agent}` removes an agent that is not needed any more.")
+            }
             Refusal::UnknownMessage { .. } => {
                 "Only those who wrote or received a message can see it; check_messages and search_messages show ids."
                     .to_owned()
             }
             Refusal::UnknownGroup { nearest, .. } if !nearest.is_empty() => {
-                format!("Nearest: {}. list_groups shows all.", nearest.join(", "))
+                format!("Nearest: {}. groups (action list) shows all.", nearest.join(", "))
             }
-            Refusal::UnknownGroup { .. } => "list_groups shows all; create_group makes one.".to_owned(),
-            Refusal::GroupExists { .. } => "get_group shows its members; add_group_member adds to it.".to_owned(),
+            Refusal::UnknownGroup { .. } => {
+                "groups (action list) shows all; groups (action create) makes one.".to_owned()
+            }
+            Refusal::GroupExists { .. } => {
+                "groups (action show) shows its members; groups (action add) adds to it.".to_owned()
+            }
             Refusal::GroupProtected { .. } => "It always holds all agents, and cannot be changed.".to_owned(),
             Refusal::AliasTaken { .. } => "An imported id belongs to one agent.".to_owned(),
             Refusal::TooMany { .. } => "Delete what is not needed any more.".to_owned(),
-            Refusal::Name(_) => "Choose another name.".to_owned(),
+            Refusal::Name(error) => error.hint(),
             Refusal::Address(_) => {
-                "Write a name, @name, role:X, group:X or agent:X; list_agents and list_groups show names.".to_owned()
+                "Write a name, role:X, group:X or everyone; list_agents and groups (action list) show names.".to_owned()
             }
             Refusal::Argument { argument, .. } => format!("Correct `{argument}` and call again."),
         };

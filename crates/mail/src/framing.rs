@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use project::visible::push_visible;
 
-/// The longest body in the text form, in characters; the structured form holds all of it.
-const BODY_SHOWN: usize = 48_000;
+/// The longest part of a body that a text form shows, in characters.
+pub(crate) const BODY_SHOWN: usize = 48_000;
 
 /// A text form that contains text of agents. hob's own text is added with [`Framed::line`], an agent's with
 /// [`Framed::body`].
@@ -41,8 +41,14 @@ impl Framed {
         self.out.push('\n');
     }
 
-    /// Adds an agent's text under a line of hob's that says what it is.
-    pub fn body(&mut self, head: &str, text: &str) {
+    /// Adds an agent's text under a line of hob's that says what it is. Of a long one it says how to read on.
+    pub fn body(&mut self, head: &str, text: &str, message_id: &str) {
+        self.part(head, text, 0, message_id);
+    }
+
+    /// Adds a part of an agent's text, from this byte on, which begins a character.
+    pub fn part(&mut self, head: &str, whole: &str, from: usize, message_id: &str) {
+        let text = &whole[from..];
         if !self.noted {
             self.noted = true;
             let mark = &self.mark;
@@ -59,10 +65,14 @@ impl Framed {
         for line in shown.split('\n') {
             let _ = writeln!(self.out, "| {line}");
         }
-        if let Some(cut) = cut {
-            let _ = writeln!(self.out, "(cut after {cut} of {} bytes; the structured content holds all)", text.len());
-        }
         let _ = writeln!(self.out, "{}>>", self.mark);
+        if let Some(cut) = cut {
+            let (until, all) = (from + cut, whole.len());
+            let _ = writeln!(
+                self.out,
+                "({until} of {all} bytes shown; get_thread with id {message_id} and offset {until} shows more)"
+            );
+        }
     }
 
     /// The whole text.
@@ -126,7 +136,7 @@ mod tests {
     fn framed(text: &str) -> (String, String) {
         let mut framed = Framed::new();
         framed.line("1 message.");
-        framed.body("msg_1 from planner, normal", text);
+        framed.body("msg_1 from planner, normal", text, "msg_1");
         let mark = framed.mark.clone();
         (mark, framed.finish())
     }
@@ -217,7 +227,7 @@ mod tests {
             let mut framed = Framed::new();
             framed.line(&format!("ours {}", quoted(&field, most)));
             for (to, body) in &bodies {
-                framed.body(&format!("msg_1 from planner, to {}", quoted(to, 80)), body);
+                framed.body(&format!("msg_1 from planner, to {}", quoted(to, 80)), body, "msg_1");
             }
             let mark = framed.mark.clone();
             let text = framed.finish();
@@ -262,6 +272,6 @@ mod tests {
     #[test]
     fn a_body_beyond_all_measure_is_cut_and_says_so() {
         let (_, shown) = framed(&"ä".repeat(BODY_SHOWN + 1));
-        assert!(shown.contains("(cut after 96000 of 96002 bytes; the structured content holds all)"));
+        assert!(shown.contains("(96000 of 96002 bytes shown; get_thread with id msg_1 and offset 96000 shows more)"));
     }
 }

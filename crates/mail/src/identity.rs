@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use project::private;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{AgentName, NameError};
+use crate::model::{AgentName, Millis, NameError};
 
 /// The longest identity file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
@@ -35,6 +35,19 @@ pub struct Identity {
     /// The path of its worktree, if it is bound to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
+    /// When it was bound, in milliseconds since 1970. The newest of several names is the worktree's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub since: Millis,
+    /// The run that registered it, which goes by it whatever else the worktree is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The names that it had before it was renamed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<String>,
+}
+
+fn is_zero(at: &Millis) -> bool {
+    *at == 0
 }
 
 /// A directory, identified independently of its path.
@@ -58,6 +71,11 @@ impl Identity {
     pub fn bind(&mut self, worktree: &Path) {
         self.worktree = Some(worktree.to_owned());
         self.directory = Directory::at(worktree);
+    }
+
+    /// Whether the agent belongs to the worktree.
+    fn is_bound_to(&self, worktree: &Path) -> bool {
+        self.worktree.as_deref() == Some(worktree) || self.moved_from(worktree).is_some()
     }
 
     /// The worktree's former path, if the worktree was moved to `worktree`: it is the same directory, and the former
@@ -86,9 +104,24 @@ pub enum NoIdentity {
     #[error(transparent)]
     Name(#[from] NameError),
     #[error("this worktree has no agent name yet")]
-    Unknown { candidates: Vec<Identity> },
+    Unknown {
+        candidates: Vec<Identity>,
+        /// A name that is free here.
+        free: String,
+    },
     #[error("this worktree has {} agent names, which says nothing about whose call this is", names.len())]
     Several { names: Vec<Identity> },
+}
+
+/// Who asks for its name.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// The name that it was started with.
+    pub name: Option<&'a str>,
+    pub worktree: &'a Path,
+    pub run: Option<&'a str>,
+    /// Whether a process is known to go by a name now.
+    pub lives: &'a dyn Fn(&str) -> bool,
 }
 
 /// The identity files of a project.
@@ -129,30 +162,49 @@ impl Identities {
         read(&self.path(name.as_str()))
     }
 
-    /// The name of a caller in `worktree`: the name it asked for; else the agent bound to the worktree; else the only
-    /// agent, unless that is bound to another worktree.
-    pub fn resolve(&self, asked: Option<&str>, worktree: &Path) -> Result<AgentName, NoIdentity> {
-        if let Some(name) = asked {
-            return Ok(AgentName::new(name.strip_prefix('@').unwrap_or(name))?);
-        }
+    /// The name of a caller: the name it was started with; else that of the agent bound to its worktree; else that of
+    /// the only agent, unless that is bound to another worktree.
+    pub fn resolve(&self, asking: Asking<'_>) -> Result<AgentName, NoIdentity> {
         let all = self.all();
-        let is_bound = |identity: &&Identity| {
-            identity.worktree.as_deref() == Some(worktree) || identity.moved_from(worktree).is_some()
-        };
-        let bound: Vec<&Identity> = all.iter().filter(is_bound).collect();
-        let free = || match &all[..] {
-            [only] if only.worktree.is_none() => Some(only),
-            _ => None,
-        };
-        let found = match bound[..] {
-            [] => free(),
-            [one] => Some(one),
-            _ => return Err(NoIdentity::Several { names: bound.into_iter().take(SHOWN).cloned().collect() }),
+        if let Some(name) = asking.name {
+            let name = AgentName::new(name.strip_prefix('@').unwrap_or(name))?;
+            return Ok(self.renamed(&name).unwrap_or(name));
+        }
+        let bound: Vec<&Identity> = all.iter().filter(|identity| identity.is_bound_to(asking.worktree)).collect();
+        let found = match (&bound[..], &all[..]) {
+            ([], [only]) if only.worktree.is_none() => Some(only),
+            ([], _) => None,
+            _ => Some(one_of(&bound, asking)?),
         };
         match found {
             Some(identity) => Ok(AgentName::new(&identity.name)?),
-            None => Err(NoIdentity::Unknown { candidates: self.candidates(Some(worktree)) }),
+            None => Err(NoIdentity::Unknown {
+                candidates: self.candidates(Some(asking.worktree)),
+                free: self.free_name(asking.worktree),
+            }),
         }
+    }
+
+    /// The present name of an agent that was renamed, unless another has its former name now.
+    pub fn renamed(&self, former: &AgentName) -> Option<AgentName> {
+        let all = self.all();
+        if all.iter().any(|identity| identity.name == former.as_str()) {
+            return None;
+        }
+        let now = all.iter().find(|identity| identity.former.iter().any(|name| name == former.as_str()))?;
+        AgentName::new(&now.name).ok()
+    }
+
+    /// A name for an agent in this worktree that no agent of this project has: its directory's, if that can be one.
+    fn free_name(&self, worktree: &Path) -> String {
+        let directory = worktree.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let is_legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let name: String = directory.chars().map(|c| if is_legal(c) { c } else { '-' }).take(40).collect();
+        let name = name.trim_matches('-');
+        let name = if AgentName::new(name).is_ok() { name } else { "agent" };
+        let is_free = |name: &String| self.get(&AgentName::stored(&**name)).is_none();
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
     /// The agents that a caller may have meant: those bound to its worktree or to none; without a worktree, all.
@@ -187,6 +239,30 @@ impl Identities {
         private::replace(&self.path(&identity.name), &text)
     }
 
+    /// Removes an agent's file, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: &AgentName) -> io::Result<()> {
+        match fs::remove_file(self.path(name.as_str())) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes that an agent was renamed.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn rename(&self, from: &AgentName, to: &AgentName) -> io::Result<()> {
+        let Some(mut identity) = self.get(from) else { return Ok(()) };
+        identity.former.retain(|name| name != to.as_str());
+        identity.former.push(from.to_string());
+        identity.name = to.to_string();
+        self.save(&identity)?;
+        self.remove(from)
+    }
+
     /// The files in the directory. Links are ignored.
     fn entries(&self) -> impl Iterator<Item = fs::DirEntry> {
         let is_dir = fs::symlink_metadata(&self.dir).is_ok_and(|found| found.is_dir());
@@ -201,27 +277,51 @@ impl Identities {
 impl NoIdentity {
     /// Hints, one sentence each.
     pub fn hints(&self) -> Vec<String> {
-        const QUICKSTART: &str = "Call register_agent if you have that tool (`name`, `role`: what you are for, `module`: what you work on); or, in \
-                                  this worktree, run `hob quickstart --name NAME --role ROLE --module MODULE`; or have the agent's configuration start `hob mcp --as NAME`.";
         match self {
             NoIdentity::Name(_) => {
                 vec!["A name is 1 to 64 of the characters a-z 0-9 _ and -, the first not a -.".to_owned()]
             }
-            NoIdentity::Unknown { candidates } if candidates.is_empty() => vec![QUICKSTART.to_owned()],
-            NoIdentity::Unknown { candidates } => {
-                vec![format!("It could be one of: {}.", listed(candidates)), QUICKSTART.to_owned()]
+            NoIdentity::Unknown { candidates, free } => {
+                let register = format!("{}, or with another name of your choice.", register_first(free));
+                match candidates.is_empty() {
+                    true => vec![register],
+                    false => vec![register, format!("Or be one of: {}.", listed(candidates))],
+                }
             }
             NoIdentity::Several { names } => vec![
                 format!("It could be one of: {}.", listed(names)),
-                "Say which: `--as NAME` on the command line, HOB_AGENT=NAME in the environment, or `hob mcp --as NAME` in the \
-                 agent's configuration."
-                    .to_owned(),
+                format!(
+                    "{}, with the name that is yours; on the command line, add `--as NAME`.",
+                    register_first(&names[0].name)
+                ),
             ],
         }
     }
 }
 
-fn listed(identities: &[Identity]) -> String {
+/// The beginning of a hint, with the call that gives a name.
+pub(crate) fn register_first(name: &str) -> String {
+    format!("Call register_agent with {{\"name\": \"{name}\"}} first")
+}
+
+/// The one of a worktree's names that is meant: that of the caller's run; else that of the only process that lives;
+/// else, if none lives, the newest.
+fn one_of<'a>(bound: &[&'a Identity], asking: Asking<'_>) -> Result<&'a Identity, NoIdentity> {
+    let of_run = |identity: &&&Identity| asking.run.is_some() && identity.run.as_deref() == asking.run;
+    if let Some(identity) = bound.iter().find(of_run) {
+        return Ok(identity);
+    }
+    let living: Vec<&Identity> = bound.iter().copied().filter(|identity| (asking.lives)(&identity.name)).collect();
+    let newest = bound.iter().map(|identity| identity.since).max();
+    let newest = bound.iter().copied().filter(|identity| Some(identity.since) == newest).collect();
+    let meant = if living.is_empty() { newest } else { living };
+    match meant[..] {
+        [one] => Ok(one),
+        _ => Err(NoIdentity::Several { names: meant.into_iter().take(SHOWN).cloned().collect() }),
+    }
+}
+
+pub(crate) fn listed(identities: &[Identity]) -> String {
     let named = |identity: &Identity| format!("{} ({})", identity.name, crate::framing::quoted(&identity.role, 40));
     identities.iter().map(named).collect::<Vec<_>>().join(", ")
 }
@@ -263,7 +363,7 @@ mod tests {
             module: "all".to_owned(),
             repo_id: "r_1".to_owned(),
             worktree: worktree.map(PathBuf::from),
-            directory: None,
+            ..Identity::default()
         }
     }
 
@@ -298,7 +398,11 @@ mod tests {
     }
 
     fn resolved(identities: &Identities, asked: Option<&str>, worktree: &str) -> String {
-        match identities.resolve(asked, Path::new(worktree)) {
+        resolved_for(identities, Asking { name: asked, worktree: Path::new(worktree), run: None, lives: &|_| false })
+    }
+
+    fn resolved_for(identities: &Identities, asking: Asking<'_>) -> String {
+        match identities.resolve(asking) {
             Ok(name) => name.to_string(),
             Err(error) => format!("{error}: {}", error.hints()[0]),
         }
@@ -313,7 +417,7 @@ mod tests {
         assert_eq!(resolved(&identities, None, "/w"), "solo");
         assert_eq!(resolved(&identities, Some("@other"), "/w"), "other");
         identities.save(&identity("solo", Some("/other"))).unwrap();
-        assert!(resolved(&identities, None, "/w").contains("run `hob quickstart"), "it is bound elsewhere");
+        assert!(resolved(&identities, None, "/w").contains("{\"name\": \"w\"} first"), "it is bound elsewhere");
         identities.save(&identity("mine", Some("/w"))).unwrap();
         assert_eq!(resolved(&identities, None, "/w"), "mine");
         identities.save(&identity("too", Some("/w"))).unwrap();
@@ -321,6 +425,55 @@ mod tests {
         assert!(several.starts_with("this worktree has 2 agent names"), "{several}");
         assert!(several.ends_with("one of: mine (\"dev\"), too (\"dev\")."), "{several}");
         assert!(resolved(&identities, Some("No!"), "/w").contains("is no name"));
+    }
+
+    #[test]
+    fn of_several_names_the_run_s_else_the_living_one_else_the_newest_is_meant() {
+        let temp = tempfile::tempdir().unwrap();
+        let identities = Identities::new(temp.path().join("identities"));
+        for (name, since) in [("first", 1), ("second", 2), ("third", 3)] {
+            let run = Some(format!("run of {name}"));
+            identities.save(&Identity { since, run, ..identity(name, Some("/w")) }).unwrap();
+        }
+        let meant = |run: Option<&str>, living: &[&str]| {
+            let lives = |name: &str| living.contains(&name);
+            resolved_for(&identities, Asking { name: None, worktree: Path::new("/w"), run, lives: &lives })
+        };
+        assert_eq!(meant(None, &[]), "third");
+        assert_eq!(meant(Some("run of first"), &["second"]), "first");
+        assert_eq!(meant(Some("another run"), &["second"]), "second");
+        let several = meant(None, &["first", "third"]);
+        assert!(several.ends_with("one of: first (\"dev\"), third (\"dev\")."), "{several}");
+    }
+
+    #[test]
+    fn a_renamed_agent_is_found_by_its_former_name() {
+        let temp = tempfile::tempdir().unwrap();
+        let identities = Identities::new(temp.path().join("identities"));
+        let [wrong, right] = ["plnner", "planner"].map(|name| AgentName::new(name).unwrap());
+        identities.save(&identity("plnner", Some("/w"))).unwrap();
+        identities.rename(&wrong, &right).unwrap();
+        assert_eq!(resolved(&identities, None, "/w"), "planner");
+        assert_eq!(resolved(&identities, Some("plnner"), "/elsewhere"), "planner");
+        assert_eq!(identities.all().len(), 1);
+        identities.save(&identity("plnner", None)).unwrap();
+        assert_eq!(resolved(&identities, Some("plnner"), "/w"), "plnner", "it is another's now");
+        identities.remove(&wrong).unwrap();
+        identities.rename(&right, &wrong).unwrap();
+        assert_eq!(resolved(&identities, Some("planner"), "/w"), "plnner", "and back");
+    }
+
+    #[test]
+    fn a_free_name_comes_from_the_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let identities = Identities::new(temp.path().join("identities"));
+        let free = |worktree: &str| identities.free_name(Path::new(worktree));
+        assert_eq!(free("/x/My Parser.git"), "my-parser-git");
+        for odd in ["/", "/x/user", "/x/-", "/x/日本"] {
+            assert_eq!(free(odd), "agent");
+        }
+        identities.save(&identity("review", Some("/other"))).unwrap();
+        assert_eq!(free("/x/review"), "review-2");
     }
 
     #[test]

@@ -45,6 +45,14 @@ pub enum Record {
     },
     /// An agent registered for the first time.
     MailAgentRegistered { agent: String },
+    /// An agent has another name.
+    MailAgentRenamed { from: String, to: String },
+    /// An agent was removed.
+    MailAgentForgotten {
+        agent: String,
+        /// How many messages waited for it. Their senders got reports.
+        waiting: u64,
+    },
 }
 
 impl Event for Record {}

@@ -1,6 +1,6 @@
-//! Times as people and programs write them (RFC 3339, in UTC).
+//! Times as text (RFC 3339, in UTC).
 
-/// Milliseconds since 1970 as `2026-11-22T01:02:03.456Z`.
+/// Formats milliseconds since 1970 as `2026-11-22T01:02:03.456Z`.
 pub fn rfc3339(at: u64) -> String {
     let (days, rest) = (at / 86_400_000, at % 86_400_000);
     let (year, month, day) = civil(days);
@@ -8,8 +8,8 @@ pub fn rfc3339(at: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1000)
 }
 
-/// Milliseconds since 1970 from RFC 3339; also from a date alone (its midnight) and a time without a zone (UTC).
-/// `None`: invalid, or before 1970.
+/// Parses RFC 3339 into milliseconds since 1970. A date alone means its midnight, a time without a zone UTC. `None` if the
+/// text is invalid or before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<i64>().ok()).flatten();
@@ -62,6 +62,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
+/// The days since 1970 of a date; the inverse of [`civil`].
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -53,12 +53,7 @@ transcripts! {
     wait_for_message: "tools/wait_for_message" needs "git";
     list_agents: "tools/list_agents" needs "git";
     broadcast_message: "tools/broadcast_message" needs "git";
-    create_group: "tools/create_group" needs "git";
-    delete_group: "tools/delete_group" needs "git";
-    add_group_member: "tools/add_group_member" needs "git";
-    remove_group_member: "tools/remove_group_member" needs "git";
-    list_groups: "tools/list_groups" needs "git";
-    get_group: "tools/get_group" needs "git";
+    groups: "tools/groups" needs "git";
     ack_message: "tools/ack_message" needs "git";
     get_thread: "tools/get_thread" needs "git";
     search_messages: "tools/search_messages" needs "git";

@@ -193,6 +193,34 @@ fn results_of_the_mail_conform_too() {
         ("list_agents", json!({"include_offline": false})),
         ("broadcast_message", json!({"content": "x"})),
         ("broadcast_message", json!({"content": "x", "filter": {"status": "active", "exclude": ["old", "other"]}})),
+        ("groups", json!({"action": "create", "group": "g", "description": "d"})),
+        ("groups", json!({"action": "add", "group": "g", "member": "role:dev"})),
+        ("groups", json!({"action": "list"})),
+        ("groups", json!({"action": "show", "group": "g"})),
+        ("groups", json!({"action": "remove", "group": "g", "member": "role:dev"})),
+        ("groups", json!({"action": "delete", "group": "g"})),
+        ("ack_message", json!({"ids": [id(), "msg_x"], "outcome": "rejected", "note": "n"})),
+        ("get_thread", json!({"id": id()})),
+        ("get_thread", json!({"id": id(), "offset": 1})),
+        ("search_messages", json!({"query": "words", "since": "2026-01-01"})),
+        ("delivery_status", json!({"id": id()})),
+    ];
+    conform(&mut peer, &tools, &calls);
+}
+
+#[test]
+fn results_of_the_eleven_tools_conform_too() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "planner", "--role", "dev"]).ok();
+    let mut peer = project.mcp(&["--profile", "thrum", "--as", "planner"]);
+    peer.initialize();
+    let tools = list(&mut peer);
+    let calls = [
+        ("send_message", json!({"to": "planner", "content": "to myself"})),
+        ("check_messages", json!({})),
+        ("wait_for_message", json!({"timeout": 0})),
+        ("list_agents", json!({})),
+        ("broadcast_message", json!({"content": "x"})),
         ("create_group", json!({"name": "g", "description": "d"})),
         ("add_group_member", json!({"group": "g", "member_type": "role", "member_id": "dev"})),
         ("list_groups", json!({})),
@@ -200,10 +228,6 @@ fn results_of_the_mail_conform_too() {
         ("get_group", json!({"name": "everyone"})),
         ("remove_group_member", json!({"group": "g", "member_type": "role", "member_id": "dev"})),
         ("delete_group", json!({"name": "g"})),
-        ("ack_message", json!({"ids": [id(), "msg_x"], "outcome": "rejected", "note": "n"})),
-        ("get_thread", json!({"id": id()})),
-        ("search_messages", json!({"query": "words", "since": "2026-01-01"})),
-        ("delivery_status", json!({"id": id()})),
     ];
     conform(&mut peer, &tools, &calls);
 }

@@ -47,6 +47,11 @@ impl Holders {
         }
     }
 
+    /// Forgets a name that nobody has any more: another agent of that name begins with the first fence.
+    pub(super) fn forget(&self, agent: &AgentName) {
+        self.lock().remove(agent);
+    }
+
     /// Why a session has lost its name, if that is known.
     pub(super) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
         if let Some(refusal) = self.fenced(session) {

@@ -9,6 +9,8 @@ mod hand_outs;
 mod holders;
 mod in_flight;
 mod lazy_mail;
+mod looking;
+mod naming;
 mod process_end;
 mod subscriptions;
 mod worktree;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::tool::{Context, ToolError};
-use project::{Caller, Known};
+use project::{Caller, Known, Role as CallerRole};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use self::hand_outs::HandOuts;
@@ -28,12 +30,14 @@ use self::holders::Holders;
 pub use self::in_flight::InFlight;
 use self::lazy_mail::LazyMail;
 pub use self::lazy_mail::{Opener, away};
+pub(crate) use self::naming::waits;
+pub use self::naming::{Beside, Changed, Registered, Registration};
 use self::subscriptions::Subscriptions;
 use crate::error::{MailError, Refusal, failed, refused};
-use crate::identity::{Identities, Identity, NoIdentity};
+use crate::identity::{Asking, Identities, Identity, NoIdentity, listed, register_first};
 use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
 use crate::service::people::EnterRequest;
-use crate::service::{Attachment, Mail};
+use crate::service::{Attachment, Mail, Presence};
 use crate::tokens::{Token, Tokens};
 
 /// The grace between two requests of an agent that has no connection.
@@ -69,26 +73,12 @@ pub struct Callers {
 struct Present {
     mail: Arc<Mail>,
     session: Session,
+    /// The process at the other end, and whether it is an agent's.
+    pid: u32,
+    presence: Presence,
     /// True while the session holds leases from lost answers that could not be freed yet.
     unheard: Arc<AsyncMutex<bool>>,
     _attached: Arc<Attachment>,
-}
-
-/// What an agent states about itself when it registers.
-#[derive(Debug, Clone)]
-pub struct Registration {
-    pub name: String,
-    pub role: String,
-    pub module: String,
-    pub intent: Option<String>,
-}
-
-#[derive(Debug, Clone)]
-pub struct Registered {
-    pub identity: Identity,
-    pub is_new: bool,
-    /// The former holder, after a takeover.
-    pub taken_from: Option<String>,
 }
 
 impl Callers {
@@ -143,24 +133,40 @@ impl Callers {
         let holder = self.holder(caller)?;
         let agent = match returned {
             Some(agent) => agent,
-            None => {
-                let worktree = PathBuf::from(&holder.worktree);
-                self.identities.resolve(caller.name.as_deref(), &worktree).map_err(nameless)?
-            }
+            None => self.resolve(caller, &holder)?,
         };
+        let named = agent.clone();
         let identity = self.identities.get(&agent);
         // An agent with an identity has registered before; a new database does not know it yet.
         let create = identity.is_some();
-        let profile = identity.map(|identity| profile(&identity, None)).transpose()?.unwrap_or_default();
+        let profile = identity.map(|identity| profile(&identity)).transpose()?.unwrap_or_default();
         let taken = self.take(cx, caller, agent, holder.clone(), create, profile).await;
         let (mail, session, ..) = taken.map_err(|error| match &error {
-            MailError::Refused(Refusal::UnknownAgent { .. }) if !create => failed(error).hint(
-                "If the name is right and new, `hob quickstart --name NAME --role ROLE --module MODULE` registers it.",
-            ),
+            MailError::Refused(Refusal::UnknownAgent { .. }) if !create => {
+                refused(&error, vec![format!("{}, if the name is right and new.", register_first(named.as_str()))])
+            }
             _ => failed(error),
         })?;
         self.follow(&session.agent, Path::new(&holder.worktree));
         Ok((mail, session))
+    }
+
+    /// The name that the caller goes by.
+    fn resolve(&self, caller: &Caller, holder: &Holder) -> Result<AgentName, ToolError> {
+        let lives = |name: &str| self.processes(|present| present.session.agent.as_str() == name).next().is_some();
+        let (name, run) = (caller.name.as_deref(), caller.run.as_deref());
+        let asking = Asking { name, worktree: Path::new(&holder.worktree), run, lives: &lives };
+        self.identities.resolve(asking).map_err(nameless)
+    }
+
+    /// The processes of agents among those present.
+    fn processes(&self, wanted: impl Fn(&Present) -> bool) -> std::vec::IntoIter<u32> {
+        let present = self.lock();
+        let agents = present.values().filter(|one| one.presence != Presence::Command && wanted(one));
+        let mut pids: Vec<u32> = agents.map(|one| one.pid).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        pids.into_iter()
     }
 
     /// Notes that a name's holder is in this worktree. If the directory was moved, the name and its token move along.
@@ -198,35 +204,6 @@ impl Callers {
         self.handed.out(mail, session, cx, handed);
     }
 
-    /// Registers the caller under a name and binds the name to its worktree.
-    pub async fn register(self: &Arc<Self>, cx: &Context, said: Registration) -> Result<Registered, ToolError> {
-        let caller = caller(cx)?;
-        let holder = self.holder(caller)?;
-        let agent = AgentName::new(said.name.trim_start_matches('@')).map_err(failed)?;
-        if caller.known == Known::ByAgentToken && caller.name.as_deref() != Some(agent.as_str()) {
-            let own = caller.name.as_deref().unwrap_or_default();
-            return Err(ToolError::user(format!("This connection's token is that of the agent {own}."))
-                .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));
-        }
-        let mut identity = Identity {
-            name: agent.to_string(),
-            role: said.role,
-            module: said.module,
-            repo_id: self.space.clone(),
-            ..Identity::default()
-        };
-        identity.bind(Path::new(&holder.worktree));
-        let profile = Profile { branch: worktree::branch(&holder.worktree), ..profile(&identity, said.intent)? };
-        let (_, session, created, taken_from) =
-            self.take(cx, caller, agent, holder.clone(), true, profile).await.map_err(failed)?;
-        self.follow(&session.agent, Path::new(&holder.worktree));
-        self.identities.save(&identity).map_err(|error| {
-            ToolError::user(format!("The agent is registered, but its identity could not be written: {error}."))
-                .hint("Make `identities` in the project's state directory writable for this user (`hob doctor` names it) and call register_agent again.")
-        })?;
-        Ok(Registered { identity, is_new: created, taken_from: taken_from.map(|holder| holder.to_string()) })
-    }
-
     async fn take(
         self: &Arc<Self>,
         cx: &Context,
@@ -261,11 +238,14 @@ impl Callers {
             None => Arc::default(),
         };
         self.holders.has(&entry.session.agent, entry.session.fence, &holder_of);
-        let attached = Arc::new(match caller.by_requests {
-            true => mail.attach_with(&entry.session, BETWEEN_REQUESTS),
-            false => mail.attach(&entry.session),
-        });
-        let present = Present { mail: mail.clone(), session: entry.session.clone(), unheard, _attached: attached };
+        let (presence, grace) = match (caller.by_requests, caller.role) {
+            (true, _) => (Presence::Requests, BETWEEN_REQUESTS),
+            (false, CallerRole::Mcp) => (Presence::Process, mail.limits().grace),
+            (false, CallerRole::Control) => (Presence::Command, mail.limits().grace),
+        };
+        let _attached = Arc::new(mail.attach_with(&entry.session, presence, grace));
+        let (mail_of, session, pid) = (mail.clone(), entry.session.clone(), caller.pid);
+        let present = Present { mail: mail_of, session, pid, presence, unheard, _attached };
         let before = self.lock().insert(caller.connection, present);
         if before.is_none() {
             self.watch(cx, caller);
@@ -363,10 +343,11 @@ impl Callers {
             "In the agent's worktree, `hob agents token NAME` prints the agent's own; connect with it instead, as \
              `Authorization: Bearer TOKEN`.",
         );
-        NoIdentity::Unknown { candidates: self.identities.candidates(None) }
-            .hints()
-            .into_iter()
-            .fold(error, ToolError::hint)
+        let error = error.hint("`hob quickstart --name NAME --role ROLE`, in its worktree, makes an agent.");
+        match listed(&self.identities.candidates(None)) {
+            names if names.is_empty() => error,
+            names => error.hint(format!("The agents here: {names}.")),
+        }
     }
 
     fn present(&self, connection: u64) -> Option<Present> {
@@ -382,13 +363,10 @@ fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
 }
 
-fn profile(identity: &Identity, intent: Option<String>) -> Result<Profile, ToolError> {
-    Ok(Profile {
-        role: Some(Role::new(&identity.role).map_err(failed)?),
-        module: Some(identity.module.clone()),
-        intent,
-        ..Profile::default()
-    })
+/// What an agent's file says of it.
+fn profile(identity: &Identity) -> Result<Profile, ToolError> {
+    let role = Role::new(&identity.role).map_err(failed)?;
+    Ok(Profile { role: Some(role), module: Some(identity.module.clone()), ..Profile::default() })
 }
 
 fn unkept(error: std::io::Error) -> ToolError {

@@ -1,7 +1,9 @@
-//! hob's own methods beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
-//! `mail/token`, `mail/place` and `mail/import` on control connections.
+//! hob's own methods beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`, `mail/inbox`,
+//! `mail/rename`, `mail/forget`, `mail/token`, `mail/place` and `mail/import` on control connections.
 
 mod import;
+mod inbox;
+mod names;
 mod place;
 mod subscribe;
 
@@ -15,6 +17,8 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use self::import::import;
+pub use self::inbox::inbox;
+pub use self::names::{forget, rename};
 pub use self::place::{PlaceView, place};
 pub use self::subscribe::subscribe;
 use crate::callers::Callers;

@@ -1,5 +1,5 @@
-//! Addresses: how they are written, and what they mean in a space. The sending transaction settles the meaning, from
-//! the agents and groups that the store has then.
+//! Addresses: their syntax, and which agents they reach in a space. The sending transaction resolves them, with the
+//! agents and groups that are in the store at that time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use super::message::{Resolution, ResolvedKind};
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// As written, cut to a readable length.
+    /// The address as written, cut to a readable length.
     pub written: String,
-    /// The kind, if the address says one.
+    /// The kind that the address forces, if any.
     pub kind: Option<ResolvedKind>,
     pub name: String,
     /// The role in an imported id (`agent:role:hash`).
@@ -23,7 +23,7 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{written:?} is no address")]
 pub struct AddressError {
-    /// What was given, cut to a readable length.
+    /// The text as given, cut to a readable length.
     pub written: String,
 }
 
@@ -49,7 +49,7 @@ impl Address {
         {
             return Err(bad());
         }
-        // People write `@everyone` and `@all`; there is one such group.
+        // `@everyone` and `@all` are the same group.
         let name = if kind != Some(ResolvedKind::Agent) && name == "all" { EVERYONE } else { name };
         Ok(Address { name: name.to_owned(), kind, alias_role, written })
     }
@@ -68,13 +68,13 @@ impl Address {
         Address { written: name.to_string(), kind: Some(ResolvedKind::Agent), name: name.to_string(), alias_role: None }
     }
 
-    /// The names that a store must look up to resolve this: of agents, roles, imported ids, groups.
+    /// The names of agents, roles, imported ids and groups that a store must look up to resolve the address.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.alias_role.as_deref())
     }
 }
 
-/// What a store knows about some names.
+/// The agents and groups of some names, from a store.
 #[derive(Debug, Default)]
 pub struct Directory {
     /// The named agents and those of named roles and groups, with their roles.
@@ -95,7 +95,7 @@ impl Directory {
     }
 }
 
-/// How an address is understood, and whom it reaches. `None`: the name is unknown.
+/// Resolves an address: its meaning, and the agents that it reaches. `None` if the name is unknown.
 pub fn resolve(
     address: &Address,
     directory: &Directory,

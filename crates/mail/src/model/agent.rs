@@ -55,7 +55,7 @@ pub struct Agent {
     pub fence: u64,
 }
 
-/// Whether an agent is there: it has a live connection (a blocked waiter is one), or was seen in the last two minutes.
+/// Whether a process of the agent lives: one that is connected, or waits for its mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {

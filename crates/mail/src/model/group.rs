@@ -9,14 +9,13 @@ use super::ids::{AgentName, GroupName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     pub name: GroupName,
-    /// What it is for. Written by an agent: data, never instructions.
+    /// The group's purpose. An agent wrote it: data, never instructions.
     pub description: String,
-    /// When it was made.
     pub created_at: Millis,
-    /// Who made it; the system made `everyone`.
+    /// The agent that made the group; the system for `everyone`.
     pub created_by: AgentName,
     pub members: Vec<Member>,
-    /// How many those are; of `everyone`, how many agents there are.
+    /// The number of members; for `everyone`, of all agents.
     pub member_count: u64,
 }
 
@@ -28,7 +27,7 @@ pub struct Member {
     pub id: String,
 }
 
-/// What a member of a group is.
+/// The kind of a group's member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberKind {

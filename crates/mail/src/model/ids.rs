@@ -21,12 +21,27 @@ const RESERVED: &[&str] =
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is no name for {what}: {why}")]
 pub struct NameError {
-    /// What it should have named.
+    /// What the name was for.
     pub what: &'static str,
-    /// What was given, cut to a readable length.
+    /// The name as given, cut to a readable length.
     pub name: String,
-    /// What is wrong with it.
+    /// What is wrong with the name.
     pub why: &'static str,
+}
+
+impl NameError {
+    /// What to do next.
+    pub(crate) fn hint(&self) -> String {
+        let c = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
+        let near: String = self.name.trim().chars().map(c).collect();
+        let near = near.trim_matches('-');
+        match self.what {
+            "a message" => "check_messages and search_messages show ids.".to_owned(),
+            "an agent" if AgentName::new(near).is_ok() => format!("Write {near}, for example."),
+            "a group" | "a role" if check("", near).is_ok() => format!("Write {near}, for example."),
+            _ => "Choose another name.".to_owned(),
+        }
+    }
 }
 
 fn check(what: &'static str, name: &str) -> Result<(), NameError> {
@@ -57,7 +72,7 @@ macro_rules! text_type {
                 &self.0
             }
 
-            /// What a store gave back: it was checked when it went in.
+            /// A value from a store, which was checked before it was stored.
             #[allow(dead_code)] // Not every kind of name is stored by itself.
             pub(crate) fn stored(text: impl Into<Arc<str>>) -> $name {
                 $name(text.into())
@@ -110,12 +125,12 @@ impl AgentName {
         Ok(AgentName(name.into()))
     }
 
-    /// Who writes reports about messages that could not be delivered. No agent can have this name.
+    /// The author of reports about messages that could not be delivered. No agent can have this name.
     pub fn system() -> AgentName {
         AgentName("hob".into())
     }
 
-    /// Whether the system wrote this, not an agent.
+    /// Whether this is the system's name, not an agent's.
     pub fn is_system(&self) -> bool {
         &*self.0 == "hob"
     }
@@ -147,7 +162,7 @@ impl Role {
 }
 
 impl SessionId {
-    /// Takes what a front-end minted: 1 to 80 visible ASCII characters.
+    /// Checks an id from a front-end: 1 to 80 visible ASCII characters.
     pub fn new(id: &str) -> Result<SessionId, NameError> {
         let why = if id.is_empty() || id.len() > 80 {
             "1 to 80 characters are allowed"
@@ -159,14 +174,14 @@ impl SessionId {
         Err(NameError { what: "a session", name: id.chars().take(80).collect(), why })
     }
 
-    /// The run of an agent that calls itself so. No other agent's is the same.
+    /// The session of a run that its agent names itself. Sessions of other agents differ from it.
     pub fn said(agent: &AgentName, run: &[u8]) -> SessionId {
         let digest = Sha256::new().chain_update(agent.as_str()).chain_update([0]).chain_update(run).finalize();
         let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         SessionId(format!("said-{digits}").into())
     }
 
-    /// A new id, for callers whose front-end mints none.
+    /// A new id, for callers whose front-end provides none.
     pub fn mint() -> SessionId {
         SessionId(format!("ses_{}", ulid(0)).into())
     }
@@ -178,8 +193,8 @@ impl MessageId {
         MessageId(format!("msg_{}", ulid(at)).into())
     }
 
-    /// Takes an id as somebody wrote it, or another system did. It stands in texts outside of any quotes, so that it is
-    /// letters and digits, and a few signs within.
+    /// Checks an id that a person or another system wrote. Texts show ids without quotes, so only letters, digits and a
+    /// few signs are allowed.
     pub fn new(id: &str) -> Result<MessageId, NameError> {
         let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
         if id.len() > 80 || !id.starts_with(|c: char| c.is_ascii_alphanumeric()) || !id.chars().all(is_legal) {
@@ -212,13 +227,13 @@ impl Space {
         Space(format!("p_{}", &crockford(&digest.finalize())[..12]).into())
     }
 
-    /// The same as versions before this one made it: by the path alone.
+    /// The space of a project without an origin as earlier versions named it: by the path alone.
     pub fn of_path_alone(root: &Path) -> Space {
         let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
         Space(format!("p_{}", &crockford(&digest)[..12]).into())
     }
 
-    /// What an identity file or a store says, which a version before this one may have written: names had no prefix.
+    /// The space that an identity file or a store records. Earlier versions recorded chosen names without a prefix.
     pub fn noted(text: &str) -> Space {
         let is_hash = |hash: &str| hash.len() == 12 && hash.bytes().all(|byte| CROCKFORD.contains(&byte));
         match text.split_once('_') {
@@ -228,7 +243,7 @@ impl Space {
         }
     }
 
-    /// Whether it stands for a directory, and so for one project.
+    /// Whether the space is that of a directory, and so of one project.
     pub fn is_of_path(&self) -> bool {
         self.0.starts_with("p_")
     }
@@ -248,7 +263,7 @@ fn normal_origin(url: &str) -> String {
     };
     let (host, path) = rest.split_once('/').unwrap_or((&rest, ""));
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
-    // The ports that the schemes have anyway say nothing.
+    // The default ports of the schemes are left out.
     let host = [":22", ":443", ":80"].iter().find_map(|port| host.strip_suffix(port)).unwrap_or(&host).to_owned();
     format!("https://{host}/{}", path.trim_matches('/'))
 }
@@ -269,7 +284,7 @@ fn crockford(bytes: &[u8]) -> String {
     text
 }
 
-/// 48 bits of time and 80 of chance in 26 characters (the ULID form).
+/// 48 bits of time and 80 random bits in 26 characters (the ULID form).
 fn ulid(at: Millis) -> String {
     let mut random = [0u8; 10];
     getrandom::fill(&mut random).expect("the system has random numbers");
@@ -313,6 +328,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_name_comes_with_one_that_is_near() {
+        let hint = |name: &str| AgentName::new(name).unwrap_err().hint();
+        assert_eq!(hint("Plan B!"), "Write plan-b, for example.");
+        assert_eq!(hint("User"), "Choose another name.");
+        assert_eq!(hint("日本"), "Choose another name.");
+        assert_eq!(Role::new("Lead").unwrap_err().hint(), "Write lead, for example.");
+        assert_eq!(MessageId::new("<1>").unwrap_err().hint(), "check_messages and search_messages show ids.");
+    }
+
+    #[test]
     fn an_id_cannot_pass_for_anything_else() {
         for good in ["msg_01JD0000000000000000000000", "1", "a:b.c-d"] {
             MessageId::new(good).unwrap();
@@ -347,7 +372,7 @@ mod tests {
             assert_ne!(&chosen, other, "whoever chooses a name chooses no other kind of space");
             assert_eq!(&Space::noted(other.as_str()), other);
         }
-        // As versions before this one wrote them: a name is what is no hash.
+        // As earlier versions recorded them: whatever is not a hash is a chosen name.
         assert_eq!(Space::noted("team"), Space::named("team"));
         assert_eq!(Space::noted("r_team"), Space::named("r_team"));
         assert!(path.is_of_path() && !origin.is_of_path() && !Space::named("p_x").is_of_path());

@@ -25,7 +25,8 @@ pub struct Limits {
     pub aging: Duration,
     /// How long an ended connection's session may take to come back.
     pub grace: Duration,
-    /// How long an agent counts as active after it was last seen.
+    /// How long an agent counts as active after its last request, if it has no connection that stands, or after another
+    /// daemon has recorded it.
     pub active: Duration,
     /// Agents of a space.
     pub agents: u64,

@@ -51,13 +51,28 @@ impl Mail {
         Ok(self.store.look(query::Inbox { agent: agent.clone() }).await?)
     }
 
-    /// The messages that wait for an agent, in order of arrival, for hints. Nothing is leased.
+    /// The messages that wait for an agent, in order of arrival, for hints and for people. Nothing is leased, and the
+    /// agent has not done anything.
     ///
     /// # Errors
     /// When the store is unavailable.
     pub async fn pending(&self, agent: &AgentName, floor: Floor, limit: usize) -> Result<Fetched, MailError> {
+        self.mailbox(agent, floor, true, limit).await
+    }
+
+    /// Like [`Mail::pending`], with the messages that were read, unless `waiting_only`.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn mailbox(
+        &self,
+        agent: &AgentName,
+        floor: Floor,
+        waiting_only: bool,
+        limit: usize,
+    ) -> Result<Fetched, MailError> {
         let limit = limit.clamp(1, MOST);
-        let fetch = query::Fetch { agent: agent.clone(), after: 0, floor, waiting_only: true, limit };
+        let fetch = query::Fetch { agent: agent.clone(), after: 0, floor, waiting_only, limit };
         Ok(self.store.look(fetch).await?)
     }
 

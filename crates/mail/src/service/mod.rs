@@ -24,10 +24,10 @@ use crate::journal::Record;
 use tokio::runtime::Handle;
 
 pub(crate) use claiming::token;
-pub use sessions::Attachment;
+pub use sessions::{Attachment, Presence};
 
 use crate::error::{MailError, Refusal, StoreError};
-use crate::model::{AgentName, Limits};
+use crate::model::{AgentName, Limits, Standing};
 use crate::spool::Spool;
 use crate::store::query::Roster;
 use crate::store::{Operation, Store, WakeDelivery, query};
@@ -202,19 +202,23 @@ impl Mail {
     pub(crate) async fn roster(&self) -> Result<Roster, MailError> {
         let mut roster = self.store.look(query::Agents).await?;
         for agent in &mut roster.agents {
-            if self.is_active(&agent.name, roster.now, agent.seen_at) {
-                agent.standing = crate::model::Standing::Active;
-            }
+            self.sessions.note_fence(&agent.name, agent.fence);
+            agent.standing = self.standing(&agent.name, roster.now, agent.seen_at);
         }
         Ok(roster)
     }
 
-    /// Whether an agent is active: connected, or seen lately.
-    pub(crate) fn is_active(&self, agent: &AgentName, now: u64, seen_at: u64) -> bool {
-        let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
-        lately
-            || self.sessions.is_connected(agent)
-            || self.seen.is_recent(agent, self.limits.active)
+    /// Whether a process of the agent lives: it is connected, or waits. Of an agent that only another daemon sees, that
+    /// daemon records it.
+    pub(crate) fn standing(&self, agent: &AgentName, now: u64, seen_at: u64) -> Standing {
+        let is_elsewhere = || {
+            let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
+            lately && self.may_lose_wakes() && !self.sessions.is_known(agent)
+        };
+        let is_active = self.sessions.is_active(agent, self.limits.active)
+            || self.waits.has(agent)
             || self.is_here.as_ref().is_some_and(|is_here| is_here(agent))
+            || is_elsewhere();
+        if is_active { Standing::Active } else { Standing::Offline }
     }
 }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::journal::Record;
 
 use super::Mail;
-use crate::error::{MailError, Refusal};
+use crate::error::{MailError, Refusal, StoreError};
 use crate::model::address::{Directory, resolve};
 use crate::model::{
     Address, Agent, AgentName, Group, GroupName, Holder, Member, MemberKind, Profile, Role, Session, SessionId,
 };
-use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember};
+use crate::store::change::{
+    AddMember, CreateGroup, DeleteGroup, Enter, Entered, Forget, Forgotten, RemoveMember, Rename, Renamed,
+};
 use crate::store::query;
 
 /// The longest intent or description.
@@ -105,6 +107,49 @@ impl Mail {
         Ok(self.retry_uncertain(enter).await?.created)
     }
 
+    /// Gives an agent another name, which no agent has. Its mail, its groups and what it wrote go along; nobody has the
+    /// old name then. Returns how many messages wait for it.
+    ///
+    /// # Errors
+    /// When there is no such agent, another holder has the name, the new name is taken, or the store is unavailable.
+    pub async fn rename(&self, rename: Rename) -> Result<u64, MailError> {
+        self.nothing_queued()?;
+        let (from, to) = (rename.from.clone(), rename.to.clone());
+        // The attempt whose answer was lost has renamed it.
+        let is_done = |refusal: &Refusal| {
+            matches!(refusal, Refusal::UnknownAgent { name, .. } if name == from.as_str())
+                .then_some(Renamed { waiting: 0 })
+        };
+        let renamed = self.changed(self.retry_uncertain_or(rename.clone(), is_done).await).await?;
+        self.sessions.forget(&from);
+        self.record(|| Record::MailAgentRenamed { from: from.to_string(), to: to.to_string() });
+        Ok(renamed.waiting)
+    }
+
+    /// Removes an agent with its mailbox. The senders of what waits for it get reports. Returns how many messages did.
+    ///
+    /// # Errors
+    /// When there is no such agent, another holder has the name, or the store is unavailable.
+    pub async fn forget(&self, forget: Forget) -> Result<u64, MailError> {
+        self.nothing_queued()?;
+        let agent = forget.agent.clone();
+        // The attempt whose answer was lost has removed it.
+        let is_done =
+            |refusal: &Refusal| matches!(refusal, Refusal::UnknownAgent { .. }).then_some(Forgotten { waiting: 0 });
+        let waiting = self.changed(self.retry_uncertain_or(forget, is_done).await).await?.waiting;
+        self.sessions.forget(&agent);
+        self.record(|| Record::MailAgentForgotten { agent: agent.to_string(), waiting });
+        Ok(waiting)
+    }
+
+    /// Refuses while sends are queued: they carry the names of their senders.
+    fn nothing_queued(&self) -> Result<(), StoreError> {
+        match self.crowded_spool() {
+            None => Ok(()),
+            Some(_) => Err(StoreError::Away { reason: "messages wait on this machine until it is back".to_owned() }),
+        }
+    }
+
     /// All agents with their standing, by name.
     ///
     /// # Errors
@@ -183,6 +228,8 @@ impl Mail {
             .await
     }
 
+    /// Changes groups. `done` is for a change that is refused once it has been applied: a repetition after a lost answer
+    /// then meets its own effect, and `done` maps that refusal to the result.
     async fn group_change<O: crate::store::Operation + Clone>(
         &self,
         session: &Session,
@@ -190,7 +237,12 @@ impl Mail {
         done: impl Fn(&Refusal) -> Option<O::Out>,
     ) -> Result<O::Out, MailError> {
         self.seen.mark(&session.agent);
-        match self.retry_uncertain_or(operation, done).await {
+        self.changed(self.retry_uncertain_or(operation, done).await).await
+    }
+
+    /// The result of a change, with the nearest names in a refusal.
+    async fn changed<T>(&self, result: Result<T, MailError>) -> Result<T, MailError> {
+        match result {
             Err(MailError::Refused(refusal)) => Err(self.with_neighbours(refusal).await.into()),
             other => other,
         }
@@ -231,7 +283,7 @@ fn bare(member: Member) -> Member {
     Member { kind: member.kind, id: member.id.trim().trim_start_matches('@').to_owned() }
 }
 
-fn check_profile(profile: &Profile) -> Result<(), Refusal> {
+pub(crate) fn check_profile(profile: &Profile) -> Result<(), Refusal> {
     check_text("intent", profile.intent.as_deref().unwrap_or_default())?;
     check_text("module", profile.module.as_deref().unwrap_or_default())?;
     check_text("branch", profile.branch.as_deref().unwrap_or_default())?;

@@ -177,7 +177,7 @@ impl Mail {
     fn sent(&self, appended: Appended) -> Sent {
         let at = appended.at;
         let recipients = appended.sent.into_iter().map(|to| SentTo {
-            standing: if self.is_active(&to.agent, at, to.seen_at) { Standing::Active } else { Standing::Offline },
+            standing: self.standing(&to.agent, at, to.seen_at),
             agent: to.agent,
             seq: to.seq,
         });

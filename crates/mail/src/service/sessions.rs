@@ -1,10 +1,10 @@
 //! Which sessions are connected, and what happens when one ends. A lease lasts as long as its session; no timer runs
-//! while the session is connected.
+//! while the session is connected. An agent is active while a process of it lives.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::journal::Record;
 
@@ -14,12 +14,30 @@ use crate::model::{AgentName, Session, SessionId};
 use crate::store::change::Release;
 use crate::store::query;
 
+/// What a connection of an agent's session says of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// The agent's process lives as long as the connection.
+    Process,
+    /// The agent has no connection that stands: it lives until no request came for a while.
+    Requests,
+    /// Nothing: a command speaks for the agent.
+    Command,
+}
+
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<HashMap<SessionId, Life>>);
+pub(crate) struct Sessions {
+    lives: Mutex<HashMap<SessionId, Life>>,
+    /// The agents that entered here, with their fences: this daemon would see a process of theirs.
+    known: Mutex<HashMap<AgentName, u64>>,
+}
 
 struct Life {
     agent: Option<AgentName>,
     connections: usize,
+    /// How many of the connections are those of a process.
+    processes: usize,
+    last_request: Option<Instant>,
     /// Rises with every connection; an earlier grace period then no longer applies.
     round: u64,
     /// The longest time that the session may be without a connection.
@@ -31,6 +49,7 @@ struct Life {
 pub struct Attachment {
     mail: Weak<Mail>,
     session: SessionId,
+    presence: Presence,
 }
 
 impl Drop for Attachment {
@@ -40,6 +59,9 @@ impl Drop for Attachment {
             let mut lives = mail.sessions.lives();
             let Some(life) = lives.get_mut(&self.session) else { return };
             life.connections = life.connections.saturating_sub(1);
+            if self.presence == Presence::Process {
+                life.processes = life.processes.saturating_sub(1);
+            }
             if life.connections > 0 {
                 return;
             }
@@ -51,37 +73,69 @@ impl Drop for Attachment {
 
 impl Sessions {
     fn lives(&self) -> MutexGuard<'_, HashMap<SessionId, Life>> {
-        self.0.lock()
+        self.lives.lock()
     }
 
-    pub(crate) fn is_connected(&self, agent: &AgentName) -> bool {
-        self.lives().values().any(|life| life.connections > 0 && life.agent.as_ref() == Some(agent))
+    /// Whether a process of the agent lives, or the last of its requests came within that time.
+    pub(crate) fn is_active(&self, agent: &AgentName, within: Duration) -> bool {
+        self.lives().values().any(|life| life.agent.as_ref() == Some(agent) && life.is_active(within))
     }
 
-    pub(crate) fn connected(&self) -> Vec<AgentName> {
+    /// Whether a process of the agent would be seen by this daemon.
+    pub(crate) fn is_known(&self, agent: &AgentName) -> bool {
+        self.known.lock().contains_key(agent)
+    }
+
+    /// Notes the newest fence of a name: if it was taken over, its process may be elsewhere.
+    pub(crate) fn note_fence(&self, agent: &AgentName, fence: u64) {
+        self.known.lock().retain(|known, of| known != agent || *of >= fence);
+    }
+
+    /// Forgets an agent that was renamed or removed.
+    pub(crate) fn forget(&self, agent: &AgentName) {
+        self.known.lock().remove(agent);
+        self.lives().values_mut().filter(|life| life.agent.as_ref() == Some(agent)).for_each(|life| life.agent = None);
+    }
+
+    pub(crate) fn active(&self, within: Duration) -> Vec<AgentName> {
         let lives = self.lives();
-        let connected = lives.values().filter(|life| life.connections > 0);
-        connected.filter_map(|life| life.agent.clone()).collect()
+        let active = lives.values().filter(|life| life.is_active(within));
+        active.filter_map(|life| life.agent.clone()).collect()
+    }
+}
+
+impl Life {
+    fn new(grace: Duration) -> Life {
+        Life { agent: None, connections: 0, processes: 0, last_request: None, round: 0, grace }
+    }
+
+    fn is_active(&self, within: Duration) -> bool {
+        self.processes > 0 || self.last_request.is_some_and(|at| at.elapsed() < within)
     }
 }
 
 impl Mail {
-    /// Counts a connection of this session until the result is dropped.
+    /// Counts a connection of this session's process until the result is dropped.
     pub fn attach(self: &Arc<Mail>, session: &Session) -> Attachment {
-        self.attach_with(session, self.limits.grace)
+        self.attach_with(session, Presence::Process, self.limits.grace)
     }
 
-    /// Like [`Mail::attach`], with a different grace period.
-    pub fn attach_with(self: &Arc<Mail>, session: &Session, grace: Duration) -> Attachment {
+    /// Like [`Mail::attach`], with another presence and grace period.
+    pub fn attach_with(self: &Arc<Mail>, session: &Session, presence: Presence, grace: Duration) -> Attachment {
         let mut lives = self.sessions.lives();
-        let life = lives.entry(session.id.clone()).or_insert(Life { agent: None, connections: 0, round: 0, grace });
+        let life = lives.entry(session.id.clone()).or_insert_with(|| Life::new(grace));
         life.agent = Some(session.agent.clone());
         life.grace = life.grace.max(grace);
         life.connections += 1;
         life.round += 1;
+        match presence {
+            Presence::Process => life.processes += 1,
+            Presence::Requests => life.last_request = Some(Instant::now()),
+            Presence::Command => {}
+        }
         drop(lives);
-        self.seen.mark(&session.agent);
-        Attachment { mail: Arc::downgrade(self), session: session.id.clone() }
+        self.sessions.known.lock().insert(session.agent.clone(), session.fence);
+        Attachment { mail: Arc::downgrade(self), session: session.id.clone(), presence }
     }
 
     /// Ends a session whose process has ended. What it had in hand is free at once.
@@ -111,8 +165,7 @@ impl Mail {
                 let mut lives = self.sessions.lives();
                 let known = lives.contains_key(&session);
                 let grace = self.limits.grace;
-                let life =
-                    lives.entry(session.clone()).or_insert(Life { agent: None, connections: 0, round: 0, grace });
+                let life = lives.entry(session.clone()).or_insert_with(|| Life::new(grace));
                 if known {
                     continue;
                 }

@@ -1,10 +1,10 @@
-//! Periodic work: recording which agents were seen, purging mail that was handled long ago, and polling if wakes may be
+//! Periodic work: recording which agents did something, purging mail that was handled long ago, and polling if wakes may be
 //! lost.
 
 use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -20,36 +20,23 @@ const PURGE_STEP: usize = 500;
 /// How often a daemon on a shared store records its connected agents, and looks for daemons that went silent.
 const ROLL_CALL: Duration = Duration::from_secs(30);
 
-/// Agents that were seen but not yet recorded in the store.
+/// Agents that did something which is not yet recorded in the store.
 #[derive(Default)]
 pub(crate) struct Seen {
-    state: Mutex<State>,
+    unwritten: Mutex<HashSet<AgentName>>,
     something: Notify,
-}
-
-#[derive(Default)]
-struct State {
-    at: HashMap<AgentName, Instant>,
-    unwritten: HashSet<AgentName>,
 }
 
 impl Seen {
     pub(crate) fn mark(&self, agent: &AgentName) {
-        let mut state = self.state.lock();
-        state.at.insert(agent.clone(), Instant::now());
-        if state.unwritten.insert(agent.clone()) && state.unwritten.len() == 1 {
+        let mut unwritten = self.unwritten.lock();
+        if unwritten.insert(agent.clone()) && unwritten.len() == 1 {
             self.something.notify_one();
         }
     }
 
-    pub(crate) fn is_recent(&self, agent: &AgentName, within: Duration) -> bool {
-        let state = self.state.lock();
-        state.at.get(agent).is_some_and(|at| at.elapsed() < within)
-    }
-
     fn take(&self) -> Vec<AgentName> {
-        let mut state = self.state.lock();
-        state.unwritten.drain().collect()
+        self.unwritten.lock().drain().collect()
     }
 }
 
@@ -90,7 +77,7 @@ pub(crate) fn start(mail: &Arc<Mail>) {
             since_roll_call += poll;
             if since_roll_call >= ROLL_CALL {
                 since_roll_call = Duration::ZERO;
-                mail.sessions.connected().iter().for_each(|agent| mail.seen.mark(agent));
+                mail.sessions.active(mail.limits.active).iter().for_each(|agent| mail.seen.mark(agent));
                 mail.write_seen().await;
                 if let Err(error) = mail.expect_former_sessions().await {
                     tracing::warn!(%error, "look for sessions whose daemon is gone");

@@ -177,6 +177,11 @@ impl Waits {
         self.state().by_agent.keys().cloned().collect()
     }
 
+    /// Whether the agent has waiters.
+    pub(crate) fn has(&self, agent: &AgentName) -> bool {
+        self.state().by_agent.contains_key(agent)
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.state().count
     }

@@ -39,6 +39,10 @@ changes! {
     Enter => Entered,
     /// See [`Touch`].
     Touch => (),
+    /// See [`Rename`].
+    Rename => Renamed,
+    /// See [`Forget`].
+    Forget => Forgotten,
     /// See [`Append`].
     Append => Appended,
     /// See [`Claim`].
@@ -114,6 +118,38 @@ pub struct Entered {
 #[derive(Debug, Clone)]
 pub struct Touch {
     pub agents: Vec<AgentName>,
+}
+
+/// Gives an agent another name. Its mail, its groups and what it wrote go along; nobody has the old name then.
+#[derive(Debug, Clone)]
+pub struct Rename {
+    pub from: AgentName,
+    /// A name that no agent has.
+    pub to: AgentName,
+    /// Who asks: the holder of the name, unless nobody holds it or `takeover` is given.
+    pub holder: Holder,
+    pub takeover: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renamed {
+    /// How many messages wait for the agent.
+    pub waiting: u64,
+}
+
+/// Removes an agent with its mailbox. The senders of what waits get reports; what it wrote stays with its recipients.
+#[derive(Debug, Clone)]
+pub struct Forget {
+    pub agent: AgentName,
+    /// Who asks, as for [`Rename`].
+    pub holder: Holder,
+    pub takeover: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forgotten {
+    /// How many messages waited for the agent. Their senders got reports.
+    pub waiting: u64,
 }
 
 /// Appends a message to the mailboxes of its recipients.

@@ -56,12 +56,12 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// The row of a report to a sender: a recipient never confirmed the message.
+    /// The row of a report to a sender: the message is dead.
     pub(super) fn report(
         message: &'a MessageId,
         thread: &'a MessageId,
         (sender, recipient): (&AgentName, &AgentName),
-        attempts: u32,
+        reason: Reason,
         at: Millis,
     ) -> NewMessage<'a> {
         NewMessage {
@@ -69,7 +69,7 @@ impl<'a> NewMessage<'a> {
             kind: Kind::Report,
             sender: AgentName::system(),
             to: vec![sender.to_string()],
-            content: Cow::Owned(report_text(message, recipient, attempts)),
+            content: Cow::Owned(report_text(message, recipient, reason)),
             priority: Priority::Normal,
             at,
             thread,
@@ -78,13 +78,32 @@ impl<'a> NewMessage<'a> {
             key: None,
         }
     }
+
     /// The bytes that the message counts in each mailbox.
     pub(super) fn size(&self) -> u64 {
         append::size(&self.content, self.metadata)
     }
 }
 
-fn report_text(message: &MessageId, recipient: &AgentName, attempts: u32) -> String {
+/// Why a message is dead.
+#[derive(Clone, Copy)]
+pub(crate) enum Reason {
+    /// Its recipient took it that often and never confirmed it.
+    NeverConfirmed { attempts: u32 },
+    /// Its recipient was removed before it read the message.
+    Forgotten,
+}
+
+fn report_text(message: &MessageId, recipient: &AgentName, reason: Reason) -> String {
+    let attempts = match reason {
+        Reason::NeverConfirmed { attempts } => attempts,
+        Reason::Forgotten => {
+            return format!(
+                "Your message {message} to {recipient} was never read, and is dead: the agent {recipient} was removed \
+                 (`hob agents forget`). If it still matters, send it to another agent."
+            );
+        }
+    };
     format!(
         "Your message {message} to {recipient} was handed out {attempts} times and never confirmed, so it is dead: \
          {recipient} took it and ended before its next call, each time. Nothing more happens with it. If it still \

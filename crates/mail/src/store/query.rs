@@ -62,7 +62,7 @@ pub struct Agents;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     pub now: Millis,
-    /// The agents. Their standing depends only on when they were last seen.
+    /// The agents. A store does not know who is connected: their standing is offline.
     pub agents: Vec<Agent>,
 }
 

@@ -7,32 +7,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::Ids;
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
 use crate::model;
 
-/// Tell the senders of messages that you are done with them, or will not act on them. Reading alone needs no ack.
+/// Tell the senders of messages that you are done with them, or will not act on them. Reading and answering need no ack.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The messages, at most 1000.
-    pub ids: Vec<String>,
-    /// acked or rejected; default acked.
-    #[serde(default)]
+    /// Ids of messages, at most 1000.
+    #[serde(alias = "id", alias = "message_id", alias = "message_ids")]
+    pub ids: Ids,
+    /// acked (done, the default) or rejected (you will not act).
+    #[serde(default, alias = "status", alias = "state")]
     pub outcome: Outcome,
     /// A remark for the senders.
+    #[serde(alias = "message", alias = "comment", alias = "reason")]
     pub note: Option<String>,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
-    /// You are done with it.
     #[default]
+    #[serde(alias = "done")]
     Acked,
-    /// You will not act on it.
     Rejected,
 }
 
@@ -48,7 +50,7 @@ pub(super) struct Output {
 pub(super) struct Item {
     /// Its id as given.
     pub id: String,
-    /// Its state now; `unknown` when no such message is in your mailbox.
+    /// Its state now; `unknown` if no such message is in your mailbox.
     pub state: String,
 }
 
@@ -67,7 +69,8 @@ impl Tool for AckMessage {
             Outcome::Acked => model::Outcome::Acked,
             Outcome::Rejected => model::Outcome::Rejected,
         };
-        let settled = mail.settle(&session, &args.ids, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
+        let settled =
+            mail.settle(&session, &args.ids.0, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
         let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
         let results = settled.into_iter().map(|item| Item { id: item.id.to_string(), state: state(item.state) });
         Ok(Output { results: results.collect() })
@@ -77,7 +80,10 @@ impl Tool for AckMessage {
         output
             .results
             .iter()
-            .map(|item| format!("{}: {}", quoted(&item.id, 80), item.state))
+            .map(|item| match &*item.state {
+                "unknown" => format!("{}: unknown, it is not in your mailbox", quoted(&item.id, 80)),
+                state => format!("{}: {state}", quoted(&item.id, 80)),
+            })
             .collect::<Vec<_>>()
             .join("\n")
     }

@@ -14,7 +14,7 @@ use crate::membership::{Membership, Output};
 /// Add an agent, or everybody of a role, to a group. Messages sent before are not touched.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Args(Membership);
+pub(super) struct Args(pub(super) Membership);
 
 pub(super) struct AddGroupMember(pub(super) Arc<Callers>);
 

@@ -12,53 +12,53 @@ use crate::callers::Callers;
 use crate::error::failed;
 use crate::service::send::BroadcastRequest;
 
-/// Send one message to all agents but yourself. Prefer send_message to a group or role: this interrupts everybody.
+/// Send one message to all agents but yourself, only where it concerns them all: it interrupts everybody. Else
+/// send_message to a name, a role or a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The text, at most 1 MiB.
+    /// The text.
+    #[serde(alias = "message", alias = "body", alias = "text")]
     pub content: String,
     /// How urgent it is; default normal.
-    #[serde(default)]
+    #[serde(default, alias = "urgency")]
     pub priority: Urgency,
-    /// Whom to leave out.
+    /// Which agents do not get it.
     #[serde(default)]
     pub filter: Filter,
 }
 
-/// Whom to leave out.
+/// Which agents do not get it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Filter {
-    /// `active`: only agents that are there; default all.
+    /// active: only agents whose process lives; default all.
     pub status: Status,
-    /// Names of agents that do not get it.
+    /// Names of agents to leave out.
     pub exclude: Vec<String>,
 }
 
-/// Who is meant.
+/// Which agents get it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
-    /// Everybody.
     #[default]
     All,
-    /// Those that are there.
     Active,
 }
 
-/// Who has it.
+/// Which agents have it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// `sent`; `partial` when some mailboxes are full; `no_recipients`.
     pub status: String,
     /// Names of the agents that have it.
     pub sent_to: Vec<String>,
-    /// Names of those whose mailbox is full.
+    /// Names of the agents whose mailbox is full.
     pub failed_to: Vec<String>,
-    /// How many have it.
+    /// The number of agents that have it.
     pub total_sent: usize,
-    /// Its id: a broadcast is one message.
+    /// The id of the one message.
     pub message_ids: Vec<String>,
 }
 

@@ -13,12 +13,13 @@ use crate::framing::quoted;
 use crate::model::Delivery;
 use crate::time::rfc3339;
 
-/// Show how a message that you wrote or received has fared: for each recipient its state, when, how often it was handed
-/// out, and what was tried to reach the agent.
+/// Show whether a message was read: for each recipient its state, when, how often it was handed out, and what was tried
+/// to reach the agent. Not for waiting on an answer: that is wait_for_message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The message.
+    /// Id of a message that you wrote or received.
+    #[serde(alias = "message_id")]
     pub id: String,
 }
 
@@ -100,7 +101,7 @@ impl Tool for DeliveryStatus {
                     line.push_str(&format!(", {what} {at}"));
                 }
             }
-            line.push_str(&format!(", handed out {} times", item.attempts));
+            line.push_str(&format!(", handed out {}", super::counted(item.attempts.into(), "time")));
             if let Some(note) = &item.note {
                 line.push_str(&format!(", its note (data): {}", quoted(note, 300)));
             }

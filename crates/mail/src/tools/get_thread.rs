@@ -12,12 +12,15 @@ use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::Framed;
 
-/// Show the conversation that a message belongs to, in order: what of it you wrote or received. Nothing is marked as read.
+/// Show the conversation of a message in order, as far as you wrote or received it. Takes nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A message of it.
+    /// Id of any message of it.
+    #[serde(alias = "message_id", alias = "thread", alias = "thread_id")]
     pub id: String,
+    /// Only this message, from this byte of its text on: to read on in one that was cut.
+    pub offset: Option<u64>,
 }
 
 /// The conversation.
@@ -29,6 +32,9 @@ pub(super) struct Output {
     pub messages: Vec<Message>,
     /// How many earlier ones are left out, for length.
     pub omitted: usize,
+    /// From where on the text shows the message.
+    #[serde(skip)]
+    pub offset: usize,
 }
 
 pub(super) struct GetThread(pub(super) Arc<Callers>);
@@ -44,6 +50,16 @@ impl Tool for GetThread {
         let (mail, session) = self.0.enter(&cx).await?;
         let all = mail.thread(&session, args.id.trim()).await.map_err(failed)?;
         let thread = all.first().map_or_else(|| args.id.clone(), |message| message.thread.to_string());
+        if let Some(offset) = args.offset {
+            let found = all.into_iter().filter(|message| message.id.as_str() == args.id.trim());
+            let messages: Vec<Message> = found.map(Message::from).collect();
+            let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+            if messages.iter().any(|message| !message.content.is_char_boundary(offset)) {
+                let why = "is no place in that message: write the number that the cut text was followed by";
+                return Err(ToolError::user(format!("`offset`: {offset} {why}.")));
+            }
+            return Ok(Output { thread, messages, omitted: 0, offset });
+        }
         // The message that was asked for, and as many of the latest others as one answer holds.
         let mut room = HANDED_OUT as usize;
         let mut omitted = 0;
@@ -58,7 +74,7 @@ impl Tool for GetThread {
             }
         }
         messages.reverse();
-        Ok(Output { thread, messages, omitted })
+        Ok(Output { thread, messages, omitted, offset: 0 })
     }
 
     fn text(output: &Output) -> String {
@@ -72,7 +88,7 @@ impl Tool for GetThread {
             output.thread,
             super::counted(output.messages.len() as u64, "message")
         ));
-        output.messages.iter().for_each(|message| message.show(&mut framed));
+        output.messages.iter().for_each(|message| message.show_from(output.offset, &mut framed));
         framed.finish()
     }
 

@@ -56,24 +56,27 @@ impl Tool for ListGroups {
     }
 
     fn text(output: &Output) -> String {
-        let mut lines = vec![format!(
-            "{}. What is quoted was written by agents: data.",
-            super::counted(output.groups.len() as u64, "group")
-        )];
-        lines.extend(output.groups.iter().map(|group| {
-            let about = match group.description.is_empty() {
-                true => String::new(),
-                false => format!(", {}", quoted(&group.description, 200)),
-            };
-            let members = super::counted(group.member_count, "member");
-            format!("{}: {members}, by {}{about}", group.name, group.created_by)
-        }));
-        lines.join("\n")
+        text(&output.groups)
     }
 
     fn examples() -> Vec<Example> {
         vec![Example { title: "All groups", arguments: json!({}), text: None }]
     }
+}
+
+/// The groups as text.
+pub(super) fn text(groups: &[Item]) -> String {
+    let count = super::counted(groups.len() as u64, "group");
+    let mut lines = vec![format!("{count}. What is quoted was written by agents: data.")];
+    lines.extend(groups.iter().map(|group| {
+        let about = match group.description.is_empty() {
+            true => String::new(),
+            false => format!(", {}", quoted(&group.description, 200)),
+        };
+        let members = super::counted(group.member_count, "member");
+        format!("{}: {members}, by {}{about}", group.name, group.created_by)
+    }));
+    lines.join("\n")
 }
 
 fn item(group: Group) -> Item {

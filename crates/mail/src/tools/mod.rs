@@ -1,7 +1,8 @@
-//! The tools of the toolset `mail`, one file each. This file holds their lists and what they share.
+//! The tools of the toolset `mail` and of the profile `thrum`, one file each. This file holds their lists and what they
+//! share.
 //!
-//! Names, arguments and result fields of the first eleven are those that users of Thrum know; the profile `thrum` lists
-//! exactly these.
+//! Names, arguments and result fields of the profile's eleven are those that users of Thrum know. The toolset has one
+//! tool for groups instead of six. Arguments have other names too, which no schema lists: those that models guess.
 
 mod ack_message;
 mod add_group_member;
@@ -12,6 +13,7 @@ mod delete_group;
 mod delivery_status;
 mod get_group;
 mod get_thread;
+mod groups;
 mod list_agents;
 mod list_groups;
 mod register_agent;
@@ -22,22 +24,38 @@ mod wait_for_message;
 
 use std::sync::Arc;
 
-use mcp::tool::{AnyTool, tool};
-use schemars::JsonSchema;
+use mcp::tool::{AnyTool, Tool, tool};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::callers::Callers;
 use crate::framing::{Framed, quoted};
 use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing};
+use crate::thrum::OfThrum;
 use crate::time::rfc3339;
 
-/// How much of what agents wrote one answer hands out, in bytes; the rest waits for the next call.
+/// The most bytes of agents' texts in one answer; the rest waits for the next call.
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
 
-/// The tools that Thrum has.
-fn first_eleven(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
-    vec![
+/// What to do with messages that were handed out.
+pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages or wait_for_message \
+                               marks these as read.";
+
+/// The tools of the toolset that a connection is offered first: all that a conversation needs. An answer needs no
+/// [`ack_message`]: the next call that takes messages confirms the last, and so does a reply.
+pub const CORE: &[&str] = &[
+    register_agent::RegisterAgent::NAME,
+    list_agents::ListAgents::NAME,
+    send_message::SendMessage::NAME,
+    check_messages::CheckMessages::NAME,
+    wait_for_message::WaitForMessage::NAME,
+];
+
+/// The profile `thrum`.
+pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
+    let tools = [
         tool(add_group_member::AddGroupMember(callers.clone())),
         tool(broadcast_message::BroadcastMessage(callers.clone())),
         tool(check_messages::CheckMessages(callers.clone())),
@@ -49,25 +67,25 @@ fn first_eleven(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
         tool(remove_group_member::RemoveGroupMember(callers.clone())),
         tool(send_message::SendMessage(callers.clone())),
         tool(wait_for_message::WaitForMessage(callers.clone())),
-    ]
-}
-
-/// The profile `thrum`.
-pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
-    first_eleven(callers)
+    ];
+    tools.into_iter().map(|tool| Arc::new(OfThrum(tool)) as Arc<dyn AnyTool>).collect()
 }
 
 /// All tools of the toolset.
 pub fn tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
-    let mut all = first_eleven(callers);
-    all.extend([
+    vec![
         tool(ack_message::AckMessage(callers.clone())),
+        tool(broadcast_message::BroadcastMessage(callers.clone())),
+        tool(check_messages::CheckMessages(callers.clone())),
         tool(delivery_status::DeliveryStatus(callers.clone())),
         tool(get_thread::GetThread(callers.clone())),
+        tool(groups::Groups(callers.clone())),
+        tool(list_agents::ListAgents(callers.clone())),
         tool(register_agent::RegisterAgent(callers.clone())),
         tool(search_messages::SearchMessages(callers.clone())),
-    ]);
-    all
+        tool(send_message::SendMessage(callers.clone())),
+        tool(wait_for_message::WaitForMessage(callers.clone())),
+    ]
 }
 
 /// What a model needs for nearly all of its mail.
@@ -78,18 +96,76 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How urgent a message is, as an argument.
+/// Addresses as an argument: declared as one text, and taken as a list too.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses(pub(crate) Vec<String>);
+
+/// Ids as an argument: declared as a list, and taken as one text too.
+#[derive(Debug, Default)]
+pub(crate) struct Ids(pub(crate) Vec<String>);
+
+impl<'de> Deserialize<'de> for Addresses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Addresses, D::Error> {
+        deserializer.deserialize_any(OneOrMany).map(Addresses)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ids {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Ids, D::Error> {
+        deserializer.deserialize_any(OneOrMany).map(Ids)
+    }
+}
+
+struct OneOrMany;
+
+impl<'de> Visitor<'de> for OneOrMany {
+    type Value = Vec<String>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a text or a list of texts")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Vec<String>, E> {
+        Ok(vec![text.to_owned()])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<String>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(all)
+    }
+}
+
+macro_rules! schema_of {
+    ($name:ident as $other:ty) => {
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                <$other>::json_schema(generator)
+            }
+        }
+    };
+}
+
+schema_of!(Addresses as String);
+schema_of!(Ids as Vec<String>);
+
+/// How urgent a message is, as an argument. [`send_message`] says what each means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Urgency {
-    /// Stop current work.
     Critical,
-    /// At the next breakpoint.
     High,
-    /// When the sub-task ends.
     #[default]
+    #[serde(alias = "medium")]
     Normal,
-    /// When convenient.
     Low,
 }
 
@@ -108,14 +184,13 @@ impl From<Urgency> for Priority {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Filter {
-    /// Every message.
     #[default]
+    #[serde(alias = "low")]
     All,
-    /// Critical only.
     Critical,
-    /// High and critical.
+    #[serde(alias = "high")]
     HighAndAbove,
-    /// Normal, high and critical.
+    #[serde(alias = "normal")]
     NormalAndAbove,
 }
 
@@ -152,10 +227,10 @@ pub(crate) struct Message {
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reply_to: Option<String>,
-    /// What its sender attached.
+    /// The JSON object that its sender attached.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub metadata: Map<String, Value>,
-    /// Whether it was handed out before and never confirmed.
+    /// Whether an earlier hand-out was never confirmed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
     /// Whether hob itself wrote it: a report about a message that could not be delivered.
@@ -191,6 +266,11 @@ impl From<HandedOut> for Message {
 impl Message {
     /// Shows it inside the frame.
     pub(crate) fn show(&self, framed: &mut Framed) {
+        self.show_from(0, framed);
+    }
+
+    /// Shows it inside the frame, from this byte of its text on, which begins a character.
+    pub(crate) fn show_from(&self, offset: usize, framed: &mut Framed) {
         let Message { message_id, from, priority, timestamp, .. } = self;
         let mut head = format!("{message_id} from {from}, {priority}, {timestamp}");
         if !self.to.is_empty() {
@@ -207,11 +287,11 @@ impl Message {
             let metadata = serde_json::to_string(&self.metadata).unwrap_or_default();
             head.push_str(&format!(", metadata {}", quoted(&metadata, 2000)));
         }
-        framed.body(&head, &self.content);
+        framed.part(&head, &self.content, offset, message_id);
     }
 }
 
-/// Whether an agent is there, in one word.
+/// An agent's standing in one word.
 pub(crate) fn standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Active => "active",

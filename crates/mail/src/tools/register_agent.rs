@@ -7,29 +7,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::callers::{Callers, Registration};
+use crate::callers::{Beside, Callers, Registration, waits};
 use crate::framing::quoted;
 
-/// Register yourself as an agent under a name that others write to, and bind the name to this worktree. Calling it again
-/// changes role, module and intent.
+/// Take a name that other agents write to, before other mail tools. It belongs to this worktree and outlives you. Call it
+/// again to change what you say of yourself; with another name you are renamed, and your mail comes along.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Your name: a-z, 0-9, _ and -.
+    /// a-z, 0-9, _ and -.
+    #[serde(alias = "agent", alias = "agent_name", alias = "as", alias = "from")]
     pub name: String,
-    /// What you are for: planner, reviewer, dev, …
-    pub role: String,
-    /// What you work on.
-    #[serde(default)]
-    pub module: String,
+    /// What you are for: planner, reviewer, dev. Messages can go to a role.
+    pub role: Option<String>,
+    /// The part of the code that you work on.
+    pub module: Option<String>,
     /// What you are doing now, in a sentence.
+    #[serde(alias = "description", alias = "task")]
     pub intent: Option<String>,
 }
 
-/// Who you are now.
+/// Your registration.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// `registered` or `updated`.
+    /// `registered`, `updated`, or `renamed`.
     pub status: String,
     /// Your name, which is your id.
     pub name: String,
@@ -42,9 +43,32 @@ pub(super) struct Output {
     pub intent: Option<String>,
     /// The worktree that the name is bound to.
     pub worktree: String,
-    /// From whom the name was taken, if it was.
+    /// The former holder, if the name was taken over.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taken_from: Option<String>,
+    /// Your name before, which nobody has now.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub renamed_from: Option<String>,
+    /// How many messages wait for you.
+    pub waiting: u64,
+    /// Other processes that go by this name.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub other_pids: Vec<u32>,
+    /// Another name of this worktree.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub beside: Option<Other>,
+}
+
+/// Another name of the worktree.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Other {
+    /// The name.
+    pub name: String,
+    /// How many messages wait for it.
+    pub waiting: u64,
+    /// A process that goes by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pid: Option<u32>,
 }
 
 pub(super) struct RegisterAgent(pub(super) Arc<Callers>);
@@ -60,8 +84,17 @@ impl Tool for RegisterAgent {
         let registration =
             Registration { name: args.name, role: args.role, module: args.module, intent: args.intent.clone() };
         let done = self.0.register(&cx, registration).await?;
+        let status = match (&done.renamed_from, done.is_new) {
+            (Some(_), _) => "renamed",
+            (None, true) => "registered",
+            (None, false) => "updated",
+        };
         Ok(Output {
-            status: if done.is_new { "registered" } else { "updated" }.to_owned(),
+            status: status.to_owned(),
+            renamed_from: done.renamed_from.map(|name| name.to_string()),
+            waiting: done.waiting,
+            other_pids: done.others,
+            beside: done.beside.map(|Beside { name, waiting, pid }| Other { name: name.to_string(), waiting, pid }),
             name: done.identity.name,
             role: done.identity.role,
             module: done.identity.module,
@@ -77,8 +110,34 @@ impl Tool for RegisterAgent {
             true => String::new(),
             false => format!(", module {}", quoted(&output.module, 200)),
         };
-        let taken = output.taken_from.as_ref().map(|from| format!(" It was taken from {}.", quoted(from, 300)));
-        format!("{status}: {name} ({role}{module}), in {}.{}", quoted(worktree, 300), taken.unwrap_or_default())
+        let mut text = format!("{status}: {name} ({role}{module}), in {}.", quoted(worktree, 300));
+        if let Some(from) = &output.taken_from {
+            text.push_str(&format!(" It was taken from {}.", quoted(from, 300)));
+        }
+        if let Some(former) = &output.renamed_from {
+            text.push_str(&format!(" Nobody is called {former} any more; its mail and its groups are yours."));
+        }
+        if output.waiting > 0 {
+            text.push_str(&format!(" {} for you: check_messages.", waits(output.waiting)));
+        }
+        if let [pid, ..] = output.other_pids[..] {
+            text.push_str(&format!(
+                "\nAnother process, {pid}, goes by {name} here too: each message reaches one of you. With another name \
+                 you get your own."
+            ));
+        }
+        match &output.beside {
+            Some(Other { name: other, pid: Some(pid), .. }) => {
+                text.push_str(&format!("\n{other} is the name of process {pid} in this worktree, and stays so."));
+            }
+            Some(Other { name: other, waiting, pid: None }) => text.push_str(&format!(
+                "\nThis worktree's name was {other}, which nobody goes by now; {} for it. `hob agents forget {other}` \
+                 removes it, and tells who wrote; `hob inbox --as {other}` shows them.",
+                waits(*waiting)
+            )),
+            None => {}
+        }
+        text
     }
 
     fn examples() -> Vec<Example> {

@@ -14,7 +14,7 @@ use crate::membership::{Membership, Output};
 /// Remove an agent or a role from a group. Messages sent before stay where they are.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Args(Membership);
+pub(super) struct Args(pub(super) Membership);
 
 pub(super) struct RemoveGroupMember(pub(super) Arc<Callers>);
 

@@ -13,21 +13,25 @@ use crate::framing::quoted;
 use crate::service::look::{Hit as Found, SearchRequest};
 use crate::time::{self, rfc3339};
 
-/// Search the messages that you wrote or received: all words must be in them. Nothing is marked as read.
+/// Find messages that you wrote or received by their words. Takes nothing; get_thread shows a hit whole.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The words.
+    /// Words that must all be in it.
+    #[serde(alias = "q", alias = "text", alias = "words", alias = "search")]
     pub query: String,
     /// Only from this agent.
+    #[serde(alias = "sender", alias = "agent")]
     pub from: Option<String>,
     /// Only to this agent.
+    #[serde(alias = "recipient")]
     pub to: Option<String>,
-    /// Not before: a day or a time, as 2026-11-22 or 2026-11-22T10:00:00Z.
+    /// Not before 2026-11-22, or 2026-11-22T10:00:00Z.
     pub since: Option<String>,
     /// Not after.
     pub until: Option<String>,
     /// How many at most; default 20.
+    #[serde(alias = "max", alias = "count")]
     pub limit: Option<u32>,
 }
 
@@ -98,8 +102,10 @@ impl Tool for SearchMessages {
             output.hits.len()
         )];
         lines.extend(output.hits.iter().map(|hit| {
-            let Hit { message_id, from, priority, timestamp, snippet, .. } = hit;
-            format!("{message_id} from {from}, {priority}, {timestamp}: {}", quoted(snippet, 300))
+            let Hit { message_id, from, to, priority, timestamp, snippet, .. } = hit;
+            let to: Vec<String> = to.iter().take(5).map(|to| quoted(to, 80)).collect();
+            let to = to.join(" ");
+            format!("{message_id} from {from} to {to}, {priority}, {timestamp}: {}", quoted(snippet, 300))
         }));
         lines.join("\n")
     }

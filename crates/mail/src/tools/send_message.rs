@@ -7,35 +7,45 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Urgency, standing};
+use super::{Addresses, Urgency, standing};
 use crate::callers::Callers;
-use crate::error::failed;
 use crate::framing::quoted;
-use crate::model::Standing;
+use crate::model::{MessageView, Standing};
 use crate::service::send::SendRequest;
 
-/// Send a message to an agent, a group or a role. It is stored durably before this returns and wakes whoever waits for
-/// it. Interrupt others (high, critical) only where it cannot wait.
+/// How much of an answered message is shown, in characters.
+const BEGINS: usize = 60;
+
+/// Send a message to another agent, a role or a group, or answer one with reply_to. It is stored before this returns and
+/// waits for who is offline. Write all that the reader needs: it sees nothing of your conversation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A name or @name (of an agent, else a group, else a role); role:X, group:X, agent:X to force one; @everyone.
-    pub to: String,
-    /// The text, at most 1 MiB.
+    /// A name, role:X, group:X or everyone. With reply_to it may be left out: who wrote that.
+    #[serde(alias = "recipient", alias = "recipients", alias = "to_agent")]
+    pub to: Option<Addresses>,
+    /// The text.
+    #[serde(alias = "message", alias = "body", alias = "text")]
     pub content: String,
-    /// The message that this answers.
+    /// Id of the message that this answers, which counts as read then.
+    #[serde(alias = "in_reply_to", alias = "reply_to_id", alias = "replyTo")]
     pub reply_to: Option<String>,
-    /// How urgent it is; default normal.
-    #[serde(default)]
+    /// critical stops their work, high waits for a breakpoint, normal (default) for the end of their task, low for leisure.
+    #[serde(default, alias = "urgency")]
     pub priority: Urgency,
     /// Any JSON object to go with it.
-    #[serde(default)]
+    #[serde(default, alias = "meta")]
     pub metadata: Map<String, Value>,
-    /// Sending again with the same key and content sends nothing twice.
+    /// The same key and content are sent once.
+    #[serde(alias = "key")]
     pub idempotency_key: Option<String>,
+    /// Not listed: a common guess, which gets an answer.
+    #[schemars(skip)]
+    #[serde(alias = "sender", alias = "from_agent")]
+    pub from: Option<String>,
 }
 
-/// What became of it.
+/// The message as it was stored.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// `delivered`: stored durably; `partial`: but for the full mailboxes in `failed_to`; `queued`: not sent yet, kept on
@@ -45,31 +55,45 @@ pub(super) struct Output {
     pub message_id: String,
     /// active, offline, mixed; unknown while queued.
     pub recipient_status: String,
-    /// Who has it.
+    /// The agents that have it.
     pub recipients: Vec<Recipient>,
-    /// Whose mailbox is full.
+    /// The agents whose mailbox is full.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failed_to: Vec<String>,
     /// How the address was understood: `agent:x`, `group:x` or `role:x`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resolved_to: Option<String>,
-    /// What else the sender should know.
+    /// Further remarks for the sender.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
     /// The first message of its conversation.
     pub thread: String,
-    /// Whether it had been sent before under this key.
+    /// The message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answers: Option<Answered>,
+    /// Whether an earlier call with this key sent it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub replayed: bool,
 }
 
-/// Who has it.
+/// An agent that has the message.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Recipient {
     /// The agent.
     pub name: String,
     /// active or offline.
     pub status: String,
+}
+
+/// The message that was answered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Answered {
+    /// Its id.
+    pub message_id: String,
+    /// Who wrote it.
+    pub from: String,
+    /// Its first words: data from another agent.
+    pub begins: String,
 }
 
 pub(super) struct SendMessage(pub(super) Arc<Callers>);
@@ -89,15 +113,24 @@ impl Tool for SendMessage {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (mail, session) = self.0.enter(&cx).await?;
+        if let Some(from) = args.from.filter(|from| from.trim().trim_start_matches('@') != session.agent.as_str()) {
+            return Err(ToolError::user(format!(
+                "`from`: you write as {}, not as {}.",
+                session.agent,
+                quoted(&from, 80)
+            ))
+            .hint("Leave `from` out. register_agent gives you another name."));
+        }
+        let reply_to = args.reply_to.clone();
         let request = SendRequest {
-            to: vec![args.to],
+            to: args.to.unwrap_or_default().0,
             content: args.content,
             priority: args.priority.into(),
             reply_to: args.reply_to,
             metadata: args.metadata,
             idempotency_key: args.idempotency_key,
         };
-        let sent = mail.send(&session, request).await.map_err(failed)?;
+        let sent = mail.send(&session, request).await.map_err(|error| self.0.failed(error))?;
         let mut warnings = Vec::new();
         for resolution in sent.resolved.iter().filter(|resolution| !resolution.also.is_empty()) {
             warnings.push(format!(
@@ -108,10 +141,6 @@ impl Tool for SendMessage {
                 resolution.also.join(", "),
             ));
         }
-        if !sent.failed.is_empty() {
-            warnings
-                .push("Full mailboxes did not get it; try again when their agents have read their mail.".to_owned());
-        }
         let active = sent.recipients.iter().filter(|recipient| recipient.standing == Standing::Active).count();
         let recipient_status = match active {
             _ if sent.is_queued => "unknown",
@@ -119,7 +148,13 @@ impl Tool for SendMessage {
             count if count == sent.recipients.len() => "active",
             _ => "mixed",
         };
+        let answers = match reply_to {
+            // The message is sent, even if the answered one cannot be read now.
+            Some(id) => mail.message(&session, &id).await.ok().map(Answered::from),
+            None => None,
+        };
         Ok(Output {
+            answers,
             status: match (sent.is_queued, sent.failed.is_empty()) {
                 (true, _) => "queued",
                 (false, true) => "delivered",
@@ -165,8 +200,12 @@ impl Tool for SendMessage {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let again = if output.replayed { ", as sent before under this key" } else { "" };
         let mut text = format!("{}: {} to {}{more}{again}.", output.status, output.message_id, names.join(", "));
+        if let Some(Answered { message_id, from, begins }) = &output.answers {
+            text.push_str(&format!(" It answers {message_id} from {from}: {}.", quoted(begins, BEGINS)));
+        }
         if !output.failed_to.is_empty() {
-            text.push_str(&format!(" Not to {}.", output.failed_to.join(", ")));
+            let failed = output.failed_to.join(", ");
+            text.push_str(&format!(" Not to {failed}: their mailboxes are full until they read their mail."));
         }
         output.warnings.iter().for_each(|warning| text.push_str(&format!("\n{warning}")));
         text
@@ -180,10 +219,26 @@ impl Tool for SendMessage {
                 text: None,
             },
             Example {
+                title: "An answer",
+                arguments: json!({"reply_to": "msg_01JD0000000000000000000000", "content": "It is fine."}),
+                text: None,
+            },
+            Example {
                 title: "To everybody of a role",
                 arguments: json!({"to": "role:dev", "content": "main is frozen until noon."}),
                 text: None,
             },
         ]
+    }
+}
+
+impl From<MessageView> for Answered {
+    fn from(view: MessageView) -> Answered {
+        Answered {
+            message_id: view.id.to_string(),
+            from: view.from.to_string(),
+            // One more than is shown, so that the text tells that there is more.
+            begins: view.content.chars().take(BEGINS + 1).collect(),
+        }
     }
 }

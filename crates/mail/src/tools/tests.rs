@@ -47,7 +47,8 @@ impl Fixture {
     async fn described(&self, name: &str, role: &str, module: &str, intent: Option<String>) -> Context {
         let cx = Context::detached(Arc::new(caller(name)));
         let (name, role, module) = (name.to_owned(), role.to_owned(), module.to_owned());
-        self.callers.register(&cx, Registration { name, role, module, intent }).await.unwrap();
+        let registration = Registration { name, role: Some(role), module: Some(module), intent };
+        self.callers.register(&cx, registration).await.unwrap();
         cx
     }
 
@@ -108,8 +109,14 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
     assert!(text.ends_with("Write it so to mean that."), "{text}");
     let (listed, text) = call(list_agents::ListAgents(fixture.callers.clone()), &ann, json!({})).await.unwrap();
     assert_eq!((&*listed.agents[3].name, &*listed.agents[3].last_seen_at), ("old", "never"));
-    assert!(text.contains("old (dev): offline, 0 unread, seen never"), "{text}");
-    // The others were here just now.
+    assert!(text.ends_with("old (dev): offline, last seen never"), "{text}");
+    // The processes of two of them live.
+    let mail = fixture.callers.mail().await.unwrap();
+    let enter = async |name: &str| {
+        let cx = Context::detached(Arc::new(caller(name)));
+        mail.attach(&fixture.callers.enter(&cx).await.unwrap().1)
+    };
+    let _here = (enter("dev").await, enter("bob").await);
     for (to, understood, names, status) in [
         ("role:dev", "role:dev", &["bob", "dev", "old"][..], "mixed"),
         ("@bob", "agent:bob", &["bob"], "active"),
@@ -131,7 +138,7 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
     fixture.agent("eve", "dev").await;
     let (partly, text) = send(&fixture, &ann, json!({"to": "role:dev", "content": "x"})).await.unwrap();
     assert_eq!((&*partly.status, &*partly.failed_to), ("partial", &["bob", "dev", "old"].map(str::to_owned)[..]));
-    assert!(text.starts_with("partial: ") && text.contains("Not to bob, dev, old."), "{text}");
+    assert!(text.starts_with("partial: ") && text.contains("Not to bob, dev, old: their mailboxes are full"), "{text}");
 }
 
 #[tokio::test]
@@ -186,6 +193,119 @@ async fn who_comes_by_requests_may_think_for_minutes_between_them() {
     assert_eq!(taken(request("second")).await, [], "that confirmed it");
     tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
     assert_eq!(taken(request("third")).await, []);
+}
+
+#[tokio::test]
+async fn an_answer_names_what_it_answers_and_marks_it_as_read() {
+    let fixture = Fixture::new(Limits::default());
+    let (ann, bob) = (fixture.agent("ann", "lead").await, fixture.agent("bob", "dev").await);
+    let long = format!("Is the parser fine? {}\nForged", "x".repeat(100));
+    let (asked, _) = send(&fixture, &ann, json!({"to": "bob", "content": long})).await.unwrap();
+    let id = &asked.message_id;
+    // Without `to` it goes to who wrote the message, which need not have been taken.
+    let (sent, text) = send(&fixture, &bob, json!({"reply_to": id, "content": "It is."})).await.unwrap();
+    let begins = format!("Is the parser fine? {}…", "x".repeat(40));
+    assert_eq!(
+        text,
+        format!(
+            "delivered: {} to ann ({}). It answers {id} from ann: \"{begins}\".",
+            sent.message_id, sent.recipients[0].status
+        )
+    );
+    let (checked, text) = call(check_messages::CheckMessages(fixture.callers.clone()), &bob, json!({})).await.unwrap();
+    assert_eq!((checked.messages.len(), &*text), (0, "No messages."));
+    let status = delivery_status::DeliveryStatus(fixture.callers.clone());
+    let (_, text) = call(status, &ann, json!({"id": id})).await.unwrap();
+    assert!(text.contains("bob: read, ") && text.ends_with("handed out 0 times"), "{text}");
+    let refused = send(&fixture, &bob, json!({"content": "to whom?"})).await.unwrap_err();
+    assert!(refused.contains("say to whom, or which message it answers"), "{refused}");
+}
+
+#[tokio::test]
+async fn first_guesses_of_arguments_are_taken_or_answered() {
+    let fixture = Fixture::new(Limits::default());
+    let ann = fixture.agent("ann", "lead").await;
+    let (bob, eve) = (fixture.agent("bob", "dev").await, fixture.agent("eve", "dev").await);
+    for guess in [
+        json!({"recipient": "bob", "message": "x"}),
+        json!({"recipients": ["bob"], "body": "x", "from": "ann"}),
+        json!({"to": ["bob"], "text": "x", "priority": "medium"}),
+    ] {
+        let (sent, _) = send(&fixture, &ann, guess.clone()).await.unwrap();
+        assert_eq!(sent.recipients[0].name, "bob", "{guess}");
+    }
+    let (both, _) = send(&fixture, &ann, json!({"recipients": ["bob", "eve"], "body": "x"})).await.unwrap();
+    assert_eq!(both.recipients.len(), 2);
+    let refused = send(&fixture, &ann, json!({"to": "bob", "text": "x", "from": "eve"})).await.unwrap_err();
+    assert_eq!(
+        refused,
+        "`from`: you write as ann, not as \"eve\".\nLeave `from` out. register_agent gives you another name."
+    );
+    let wrong = serde_json::from_value::<send_message::Args>(json!({"to": 7, "content": "x"})).unwrap_err();
+    assert!(wrong.to_string().contains("expected a text or a list of texts"), "{wrong}");
+    let wait = json!({"timeout_seconds": 0, "priority": "high"});
+    let (waited, _) = call(wait_for_message::WaitForMessage(fixture.callers.clone()), &bob, wait).await.unwrap();
+    assert_eq!((&*waited.status, waited.below_filter), ("timeout", 4));
+    let (taken, _) =
+        call(check_messages::CheckMessages(fixture.callers.clone()), &eve, json!({"max": 1})).await.unwrap();
+    let ack = json!({"message_id": taken.messages[0].message_id, "status": "done"});
+    let (acked, _) = call(ack_message::AckMessage(fixture.callers.clone()), &eve, ack).await.unwrap();
+    assert_eq!(acked.results[0].state, "acked");
+}
+
+#[tokio::test]
+async fn an_action_of_groups_says_what_it_needs() {
+    let fixture = Fixture::new(Limits::default());
+    let ann = fixture.agent("ann", "dev").await;
+    let group = async |arguments| {
+        let done = call(groups::Groups(fixture.callers.clone()), &ann, arguments).await;
+        done.map_or_else(|refused| refused, |(_, text)| text)
+    };
+    assert_eq!(
+        group(json!({"action": "add", "group": "g"})).await,
+        "The action add needs `group` and `member`.\nFor example: {\"action\":\"add\",\"group\":\"backend\",\"member\":\"role:dev\"}"
+    );
+    assert_eq!(
+        group(json!({"action": "delete"})).await,
+        "The action delete needs `group`.\nFor example: {\"action\":\"delete\",\"group\":\"backend\"}"
+    );
+    assert_eq!(group(json!({"action": "create", "name": "g", "description": "us"})).await, "created: g");
+    assert_eq!(group(json!({"action": "add", "group": "g", "member": "role:dev"})).await, "added: role dev, group g");
+    assert_eq!(group(json!({"action": "add", "group": "g", "member": "@ann"})).await, "added: agent ann, group g");
+    assert!(group(json!({"action": "show", "group": "g"})).await.ends_with("It reaches 1 agent: ann"));
+    assert_eq!(group(json!({"action": "remove", "group": "g", "member": "ann"})).await, "removed: agent ann, group g");
+    let listed = group(json!({"action": "list"})).await;
+    assert!(listed.ends_with("g: 1 member, by ann, \"us\""), "{listed}");
+    assert_eq!(group(json!({"action": "delete", "group": "g"})).await, "deleted: g");
+}
+
+#[tokio::test]
+async fn a_long_message_is_read_in_parts() {
+    let fixture = Fixture::new(Limits::default());
+    let (ann, bob) = (fixture.agent("ann", "lead").await, fixture.agent("bob", "dev").await);
+    let content = format!("{}the end", "ä".repeat(50_000));
+    let (sent, _) = send(&fixture, &ann, json!({"to": "bob", "content": content})).await.unwrap();
+    let (_, text) = call(check_messages::CheckMessages(fixture.callers.clone()), &bob, json!({})).await.unwrap();
+    let hint = format!("get_thread with id {} and offset 96000 shows more", sent.message_id);
+    assert!(text.contains(&hint) && !text.contains("the end"), "{}", &text[text.len() - 200..]);
+    let thread = async |offset: u64| {
+        let arguments = json!({"id": sent.message_id, "offset": offset});
+        call(get_thread::GetThread(fixture.callers.clone()), &bob, arguments).await.map(|(_, text)| text)
+    };
+    assert!(thread(96_000).await.unwrap().contains("ääthe end\n"));
+    assert!(thread(96_001).await.unwrap_err().starts_with("`offset`: 96001 is no place in that message"));
+}
+
+/// What every conversation pays: about four bytes make a token.
+#[test]
+fn the_core_is_small_and_there() {
+    let fixture = Fixture::new(Limits::default());
+    let tools = tools(&fixture.callers);
+    let core: Vec<_> = tools.iter().map(|tool| tool.declaration()).filter(|it| CORE.contains(&&*it.name)).collect();
+    assert_eq!(core.len(), CORE.len());
+    let size = |it: &&mcp::tool::Declaration| it.name.len() + it.description.len() + it.input_schema.to_string().len();
+    let sizes: Vec<_> = core.iter().map(|it| (&*it.name, size(it))).collect();
+    assert!(sizes.iter().map(|(_, size)| size).sum::<usize>() <= 3200, "{sizes:?}");
 }
 
 /// No line of the text is one that agents wrote but inside the frame, and nothing in it is hidden.
@@ -285,6 +405,12 @@ async fn every_text_form(
     said!(search_messages::SearchMessages(callers()), &bob, {"query": "needle"});
     said!(search_messages::SearchMessages(callers()), &bob, {"query": body, "from": body, "since": intent});
     said!(get_thread::GetThread(callers()), &bob, {"id": id});
+    said!(get_thread::GetThread(callers()), &bob, {"id": id, "offset": 1});
+    said!(groups::Groups(callers()), &ann, {"action": "create", "group": "h", "description": description});
+    said!(groups::Groups(callers()), &ann, {"action": "create", "group": description});
+    said!(groups::Groups(callers()), &ann, {"action": "add", "group": "h", "member": body});
+    said!(groups::Groups(callers()), &bob, {"action": "show", "group": "h"});
+    said!(groups::Groups(callers()), &bob, {"action": "list"});
     said!(get_thread::GetThread(callers()), &bob, {"id": body});
     said!(wait_for_message::WaitForMessage(callers()), &bob, {"timeout": 0, "after": 0, "max": 5});
     let shown = said!(check_messages::CheckMessages(callers()), &bob, {});

@@ -8,39 +8,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Filter, HANDED_OUT, Message};
-use crate::callers::{Callers, InFlight};
+use super::{Filter, HANDED_OUT, Message, NEXT};
+use crate::callers::{Callers, InFlight, waits};
 use crate::error::failed;
 use crate::framing::Framed;
 use crate::model::Session;
 use crate::service::Mail;
 use crate::service::receive::WaitRequest;
 
-/// How often a held call says that it lives.
+/// How often a waiting call reports progress.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// What a client that gives up after a known time needs for itself.
+/// How long before its client's time-out a wait ends.
 const MARGIN: Duration = Duration::from_secs(5);
 /// The longest wait.
 const LONGEST: u64 = 600;
 
-/// Wait until a message comes, and take it as check_messages does; returns at once if one waits already. A message below
-/// the filter does not end the wait and stays in the mailbox (below_filter counts them). With `after`, messages are only
-/// looked at: nothing is taken.
+/// Wait until a message comes, and take it as check_messages does; at once if one waits. For when you have nothing to do
+/// before an answer comes: it blocks you. A time-out is no failure; call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// How long, in seconds; default 300, at most 600.
+    /// Seconds; default 300, at most 600.
+    #[serde(alias = "timeout_seconds", alias = "timeout_s", alias = "seconds")]
     pub timeout: Option<u64>,
-    /// The least priority that ends the wait; default all.
-    #[serde(default)]
+    /// Less urgent messages do not end the wait and stay; default all.
+    #[serde(default, alias = "priority", alias = "min_priority", alias = "filter")]
     pub priority_filter: Filter,
-    /// Only look: messages after this place in the mailbox (`seq` of a message), read or not; 0 for all.
+    /// Only look, taking none: messages after this number, read or not; 0 for all.
+    #[serde(alias = "cursor", alias = "seq")]
     pub after: Option<u64>,
     /// How many messages at most; default 1.
+    #[serde(alias = "limit", alias = "count")]
     pub max: Option<u32>,
 }
 
-/// What came.
+/// The messages that came.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// `message_received` or `timeout`.
@@ -48,22 +50,25 @@ pub(super) struct Output {
     /// The first message.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<Message>,
-    /// How long it took.
+    /// The length of the wait.
     pub waited_seconds: f64,
-    /// All messages, the first among them.
+    /// All messages, including the first.
     pub messages: Vec<Message>,
-    /// How many wait that the filter holds back.
+    /// The number of waiting messages below the filter.
     pub below_filter: u64,
-    /// How many more wait.
+    /// The number of messages that still wait.
     pub remaining: u64,
+    /// Whether the messages were only looked at.
+    #[serde(skip)]
+    pub looked: bool,
 }
 
 pub(super) struct WaitForMessage(pub(super) Arc<Callers>);
 
-/// What ended a wait.
+/// The result of a wait.
 struct Came {
     messages: Vec<Message>,
-    /// Names what was handed out.
+    /// The token of the hand-out.
     handed: Option<u64>,
     remaining: u64,
     below_floor: u64,
@@ -97,7 +102,7 @@ impl Tool for WaitForMessage {
             Some(_) => self.0.enter(&cx).await.map(|(mail, session)| (mail, session, None))?,
         };
         let asked = Duration::from_secs(args.timeout.unwrap_or(300).min(LONGEST));
-        // Whoever gave up would never see what it is handed after that.
+        // A client that has given up would never see the messages.
         let most = cx.budget().map_or(asked, |budget| asked.min(budget.saturating_sub(MARGIN)));
         let (floor, max) = (args.priority_filter.into(), args.max.unwrap_or(1).clamp(1, 500) as usize);
         let request = WaitRequest {
@@ -132,19 +137,24 @@ impl Tool for WaitForMessage {
             messages,
             below_filter: came.below_floor,
             remaining: came.remaining,
+            looked: args.after.is_some(),
         })
     }
 
     fn text(output: &Output) -> String {
         let mut framed = Framed::new();
-        let mut head = match output.messages.len() {
-            0 => format!("timeout: no message within {} s.", output.waited_seconds),
-            count => {
-                format!("message_received: {count} after {} s, {} more wait.", output.waited_seconds, output.remaining)
-            }
+        let (waited, more) = (output.waited_seconds, output.remaining);
+        let mut head = match &output.messages[..] {
+            [] => format!("timeout: no message within {waited} s."),
+            all => format!("message_received: {} after {waited} s, {more} more wait.", all.len()),
         };
         if output.below_filter > 0 {
-            head.push_str(&format!(" {} wait below the filter.", output.below_filter));
+            head.push_str(&format!(" {} below the filter: check_messages takes them.", waits(output.below_filter)));
+        }
+        match output.messages.last() {
+            Some(last) if output.looked => head.push_str(&format!(" None was taken; go on with after {}.", last.seq)),
+            Some(_) => head.push_str(&format!(" {NEXT}")),
+            None => {}
         }
         framed.line(&head);
         output.messages.iter().for_each(|message| message.show(&mut framed));

@@ -59,7 +59,7 @@ fn connection(name: &str, takeover: bool) -> Context {
 }
 
 pub(crate) fn itself(name: &str) -> Registration {
-    Registration { name: name.into(), role: "dev".into(), module: String::new(), intent: None }
+    Registration { name: name.into(), role: Some("dev".into()), ..Registration::default() }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

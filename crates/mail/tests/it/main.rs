@@ -15,6 +15,7 @@ mod home;
 mod late_disconnect;
 mod machines;
 mod model;
+mod naming;
 mod older;
 mod postgres;
 mod power;

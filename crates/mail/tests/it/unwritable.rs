@@ -61,8 +61,8 @@ impl Fixture {
         let disk = Arc::new(Small { store, is_full: AtomicBool::new(false) });
         let callers = callers(disk.clone(), "h", temp.path().to_owned()).await;
         let fixture = Fixture { disk, callers, _temp: temp };
-        for name in ["ann", "bob"] {
-            fixture.callers.register(&connection(name, 0), itself(name)).await.unwrap();
+        for (number, name) in [(10, "ann"), (11, "bob")] {
+            fixture.callers.register(&connection(name, number), itself(name)).await.unwrap();
         }
         fixture.ok(&connection("ann", 1), "send_message", json!({"to": "bob", "content": "one"})).await;
         fixture

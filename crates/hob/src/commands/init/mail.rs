@@ -106,19 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn all_eleven_calls_are_named() {
+    fn the_calls_are_named() {
         for name in [
             "send_message",
             "check_messages",
             "wait_for_message",
             "list_agents",
             "broadcast_message",
-            "create_group",
-            "delete_group",
-            "add_group_member",
-            "remove_group_member",
-            "list_groups",
-            "get_group",
+            "groups",
+            "register_agent",
         ] {
             assert!(BLOCK.contains(&format!("`{name}`")), "{name}");
         }

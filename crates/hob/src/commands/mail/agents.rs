@@ -1,19 +1,19 @@
-//! `hob agents`: who there is; `hob agents token`: by what an agent is known over HTTP.
+//! `hob agents`: who there is; `hob agents rename` and `hob agents forget`: a name that was mistyped or is not needed;
+//! `hob agents token`: by what an agent is known over HTTP.
 
 use clap::{Args, Subcommand};
 use project::Project;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Who;
-use crate::commands::call::control_failure;
+use super::{Who, refused};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// List the agents: what they do, whether they are there, what waits for them
+/// List the agents: what they do, whether a process of theirs lives, what waits for them
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Agents {
-    /// Only those that are there
+    /// Only those whose process lives
     #[arg(long)]
     active: bool,
     /// Print JSON
@@ -27,6 +27,10 @@ pub(crate) struct Agents {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    /// Give an agent another name; its mail and its groups come along
+    Rename(Rename),
+    /// Remove an agent that no process goes by; who wrote to it in vain gets a report
+    Forget(Forget),
     /// Print the token by which a client over HTTP is this worktree's agent; it is a secret
     Token(Token),
 }
@@ -44,20 +48,56 @@ struct Token {
     revoke: bool,
 }
 
+#[derive(Debug, Args)]
+struct Rename {
+    /// Its name now
+    #[arg(value_name = "OLD")]
+    from: String,
+    /// A name that nobody has: a-z, 0-9, _ and -
+    #[arg(value_name = "NEW")]
+    to: String,
+    /// Also if the name belongs to another worktree
+    #[arg(long)]
+    takeover: bool,
+}
+
+#[derive(Debug, Args)]
+struct Forget {
+    /// The agent
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Also if the name belongs to another worktree, or a process goes by it
+    #[arg(long)]
+    takeover: bool,
+}
+
 impl Agents {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
+            Some(What::Rename(rename)) => {
+                let asked = json!({"from": rename.from, "to": rename.to});
+                change(project, rename.takeover, "mail/rename", asked)
+            }
+            Some(What::Forget(forget)) => change(project, forget.takeover, "mail/forget", json!({"name": forget.name})),
             None => self.who.call(project, "list_agents", json!({"include_offline": !self.active}), self.json),
             Some(What::Token(token)) => token.run(project),
         }
     }
 }
 
+/// Changes or removes a name, and says what became of its mail.
+fn change(project: &Project, takeover: bool, method: &str, asked: Value) -> Result<Exit, Failure> {
+    let mut control = Who { name: None, takeover }.connect(project)?;
+    let done = control.request(method, asked, |_, _| {}).map_err(refused)?;
+    terminal::line(done["text"].as_str().unwrap_or_default());
+    Ok(Exit::Done)
+}
+
 impl Token {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         let mut control = Who { name: self.name, takeover: false }.connect(project)?;
         let asked = json!({"renew": self.renew, "revoke": self.revoke});
-        let done = control.request("mail/token", asked, |_, _| {}).map_err(control_failure)?;
+        let done = control.request("mail/token", asked, |_, _| {}).map_err(refused)?;
         let agent = done["agent"].as_str().unwrap_or_default();
         match done["token"].as_str() {
             // Alone on stdout, for $(hob agents token).

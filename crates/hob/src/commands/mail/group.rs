@@ -59,22 +59,24 @@ struct Member {
 }
 
 impl Member {
-    fn arguments(&self) -> Value {
+    fn arguments(&self, action: &str) -> Value {
         let kind = if self.role { "role" } else { "agent" };
-        json!({"group": self.group, "member_type": kind, "member_id": self.member})
+        json!({"action": action, "group": self.group, "member_type": kind, "member": self.member})
     }
 }
 
 impl GroupCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let (tool, arguments) = match self.what {
-            What::List => ("list_groups", json!({})),
-            What::Show { name } => ("get_group", json!({"name": name, "expand": true})),
-            What::Create { name, description } => ("create_group", json!({"name": name, "description": description})),
-            What::Delete { name } => ("delete_group", json!({"name": name})),
-            What::Add(member) => ("add_group_member", member.arguments()),
-            What::Remove(member) => ("remove_group_member", member.arguments()),
+        let arguments = match self.what {
+            What::List => json!({"action": "list"}),
+            What::Show { name } => json!({"action": "show", "group": name}),
+            What::Create { name, description } => {
+                json!({"action": "create", "group": name, "description": description})
+            }
+            What::Delete { name } => json!({"action": "delete", "group": name}),
+            What::Add(member) => member.arguments("add"),
+            What::Remove(member) => member.arguments("remove"),
         };
-        self.who.call(project, tool, arguments, self.json)
+        self.who.call(project, "groups", arguments, self.json)
     }
 }

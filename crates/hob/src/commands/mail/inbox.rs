@@ -1,18 +1,21 @@
-//! `hob inbox`: the messages that wait. Those shown count as read once they are printed.
+//! `hob inbox`: the messages that wait. Looking changes nothing; with --take they count as read once they are printed.
 
 use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask};
+use super::{Who, ask, first_in_commands, refused};
 use crate::commands::call::{confirm, finish};
 use crate::exit::{Exit, Failure};
 
-/// Show the messages that wait, and mark them as read
+/// Show the messages that wait; nothing is marked as read unless --take is given
 #[derive(Debug, Args)]
 pub(crate) struct Inbox {
-    /// Show all messages, read ones too, and mark nothing
+    /// Take them as an agent does: most urgent first, and marked as read
     #[arg(long)]
+    take: bool,
+    /// Show all messages, read ones too
+    #[arg(long, conflicts_with = "take")]
     all: bool,
     /// Print JSON
     #[arg(long)]
@@ -27,11 +30,13 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let mut control = self.who.connect(project)?;
-        if self.all {
-            let arguments = json!({"after": 0, "max": self.limit, "timeout": 0});
-            return finish(&ask(&mut control, "wait_for_message", arguments)?, self.json);
+        if !self.take {
+            let asked = json!({"all": self.all, "limit": self.limit});
+            let shown = control.request("mail/inbox", asked, |_, _| {}).map_err(refused)?;
+            return finish(&shown, self.json);
         }
-        let result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
+        let mut result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
+        first_in_commands(&mut result);
         let exit = finish(&result, self.json)?;
         // Printed: from here on they are read.
         confirm(&mut control, exit)

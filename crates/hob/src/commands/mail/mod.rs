@@ -34,7 +34,7 @@ use clap::Args;
 use client::Control;
 use client::control::ControlError;
 use project::{Hello, Project};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
@@ -97,13 +97,14 @@ impl Who {
     }
 }
 
-/// All agents and groups, as the tools list them; empty if no daemon runs.
+/// All agents and groups, as the tools list them; nothing if no daemon runs.
 pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
     let hello = Who::default().hello(project)?;
     let control = Control::connect(project, &hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))?;
     let Some(mut control) = control else { return Ok((Value::Null, Value::Null)) };
-    let mut list = |tool| ask(&mut control, tool, Value::Null).map(|mut result| result["structuredContent"].take());
-    Ok((list("list_agents")?, list("list_groups")?))
+    let mut list =
+        |tool, arguments| ask(&mut control, tool, arguments).map(|mut result| result["structuredContent"].take());
+    Ok((list("list_agents", Value::Null)?, list("groups", json!({"action": "list"}))?))
 }
 
 /// Calls a tool. Null arguments are left out.
@@ -125,18 +126,15 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
     Ok(result)
 }
 
-/// The commands for people that correspond to the tools of agents.
-const COMMANDS: [(&str, &str); 11] = [
-    // The command for it stands behind.
-    (
-        "Call register_agent if you have that tool (`name`, `role`: what you are for, `module`: what you work on); or, in",
-        "In",
-    ),
+/// The commands for people that correspond to what hints tell agents. Longer texts come first.
+const COMMANDS: [(&str, &str); 12] = [
+    ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
+    ("\"} first", " --role ROLE` in this worktree first"),
+    ("groups (action list)", "`hob group list`"),
+    ("groups (action create)", "`hob group create`"),
+    ("groups (action show)", "`hob group show`"),
+    ("groups (action add)", "`hob group add`"),
     ("list_agents", "`hob agents`"),
-    ("list_groups", "`hob group list`"),
-    ("create_group", "`hob group create`"),
-    ("get_group", "`hob group show`"),
-    ("add_group_member", "`hob group add`"),
     ("register_agent", "`hob quickstart`"),
     ("check_messages", "`hob inbox`"),
     ("search_messages", "`hob search`"),
@@ -144,9 +142,29 @@ const COMMANDS: [(&str, &str); 11] = [
     ("delivery_status", "`hob call delivery_status`"),
 ];
 
+/// What follows the first line of a text was written by agents. The first line, with the commands for people.
+fn first_in_commands(result: &mut Value) {
+    const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages or wait_for_message marks these \
+                        as read.";
+    for block in result["content"].as_array_mut().into_iter().flatten() {
+        let text = block["text"].as_str().unwrap_or_default();
+        let (first, rest) = text.split_once('\n').map_or((text, None), |(first, rest)| (first, Some(rest)));
+        let first = first.replace(NEXT, "`hob reply ID TEXT` answers one.").replace("get_thread", "`hob thread ID`");
+        block["text"] = rest.map_or_else(|| first.clone(), |rest| format!("{first}\n{rest}")).into();
+    }
+}
+
 /// A hint, with the commands for people.
 fn in_commands(hint: &str) -> String {
     COMMANDS.iter().fold(hint.to_owned(), |hint, (tool, command)| hint.replace(tool, command))
+}
+
+/// A refusal of one of hob's own methods, with the commands for people.
+fn refused(error: ControlError) -> Failure {
+    match error {
+        ControlError::Refused { message, .. } => Failure::new(in_commands(&message)).exit(Exit::ToolError),
+        other => control_failure(other),
+    }
 }
 
 /// The text of a message: as given, or from a file (`-` for stdin), so that no shell has to quote it.

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask};
+use super::{Who, ask, first_in_commands};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
@@ -43,12 +43,7 @@ impl Search {
             "limit": self.limit,
         });
         let mut result = ask(&mut self.who.connect(project)?, "search_messages", arguments)?;
-        for block in result["content"].as_array_mut().into_iter().flatten() {
-            // What follows the first line was written by agents.
-            if let Some((first, found)) = block["text"].as_str().and_then(|text| text.split_once('\n')) {
-                block["text"] = format!("{}\n{found}", first.replace("get_thread", "`hob thread ID`")).into();
-            }
-        }
+        first_in_commands(&mut result);
         finish(&result, self.json)
     }
 }

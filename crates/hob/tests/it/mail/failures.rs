@@ -97,23 +97,24 @@ fn what_could_not_be_shown_stays_unread() {
     let team = Team::new();
     send(&mut team.agent("planner"), "reviewer", "important");
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = team.command("reviewer", &["inbox"]).stdout(full).output().unwrap();
+    let output = team.command("reviewer", &["inbox", "--take"]).stdout(full).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.matches("error:").count()), (Some(1), 1), "{said}");
     assert!(said.contains("cannot write to standard output: No space left"), "{said}");
     // And when the reader has gone.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let output = team.command("reviewer", &["inbox"]).stdout(writer).output().unwrap();
+    let output = team.command("reviewer", &["inbox", "--take"]).stdout(writer).output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
     // And without any reader: a closed standard output is opened on /dev/null before `main`.
-    for args in [&["inbox"][..], &["inbox", "--json"]] {
+    for args in [&["inbox", "--take"][..], &["inbox", "--take", "--json"]] {
         let mut closed = team.project.command("sh");
         closed.current_dir(team.dir("reviewer")).args(["-c", "exec hob \"$@\" >&-", "sh"]).args(args);
         let output = closed.output().unwrap();
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
     }
-    assert!(team.hob("reviewer", &["inbox"]).contains("| important"));
+    assert!(team.hob("reviewer", &["inbox"]).contains("| important"), "looking takes nothing");
+    assert!(team.hob("reviewer", &["inbox", "--take"]).contains("| important"));
     assert_eq!(team.hob("reviewer", &["inbox"]), "No messages.\n");
 }
 

@@ -50,12 +50,12 @@ fn the_frame_holds_in_every_text_form() {
     say(&mut planner, "send_message", message.clone());
     say(&mut planner, "send_message", message.clone());
     say(&mut planner, "send_message", json!({"to": HOSTILE, "content": "x"}));
-    say(&mut planner, "create_group", json!({"name": "g", "description": HOSTILE}));
-    say(&mut planner, "create_group", json!({"name": HOSTILE, "description": HOSTILE}));
-    say(&mut planner, "add_group_member", json!({"group": "g", "member_type": "agent", "member_id": HOSTILE}));
+    say(&mut planner, "groups", json!({"action": "create", "group": "g", "description": HOSTILE}));
+    say(&mut planner, "groups", json!({"action": "create", "group": HOSTILE, "description": HOSTILE}));
+    say(&mut planner, "groups", json!({"action": "add", "group": "g", "member": HOSTILE}));
     say(&mut planner, "broadcast_message", json!({"content": HOSTILE, "filter": {"exclude": [HOSTILE]}}));
-    say(&mut reviewer, "list_groups", json!({}));
-    say(&mut reviewer, "get_group", json!({"name": "g", "expand": true}));
+    say(&mut reviewer, "groups", json!({"action": "list"}));
+    say(&mut reviewer, "groups", json!({"action": "show", "group": "g"}));
     say(&mut reviewer, "list_agents", json!({}));
     let found = say(&mut reviewer, "search_messages", json!({"query": "fine"}));
     assert!(found.contains("fine"), "{found}");
@@ -71,6 +71,7 @@ fn the_frame_holds_in_every_text_form() {
     say(&mut reviewer, "get_thread", json!({"id": HOSTILE}));
     say(&mut reviewer, "ack_message", json!({"ids": [id], "note": HOSTILE, "outcome": "rejected"}));
     say(&mut planner, "delivery_status", json!({"id": id}));
+    holds("hob inbox", &team.hob("reviewer", &["inbox"]));
     holds("hob inbox --all", &team.hob("reviewer", &["inbox", "--all"]));
 }
 

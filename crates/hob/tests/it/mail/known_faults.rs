@@ -142,6 +142,7 @@ fn defect_09_what_a_dead_agent_had_not_confirmed_comes_again() {
 fn defect_10_a_broadcast_is_one_message_and_its_filters_apply() {
     let team = Team::new();
     let mut planner = team.agent("planner");
+    let _here = (team.agent("reviewer"), team.agent("tester"));
     let all = ok(&mut planner, "broadcast_message", json!({"content": "all"}));
     assert_eq!((&all["status"], &all["sent_to"]), (&json!("sent"), &json!(["reviewer", "tester"])));
     assert_eq!((&all["total_sent"], all["message_ids"].as_array().unwrap().len()), (&json!(2), 1));

@@ -305,7 +305,7 @@ fn the_first_minute_of_the_page_goes_as_it_says() {
     command.args(["-c", &script]).envs([("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@example.org")]);
     command.envs([("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@example.org")]);
     let said = testkit::Ran::of(&mut command).ok();
-    for part in ["registered: planner (lead)", "| The parser is ready.", "reviewer (dev, you): active", "1 unread"] {
+    for part in ["registered: planner (lead)", "| The parser is ready.", "reviewer (dev, you): offline", "1 unread"] {
         assert!(said.contains(part), "{part} is not in: {said}");
     }
     let review = project.top().join("review");

@@ -116,7 +116,7 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
         ("wait_for_message", json!({"timeout": 1})),
         ("send_message", json!({"to": "reviewer", "content": "who am I?"})),
         ("broadcast_message", json!({"content": "who am I?"})),
-        ("create_group", json!({"name": "g"})),
+        ("groups", json!({"action": "create", "group": "g"})),
         ("search_messages", json!({"query": "x"})),
         ("register_agent", json!({"name": "somebody", "role": "dev"})),
     ] {
@@ -132,13 +132,13 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
     // Looking around takes no name.
     let listed = done(http.call(&all, "list_agents", json!({})));
     assert_eq!((&listed["count"], &listed["you"]), (&json!(3), &Value::Null));
-    assert_eq!(done(http.call(&all, "list_groups", json!({})))["groups"][0]["name"], "everyone");
+    assert_eq!(done(http.call(&all, "groups", json!({"action": "list"})))["groups"][0]["name"], "everyone");
     assert!(check(&mut team.agent("reviewer")).is_empty());
     // A name that is held elsewhere does not get a token either.
     let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "planner"]));
-    assert!(ran.code == Some(1) && ran.stderr.contains("is held by") && ran.stdout.is_empty(), "{ran:?}");
+    assert!(ran.code == Some(4) && ran.stderr.contains("is held by") && ran.stdout.is_empty(), "{ran:?}");
     let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "nobody"]));
-    assert!(ran.code == Some(1) && ran.stderr.contains("quickstart") && ran.stdout.is_empty(), "{ran:?}");
+    assert!(ran.code == Some(4) && ran.stderr.contains("quickstart") && ran.stdout.is_empty(), "{ran:?}");
     http.stop(&team.project);
 }
 

@@ -16,10 +16,10 @@ use crate::service::send::SendRequest;
 use crate::store::memory::MemoryStore;
 use crate::store::{BoxFuture, Change, Changed, CommitHook, Found, Query, Store, WakeDelivery, WakeListener};
 
-/// How much may wait to be written.
+/// The most notifications that may wait to be written.
 const ROOM: usize = 4;
 
-/// A peer's end with little room.
+/// A peer with a short queue.
 struct Narrow {
     waiting: Mutex<VecDeque<serde_json::Value>>,
     closed: watch::Sender<bool>,
@@ -79,7 +79,7 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
     let telling = tokio::spawn(telling.run(coming));
     let mut told = Vec::new();
     while told.len() < 200 {
-        // The clock stands still but for who sleeps: by now as much waits as there is room for.
+        // The paused clock moves only while every task sleeps, so the queue is full by now.
         tokio::time::sleep(Duration::from_secs(2)).await;
         if told.len() == 40 {
             for n in 100..200 {
@@ -96,7 +96,7 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
     telling.await.unwrap();
 }
 
-/// A store that writes down when it is asked.
+/// A store that records when it is queried.
 struct Asked(Arc<MemoryStore>, Arc<Mutex<Vec<&'static str>>>);
 
 impl Store for Asked {
@@ -121,7 +121,7 @@ impl Store for Asked {
     }
 }
 
-/// A peer whose connection is a task of its own: it is rung, and writes when it has its turn.
+/// A peer whose connection is a separate task: it is woken, and writes when it is scheduled.
 struct Rung(Notify, watch::Sender<bool>);
 
 impl Peer for Rung {
@@ -156,7 +156,7 @@ async fn what_is_told_leaves_before_the_store_is_asked_for_more() {
     let telling = Telling { callers: callers(temp.path()), mail: mail.clone(), session: bob, cx };
     order.lock().unwrap().clear();
     let telling = tokio::spawn(telling.run(coming));
-    // It looks once, finds nothing, and waits.
+    // The subscriber looks once, finds nothing, and waits.
     while order.lock().unwrap().is_empty() {
         tokio::task::yield_now().await;
     }

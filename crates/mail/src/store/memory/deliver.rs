@@ -210,12 +210,11 @@ impl MessageRows for Rows {
         let before = self.clock.now().saturating_sub(millis(self.limits.keep));
         self.purged_before = self.purged_before.max(before);
         let before = self.purged_before;
-        let is_old = |message: &Message| {
-            message.recipients.iter().all(|(agent, seq)| {
-                let slot = &self.agents[agent].slots[seq];
-                !slot.state.is_waiting() && slot.settled_at.or(slot.read_at).is_some_and(|at| at < before)
-            })
+        let is_handled = |(agent, seq): (&AgentName, &u64)| {
+            let slot = &self.agents[agent].slots[seq];
+            !slot.state.is_waiting() && slot.settled_at.or(slot.read_at).is_some_and(|at| at < before)
         };
+        let is_old = |message: &Message| message.at < before && message.recipients.iter().all(is_handled);
         let mut old: Vec<(u64, MessageId)> = self
             .messages
             .iter()
@@ -228,7 +227,7 @@ impl MessageRows for Rows {
         for (_, id) in &old {
             let message = self.messages.remove(id).expect("just seen");
             for (agent, seq) in message.recipients {
-                self.agents.get_mut(&agent).expect("agents stay").slots.remove(&seq);
+                self.agents.get_mut(&agent).expect("it has the message").slots.remove(&seq);
             }
             self.tombs.insert(id.clone());
         }

@@ -33,7 +33,6 @@ pub(super) fn answer(rows: &Rows, query: Query) -> Found {
 
 fn agents(rows: &Rows) -> Roster {
     let now = rows.clock.now();
-    let active = rules::millis(rows.limits.active);
     let agents = rows.agents.iter().map(|(name, row)| Agent {
         name: name.clone(),
         role: row.role.clone(),
@@ -42,7 +41,7 @@ fn agents(rows: &Rows) -> Roster {
         branch: row.branch.clone(),
         registered_at: row.registered_at,
         seen_at: row.seen_at,
-        standing: if now.saturating_sub(row.seen_at) < active { Standing::Active } else { Standing::Offline },
+        standing: Standing::Offline,
         unread: row.mailbox.waiting(),
         holder: row.owner.holder.clone(),
         fence: row.owner.fence,

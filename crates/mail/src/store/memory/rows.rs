@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::error::Refusal;
 use crate::model::address::Directory;
 use crate::model::{
-    AgentName, Clock, DeliveryState, GroupName, HintAttempt, Kind, Limits, Member, MessageId, Millis, Priority,
-    Profile, Role, SessionId,
+    AgentName, Clock, DeliveryState, GroupName, HintAttempt, Kind, Limits, Member, MemberKind, MessageId, Millis,
+    Priority, Profile, Role, SessionId,
 };
 use crate::store::Arrival;
 use crate::store::change::{Append, CreateGroup, Enter, Touch};
@@ -196,6 +196,46 @@ impl AgentRows for Rows {
         Ok(())
     }
 
+    async fn rename_agent(&mut self, agent: &AgentName, from: &AgentName, to: &AgentName) -> Result<(), Refusal> {
+        let mut row = self.agents.remove(agent).expect("the rule has found it");
+        row.mailbox.agent = to.clone();
+        self.agents.insert(to.clone(), row);
+        for message in self.messages.values_mut() {
+            if message.sender == *from {
+                message.sender = to.clone();
+            }
+            if let Some(seq) = message.recipients.remove(from) {
+                message.recipients.insert(to.clone(), seq);
+            }
+        }
+        let keys = std::mem::take(&mut self.keys).into_iter();
+        self.keys = keys
+            .map(|((sender, key), sent)| ((if sender == *from { to.clone() } else { sender }, key), sent))
+            .collect();
+        let was = Member { kind: MemberKind::Agent, id: from.to_string() };
+        for group in self.groups.values_mut() {
+            if group.members.remove(&was) {
+                group.members.insert(Member { id: to.to_string(), ..was.clone() });
+            }
+            if group.created_by == *from {
+                group.created_by = to.clone();
+            }
+        }
+        Ok(())
+    }
+
+    async fn remove_agent(&mut self, agent: &AgentName, name: &AgentName) -> Result<(), Refusal> {
+        self.agents.remove(agent);
+        for message in self.messages.values_mut() {
+            message.recipients.remove(name);
+        }
+        let was = Member { kind: MemberKind::Agent, id: name.to_string() };
+        for group in self.groups.values_mut() {
+            group.members.remove(&was);
+        }
+        Ok(())
+    }
+
     async fn directory(&mut self, _: &Append) -> Result<Directory, Refusal> {
         let members = |group: &Group| group.members.iter().cloned().collect();
         Ok(Directory {
@@ -245,7 +285,7 @@ impl AgentRows for Rows {
 }
 
 impl Rows {
-    /// The row of an agent that a rule has found. Agents are never removed, so it exists.
+    /// The row of an agent that a rule has found in this change, so it exists.
     pub(super) fn stored(&mut self, agent: &AgentName) -> &mut Agent {
         self.agents.get_mut(agent).expect("the rule has found it")
     }

@@ -27,9 +27,7 @@ pub(super) async fn answer(db: &mut PgConnection, shared: &Shared, query: Query)
     let now = now(db, shared).await?;
     let mut look = Look { db, space: shared.space };
     Ok(match query {
-        Query::Agents(_) => {
-            Found::Agents(Roster { now, agents: look.agents(now, rules::millis(shared.limits.active)).await? })
-        }
+        Query::Agents(_) => Found::Agents(Roster { now, agents: look.agents().await? }),
         Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref()).await?),
         Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent).await?),
         Query::Fetch(it) => Found::Fetch(look.fetch(&it).await?),
@@ -48,14 +46,13 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    async fn agents(&mut self, now: Millis, active: Millis) -> Result<Vec<Agent>, sqlx::Error> {
+    async fn agents(&mut self) -> Result<Vec<Agent>, sqlx::Error> {
         let sql = "SELECT a.name, a.role, a.module, a.intent, a.branch, a.registered_at, a.seen_at, a.host, \
                    a.worktree, b.free[1] + b.free[2] + b.free[3] + b.free[4] + b.leased, a.fence \
                    FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = $1 ORDER BY a.name";
         let rows = sqlx::query(sql).bind(self.space).fetch_all(&mut *self.db).await?;
         let agent = |row: &PgRow| -> Result<Agent, sqlx::Error> {
             let seen_at = unsigned(row, 6)?;
-            let is_active = now.saturating_sub(seen_at) < active;
             Ok(Agent {
                 name: AgentName::stored(row.try_get::<String, _>(0)?),
                 role: Role::stored(row.try_get::<String, _>(1)?),
@@ -64,7 +61,7 @@ impl Look<'_> {
                 branch: row.try_get(4)?,
                 registered_at: unsigned(row, 5)?,
                 seen_at,
-                standing: if is_active { Standing::Active } else { Standing::Offline },
+                standing: Standing::Offline,
                 unread: unsigned(row, 9)?,
                 holder: holder(row.try_get(7)?, row.try_get(8)?),
                 fence: unsigned(row, 10)?,

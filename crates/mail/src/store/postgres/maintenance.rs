@@ -39,8 +39,8 @@ impl Transaction<'_> {
         let query = sqlx::query("SELECT coalesce(max(before), 0) FROM purge WHERE space = $1").bind(self.space);
         let last: i64 = query.fetch_one(&mut *self.db).await?.try_get(0)?;
         let before = last.max(self.now.saturating_sub(millis(self.limits.keep)) as i64);
-        let sql = "SELECT m.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND (d.state < 3 \
-                   OR coalesce(d.settled_at, d.read_at) >= $3)) FROM message m WHERE m.id > $1 AND m.space = $2 \
+        let sql = "SELECT m.id, m.at < $3 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id \
+                   AND (d.state < 3 OR coalesce(d.settled_at, d.read_at) >= $3)) FROM message m WHERE m.id > $1 AND m.space = $2 \
                    ORDER BY m.id LIMIT $4";
         let query = sqlx::query(sql).bind(*self.purged_to).bind(self.space).bind(before).bind(purge.max as i64);
         let rows = query.fetch_all(&mut *self.db).await?;

@@ -22,6 +22,8 @@ impl Transaction<'_> {
         for change in changes {
             match change {
                 Change::Enter(it) => drop(names.insert(it.agent.to_string())),
+                Change::Rename(it) => names.extend([it.from.to_string(), it.to.to_string()]),
+                Change::Forget(it) => drop(names.insert(it.agent.to_string())),
                 Change::Append(it) => {
                     names.insert(it.sender.agent.to_string());
                     whole |= append::needs_everyone(it);
@@ -168,6 +170,35 @@ impl AgentRows for Transaction<'_> {
                    (SELECT id FROM agent WHERE space = $1 AND name = ANY($2) ORDER BY id FOR UPDATE)";
         sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.db).await?;
         Ok(())
+    }
+
+    async fn rename_agent(&mut self, agent: &i64, from: &AgentName, to: &AgentName) -> Result<(), Fault> {
+        let name = sqlx::query("UPDATE agent SET name = $2 WHERE id = $1").bind(agent).bind(to.as_str());
+        run(self.db, name).await?;
+        for sql in [
+            "UPDATE message SET sender = $3 WHERE space = $1 AND sender = $2",
+            "UPDATE tomb SET sender = $3 WHERE space = $1 AND sender = $2",
+            "UPDATE groups SET created_by = $3 WHERE space = $1 AND created_by = $2",
+            "UPDATE member SET name = $3 WHERE kind = 'agent' AND name = $2 \
+             AND grouping_id IN (SELECT id FROM groups WHERE space = $1)",
+        ] {
+            run(self.db, sqlx::query(sql).bind(self.space).bind(from.as_str()).bind(to.as_str())).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove_agent(&mut self, agent: &i64, name: &AgentName) -> Result<(), Fault> {
+        for sql in [
+            "DELETE FROM hint WHERE agent = $1",
+            "DELETE FROM delivery WHERE agent = $1",
+            "DELETE FROM mailbox WHERE agent = $1",
+            "DELETE FROM agent WHERE id = $1",
+        ] {
+            run(self.db, sqlx::query(sql).bind(agent)).await?;
+        }
+        let sql = "DELETE FROM member WHERE kind = 'agent' AND name = $2 \
+                   AND grouping_id IN (SELECT id FROM groups WHERE space = $1)";
+        Ok(run(self.db, sqlx::query(sql).bind(self.space).bind(name.as_str())).await?)
     }
 
     async fn directory(&mut self, append: &Append) -> Result<Directory, Fault> {

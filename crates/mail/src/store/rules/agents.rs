@@ -84,6 +84,16 @@ fn entry(enter: &Enter, owner: &Ownership) -> Result<Entry, Refusal> {
     }
 }
 
+/// Whether this holder may rename or remove the agent.
+pub(super) fn may_change(agent: &AgentName, owner: &Ownership, asked: &Holder, takeover: bool) -> Result<(), Refusal> {
+    match &owner.holder {
+        Some(holder) if holder != asked && !takeover => {
+            Err(Refusal::Held { agent: agent.clone(), holder: holder.clone(), asked: asked.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) async fn create_group<R: AgentRows>(rows: &mut R, create: &CreateGroup) -> Result<(), R::Fault> {
     caller(rows, &create.session).await?;
     let exists = || Refusal::GroupExists { name: create.name.to_string() };

@@ -25,7 +25,7 @@ pub(super) async fn append<R: MessageRows>(rows: &mut R, append: &Append) -> Res
     if rows.is_known(&append.id).await? {
         return replay(rows, &append.id).await;
     }
-    caller(rows, &append.sender).await?;
+    let caller = caller(rows, &append.sender).await?;
     let sender = &append.sender.agent;
     if let Some(key) = &append.key
         && let Some((message, hash)) = rows.with_key(sender, key).await?
@@ -58,7 +58,18 @@ pub(super) async fn append<R: MessageRows>(rows: &mut R, append: &Append) -> Res
         return Err(Refusal::MailboxFull { agents: full }.into());
     }
     let (_, sent) = deliver(rows, &NewMessage::sent(append, &thread, now), open).await?;
+    if let Some(id) = &append.reply_to {
+        read(rows, &caller.id, id).await?;
+    }
     Ok(Appended { id: append.id.clone(), thread, at: now, resolved, sent, full, is_replay: false })
+}
+
+/// Marks a waiting message as read: its recipient has answered it.
+async fn read<R: MessageRows>(rows: &mut R, agent: &R::Agent, id: &MessageId) -> Result<(), R::Fault> {
+    let Some(one) = rows.delivery(agent, id).await?.filter(|one| one.state.is_waiting()) else { return Ok(()) };
+    let mut mailbox = rows.mailbox(agent).await?;
+    leases::finish(rows, &mut mailbox, &one, DeliveryState::Read, None).await?;
+    rows.save(&mailbox).await
 }
 
 /// The first answer to an append of this message. A purged message has no recipients left.

@@ -8,7 +8,7 @@ use super::{caller, millis};
 use crate::model::order::pick;
 use crate::model::{AgentName, DeliveryState, MessageId, Priority, Session, SessionId, Settled};
 use crate::store::change::{Claim, Claimed, HandBack, Release, Released, Settle};
-use crate::store::message::NewMessage;
+use crate::store::message::{NewMessage, Reason};
 
 pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result<Claimed, R::Fault> {
     let confirmed = match claim.confirm {
@@ -173,7 +173,8 @@ pub(super) async fn free_leases<R: MessageRows>(
     }
     rows.save(&mailbox).await?;
     for one in dead {
-        released.dead.push((report(rows, &one, name).await?, name.clone()));
+        let reason = Reason::NeverConfirmed { attempts: one.attempts };
+        released.dead.push((report(rows, &one, name, reason).await?, name.clone()));
     }
     Ok(released)
 }
@@ -192,15 +193,16 @@ async fn put_back<R: MessageRows>(
 
 /// Reports to a sender that a message is dead; returns the report's id. A report goes into a full mailbox too: it
 /// matters more than the limit.
-async fn report<R: MessageRows>(
+pub(super) async fn report<R: MessageRows>(
     rows: &mut R,
     one: &DeliveryOf<R>,
     recipient: &AgentName,
+    reason: Reason,
 ) -> Result<MessageId, R::Fault> {
     let (id, sender, thread) = rows.origin(&one.message).await?;
     let Some(to) = rows.agent(&sender).await? else { return Ok(id) };
     let mailbox = rows.mailbox(&to.id).await?;
-    let message = NewMessage::report(&id, &thread, (&sender, recipient), one.attempts, rows.now());
+    let message = NewMessage::report(&id, &thread, (&sender, recipient), reason, rows.now());
     deliver(rows, &message, vec![Target { agent: sender.clone(), seen_at: to.seen_at, mailbox }]).await?;
     Ok(id)
 }

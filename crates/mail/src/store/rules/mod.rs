@@ -7,6 +7,7 @@
 pub(crate) mod agents;
 pub(crate) mod append;
 pub(crate) mod leases;
+mod names;
 mod rows;
 
 use std::pin::pin;
@@ -28,6 +29,8 @@ pub(crate) async fn apply<R: MessageRows>(rows: &mut R, change: &Change) -> Resu
     Ok(match change {
         Change::Enter(it) => Changed::Enter(agents::enter(rows, it).await?),
         Change::Touch(it) => Changed::Touch(rows.touch(it).await?),
+        Change::Rename(it) => Changed::Rename(names::rename(rows, it).await?),
+        Change::Forget(it) => Changed::Forget(names::forget(rows, it).await?),
         Change::Append(it) => Changed::Append(append::append(rows, it).await?),
         Change::Claim(it) => Changed::Claim(leases::claim(rows, it).await?),
         Change::Confirm(it) => Changed::Confirm(leases::confirm(rows, &it.session, &[], None).await?),

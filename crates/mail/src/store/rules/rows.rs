@@ -107,6 +107,10 @@ pub(crate) trait AgentRows {
         seen_at: Option<Millis>,
     ) -> Result<(), Self::Fault>;
     async fn touch(&mut self, touch: &Touch) -> Result<(), Self::Fault>;
+    /// Replaces a name by one that no agent has, wherever it stands: the agent, its groups, what it wrote.
+    async fn rename_agent(&mut self, agent: &Self::Agent, from: &AgentName, to: &AgentName) -> Result<(), Self::Fault>;
+    /// Removes an agent with its mailbox, deliveries and memberships.
+    async fn remove_agent(&mut self, agent: &Self::Agent, name: &AgentName) -> Result<(), Self::Fault>;
     /// The agents and groups that the addresses of an append could name.
     async fn directory(&mut self, append: &Append) -> Result<Directory, Self::Fault>;
 

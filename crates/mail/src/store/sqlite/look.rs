@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::model::words::words;
 use crate::model::{
-    Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Limits, Member, MemberKind,
+    Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Member, MemberKind,
     MessageId, MessageView, Millis, Priority, Role, SessionId, Standing,
 };
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
@@ -22,16 +22,10 @@ macro_rules! message_columns {
 }
 pub(super) use message_columns;
 
-pub(super) fn answer(
-    db: &Connection,
-    space: i64,
-    now: Millis,
-    limits: &Limits,
-    query: Query,
-) -> rusqlite::Result<Found> {
+pub(super) fn answer(db: &Connection, space: i64, now: Millis, query: Query) -> rusqlite::Result<Found> {
     let look = Look { db, space };
     Ok(match query {
-        Query::Agents(_) => Found::Agents(Roster { now, agents: look.agents(now, rules::millis(limits.active))? }),
+        Query::Agents(_) => Found::Agents(Roster { now, agents: look.agents()? }),
         Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref())?),
         Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent)?),
         Query::Fetch(it) => Found::Fetch(look.fetch(&it)?),
@@ -65,14 +59,13 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn agents(&self, now: Millis, active: Millis) -> rusqlite::Result<Vec<Agent>> {
+    fn agents(&self) -> rusqlite::Result<Vec<Agent>> {
         let sql = "SELECT a.name, a.role, a.module, a.intent, a.branch, a.registered_at, a.seen_at, a.host, \
                    a.worktree, b.free0 + b.free1 + b.free2 + b.free3 + b.leased, a.fence \
                    FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 ORDER BY a.name";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map([self.space], |row| {
             let seen_at: Millis = row.get(6)?;
-            let is_active = now.saturating_sub(seen_at) < active;
             let holder = match (row.get::<_, Option<String>>(7)?, row.get::<_, Option<String>>(8)?) {
                 (Some(host), Some(worktree)) => Some(Holder { host, worktree }),
                 _ => None,
@@ -85,7 +78,7 @@ impl Look<'_> {
                 branch: row.get(4)?,
                 registered_at: row.get(5)?,
                 seen_at,
-                standing: if is_active { Standing::Active } else { Standing::Offline },
+                standing: Standing::Offline,
                 unread: row.get(9)?,
                 holder,
                 fence: row.get(10)?,

@@ -44,8 +44,8 @@ impl Writer {
         let sql = "SELECT coalesce(max(before), 0) FROM purge WHERE space = ?1";
         let last: Millis = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
         let before = last.max(now.saturating_sub(millis(self.limits.keep)));
-        let sql = "SELECT m.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND (d.state < 3 \
-                   OR coalesce(d.settled_at, d.read_at) >= ?3)) FROM message m WHERE m.id > ?1 AND m.space = ?2 \
+        let sql = "SELECT m.id, m.at < ?3 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id \
+                   AND (d.state < 3 OR coalesce(d.settled_at, d.read_at) >= ?3)) FROM message m WHERE m.id > ?1 AND m.space = ?2 \
                    ORDER BY m.id LIMIT ?4";
         let examined: Vec<(i64, bool)> = {
             let mut statement = self.db.prepare_cached(sql)?;

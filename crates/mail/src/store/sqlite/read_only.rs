@@ -37,6 +37,6 @@ impl Sole {
             return Err(StoreError::Gone);
         }
         let db = self.db.lock();
-        look::answer(&db, self.space, self.options.clock.now(), &self.options.limits, query).map_err(explain)
+        look::answer(&db, self.space, self.options.clock.now(), query).map_err(explain)
     }
 }

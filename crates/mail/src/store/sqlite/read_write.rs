@@ -130,7 +130,7 @@ impl Reading {
             None => connect(&self.options).map_err(explain)?,
         };
         let now = self.options.clock.now();
-        let found = look::answer(&db, self.space, now, &self.options.limits, query).map_err(explain);
+        let found = look::answer(&db, self.space, now, query).map_err(explain);
         if found.is_ok() {
             self.idle.lock().push(db);
         }

@@ -86,6 +86,39 @@ impl AgentRows for Writer {
         Ok(())
     }
 
+    async fn rename_agent(&mut self, agent: &i64, from: &AgentName, to: &AgentName) -> Result<(), Fault> {
+        self.db.prepare_cached("UPDATE agent SET name = ?2 WHERE id = ?1")?.execute(params![agent, to.as_str()])?;
+        for sql in [
+            "UPDATE message SET sender = ?3 WHERE space = ?1 AND sender = ?2",
+            "UPDATE tomb SET sender = ?3 WHERE space = ?1 AND sender = ?2",
+            "UPDATE groups SET created_by = ?3 WHERE space = ?1 AND created_by = ?2",
+            "UPDATE member SET name = ?3 WHERE kind = 'agent' AND name = ?2 \
+             AND grouping IN (SELECT id FROM groups WHERE space = ?1)",
+        ] {
+            self.db.prepare_cached(sql)?.execute(params![self.space, from.as_str(), to.as_str()])?;
+        }
+        self.cache.forget_agents();
+        Ok(())
+    }
+
+    async fn remove_agent(&mut self, agent: &i64, name: &AgentName) -> Result<(), Fault> {
+        // The mailbox is not written after it is gone.
+        self.cache.forget_mailbox(*agent);
+        for sql in [
+            "DELETE FROM hint WHERE agent = ?1",
+            "DELETE FROM delivery WHERE agent = ?1",
+            "DELETE FROM mailbox WHERE agent = ?1",
+            "DELETE FROM agent WHERE id = ?1",
+        ] {
+            self.db.prepare_cached(sql)?.execute([agent])?;
+        }
+        let sql = "DELETE FROM member WHERE kind = 'agent' AND name = ?2 \
+                   AND grouping IN (SELECT id FROM groups WHERE space = ?1)";
+        self.db.prepare_cached(sql)?.execute(params![self.space, name.as_str()])?;
+        self.cache.forget_agents();
+        Ok(())
+    }
+
     async fn directory(&mut self, append: &Append) -> Result<Directory, Fault> {
         let mut directory = Directory::default();
         if needs_everyone(append) {

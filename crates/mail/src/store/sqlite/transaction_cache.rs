@@ -29,6 +29,11 @@ impl TransactionCache {
         self.mailboxes.borrow_mut().clear();
     }
 
+    /// Called when an agent is removed.
+    pub(super) fn forget_mailbox(&self, agent: i64) {
+        self.mailboxes.borrow_mut().remove(&agent);
+    }
+
     /// Called when agents change.
     pub(super) fn forget_agents(&self) {
         self.agents.borrow_mut().clear();

@@ -312,7 +312,7 @@ impl Writer {
             |query| {
                 let this = this.borrow();
                 this.write_mailboxes()?;
-                look::answer(&this.db, this.space, this.clock.now(), &this.limits, query)
+                look::answer(&this.db, this.space, this.clock.now(), query)
             },
         )
     }

@@ -126,8 +126,8 @@ async fn sequences_are_visible_in_order_under_concurrent_senders(fixture: StoreF
 
 async fn a_broadcast_heeds_its_filters(fixture: StoreFixture) {
     let ann = fixture.agent("ann", "dev").await;
-    fixture.agent("bob", "dev").await;
-    fixture.agent("cat", "dev").await;
+    let (bob, cat) = (fixture.agent("bob", "dev").await, fixture.agent("cat", "dev").await);
+    let _here = (fixture.mail.attach(&bob), fixture.mail.attach(&cat));
     fixture.mail.register(&mail::AgentName::new("old").unwrap(), mail::Profile::default()).await.unwrap();
     fixture.pass(std::time::Duration::from_secs(3600));
     let request = |active_only, exclude: &[&str]| mail::BroadcastRequest {

@@ -1,0 +1,258 @@
+//! Names: registering, renaming, forgetting. A name's place is its worktree; what its mail becomes is said.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp::tool::{Context, ToolError};
+use project::{Caller, Known};
+use serde::Serialize;
+
+use super::{Callers, caller, worktree};
+use crate::error::{MailError, Refusal, failed, refused};
+use crate::identity::Identity;
+use crate::model::{AgentName, Clock, Profile, Role, Standing};
+use crate::service::Mail;
+use crate::service::people::check_profile;
+use crate::store::change::{Forget, Rename};
+use crate::store::rules::agents::NO_ROLE;
+use crate::tools::counted;
+
+/// What an agent states about itself when it registers. What it leaves out stays as it was.
+#[derive(Debug, Clone, Default)]
+pub struct Registration {
+    pub name: String,
+    pub role: Option<String>,
+    pub module: Option<String>,
+    pub intent: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Registered {
+    pub identity: Identity,
+    pub is_new: bool,
+    /// The former holder, after a takeover.
+    pub taken_from: Option<String>,
+    /// The caller's name before, which nobody has now.
+    pub renamed_from: Option<AgentName>,
+    /// Another name of this worktree.
+    pub beside: Option<Beside>,
+    /// Other processes that go by this name.
+    pub others: Vec<u32>,
+    /// How many messages wait.
+    pub waiting: u64,
+}
+
+/// Another name of the worktree.
+#[derive(Debug, Clone)]
+pub struct Beside {
+    pub name: AgentName,
+    /// How many messages wait for it.
+    pub waiting: u64,
+    /// A process that goes by it.
+    pub pid: Option<u32>,
+}
+
+/// What became of a name that was changed or removed.
+#[derive(Debug, Serialize)]
+pub struct Changed {
+    /// How many messages wait, or waited.
+    pub waiting: u64,
+    /// The same for people.
+    pub text: String,
+}
+
+impl Callers {
+    /// Registers the caller under a name and binds the name to its worktree. If the same process went by another name
+    /// alone, that is taken back: its mail goes along.
+    ///
+    /// # Errors
+    /// When the name is invalid or held elsewhere, or the store is unavailable.
+    pub async fn register(self: &Arc<Self>, cx: &Context, said: Registration) -> Result<Registered, ToolError> {
+        let caller = caller(cx)?;
+        let holder = self.holder(caller)?;
+        let agent = AgentName::new(said.name.trim_start_matches('@')).map_err(failed)?;
+        if caller.known == Known::ByAgentToken && caller.name.as_deref() != Some(agent.as_str()) {
+            let own = caller.name.as_deref().unwrap_or_default();
+            return Err(ToolError::user(format!("This connection's token is that of the agent {own}."))
+                .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));
+        }
+        let mail = self.mail().await?;
+        let before = self.resolve(caller, &holder).ok();
+        let renamed_from = self.name_to_replace(caller, &mail, &agent).await;
+        let known = self.identities.get(renamed_from.as_ref().unwrap_or(&agent));
+        let (identity, profile) = self.described(&mail, &agent, said, known).await?;
+        if let Some(from) = &renamed_from {
+            let rename = Rename { from: from.clone(), to: agent.clone(), holder: holder.clone(), takeover: false };
+            mail.rename(rename).await.map_err(failed)?;
+            self.was_renamed(from, &agent)?;
+        }
+        let identity = Identity {
+            since: Clock::system().now(),
+            run: caller.run.clone(),
+            former: self.identities.get(&agent).map(|identity| identity.former).unwrap_or_default(),
+            ..identity
+        };
+        let mut bound = identity.clone();
+        bound.bind(Path::new(&holder.worktree));
+        let branch = worktree::branch(&holder.worktree);
+        let taken = self.take(cx, caller, agent.clone(), holder.clone(), true, Profile { branch, ..profile }).await;
+        let (_, session, created, taken_from) = taken.map_err(failed)?;
+        self.follow(&session.agent, Path::new(&holder.worktree));
+        self.identities.save(&bound).map_err(|error| {
+            ToolError::user(format!("The agent is registered, but its identity could not be written: {error}."))
+                .hint("Make `identities` in the project's state directory writable for this user (`hob doctor` names it) and call register_agent again.")
+        })?;
+        let beside = match before.filter(|before| *before != agent && renamed_from.as_ref() != Some(before)) {
+            Some(name) => Some(self.beside(&mail, name).await),
+            None => None,
+        };
+        Ok(Registered {
+            identity: bound,
+            is_new: created,
+            taken_from: taken_from.map(|holder| holder.to_string()),
+            renamed_from,
+            beside,
+            others: self.others(caller, &agent),
+            waiting: waiting(&mail, &agent).await,
+        })
+    }
+
+    /// The caller's present name, if no other process has it and nobody the new one: the caller takes it back.
+    async fn name_to_replace(&self, caller: &Caller, mail: &Mail, new: &AgentName) -> Option<AgentName> {
+        let own = self.present(caller.connection)?.session.agent;
+        let is_alone = own != *new && self.others(caller, &own).is_empty();
+        let is_free = matches!(mail.agent(new.as_str()).await, Err(MailError::Refused(Refusal::UnknownAgent { .. })));
+        (is_alone && is_free).then_some(own)
+    }
+
+    /// What a registration says of an agent, with what was known of it.
+    async fn described(
+        &self,
+        mail: &Mail,
+        agent: &AgentName,
+        said: Registration,
+        known: Option<Identity>,
+    ) -> Result<(Identity, Profile), ToolError> {
+        let Registration { role, module, intent, .. } = said;
+        let known_role = known.as_ref().map(|known| known.role.clone());
+        let role = match role.or(known_role) {
+            Some(role) => Role::new(&role).map_err(failed)?,
+            None => match mail.agent(agent.as_str()).await {
+                Ok(stored) => stored.role,
+                Err(_) => Role::stored(NO_ROLE),
+            },
+        };
+        let module = module.or(known.map(|known| known.module));
+        let profile = Profile { role: Some(role.clone()), module: module.clone(), intent, ..Profile::default() };
+        check_profile(&profile).map_err(failed)?;
+        let identity = Identity {
+            name: agent.to_string(),
+            role: role.to_string(),
+            module: module.unwrap_or_default(),
+            repo_id: self.space.clone(),
+            ..Identity::default()
+        };
+        Ok((identity, profile))
+    }
+
+    /// The other processes that go by this name.
+    fn others(&self, caller: &Caller, agent: &AgentName) -> Vec<u32> {
+        self.processes(|present| present.session.agent == *agent && present.pid != caller.pid).collect()
+    }
+
+    async fn beside(&self, mail: &Mail, name: AgentName) -> Beside {
+        let pid = self.processes(|present| present.session.agent == name).next();
+        Beside { waiting: waiting(mail, &name).await, pid, name }
+    }
+
+    /// Gives an agent another name.
+    ///
+    /// # Errors
+    /// When there is no such agent, another holder has it, or the new name is taken.
+    pub async fn rename(&self, cx: &Context, from: &str, to: &str) -> Result<Changed, ToolError> {
+        let (from, to, rename) = (bare(from)?, bare(to)?, self.holder(caller(cx)?)?);
+        let mail = self.mail().await?;
+        let takeover = caller(cx)?.takeover;
+        let rename = Rename { from: from.clone(), to: to.clone(), holder: rename, takeover };
+        let waiting = mail.rename(rename).await.map_err(failed)?;
+        let had_token = self.was_renamed(&from, &to)?;
+        let mut text = format!(
+            "{from} is called {to} now. {} for it; what it wrote and its groups are {to}'s too. Nobody is called {from}.",
+            waits(waiting)
+        );
+        if had_token {
+            text.push_str(" Its token for HTTP is worth nothing any more: `hob agents token` prints another.");
+        }
+        Ok(Changed { waiting, text })
+    }
+
+    /// Removes an agent that no process goes by.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is active, or another holder has it.
+    pub async fn forget(&self, cx: &Context, name: &str) -> Result<Changed, ToolError> {
+        let (agent, holder, takeover) = (bare(name)?, self.holder(caller(cx)?)?, caller(cx)?.takeover);
+        let mail = self.mail().await?;
+        if mail.agent(agent.as_str()).await.map_err(failed)?.standing == Standing::Active && !takeover {
+            return Err(ToolError::user(format!("{agent} is active: a process goes by this name.")).hint(format!(
+                "`hob status` shows it. End it first, or give it another name: `hob agents rename {agent} NEW`."
+            )));
+        }
+        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(failed)?;
+        self.leave(&agent);
+        self.identities.remove(&agent).map_err(unwritten)?;
+        self.tokens.revoke(&agent).map_err(unwritten)?;
+        let text = match waiting {
+            0 => format!("Nobody is called {agent} any more; nothing waited for it."),
+            _ => format!(
+                "Nobody is called {agent} any more. {} waited for it unread: each sender has a report.",
+                counted(waiting, "message")
+            ),
+        };
+        Ok(Changed { waiting, text })
+    }
+
+    /// A failure, with the new name of a recipient that was renamed.
+    pub(crate) fn failed(&self, error: MailError) -> ToolError {
+        let MailError::Refused(Refusal::UnknownRecipient { address, .. }) = &error else { return failed(error) };
+        let former = address.trim_start_matches('@').trim_start_matches("agent:");
+        let now = AgentName::new(former).ok().and_then(|former| self.identities.renamed(&former));
+        match now {
+            Some(now) => refused(&error, vec![format!("It was renamed: write to {now}.")]),
+            None => failed(error),
+        }
+    }
+
+    /// Notes that an agent was renamed. Its connections enter again with their next calls. Returns whether it had a
+    /// token, which stands for no name any more.
+    fn was_renamed(&self, from: &AgentName, to: &AgentName) -> Result<bool, ToolError> {
+        self.leave(from);
+        self.identities.rename(from, to).map_err(unwritten)?;
+        self.tokens.revoke(from).map_err(unwritten)
+    }
+
+    /// Forgets who goes by a name that nobody has any more.
+    fn leave(&self, agent: &AgentName) {
+        self.holders.forget(agent);
+        self.lock().retain(|_, present| present.session.agent != *agent);
+    }
+}
+
+fn bare(name: &str) -> Result<AgentName, ToolError> {
+    AgentName::new(name.trim_start_matches('@')).map_err(failed)
+}
+
+fn unwritten(error: std::io::Error) -> ToolError {
+    ToolError::user(format!("The name is changed, but not in the project's state directory: {error}."))
+        .hint("Make `identities` and `agent-tokens` there writable for this user (`hob doctor` names it).")
+}
+
+/// How many messages wait, those in hand among them.
+async fn waiting(mail: &Mail, agent: &AgentName) -> u64 {
+    mail.inbox(agent).await.map(|counts| counts.total() + counts.leased).unwrap_or_default()
+}
+
+/// `1 message waits`, `2 messages wait`.
+pub(crate) fn waits(count: u64) -> String {
+    format!("{} wait{}", counted(count, "message"), if count == 1 { "s" } else { "" })
+}

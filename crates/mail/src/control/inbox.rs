@@ -1,0 +1,51 @@
+//! `mail/inbox {all, limit}`: what is in the caller's mailbox, for people. Nothing is taken, and the agent has not done
+//! anything by it.
+
+use std::sync::Arc;
+
+use mcp::tool::Context;
+use mcp::wire::build::RpcError;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::{failed, parse, refused, result};
+use crate::callers::Callers;
+use crate::framing::Framed;
+use crate::model::Floor;
+use crate::tools::{Message, counted};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Asked {
+    /// Whether to show messages that were read, too.
+    all: bool,
+    /// The most messages; all that one answer holds if absent.
+    limit: Option<usize>,
+}
+
+/// The answer has the form of a tool's result.
+pub async fn inbox(
+    callers: Arc<Callers>,
+    cx: Context,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
+    let Asked { all, limit } = parse(params)?;
+    let (mail, agent) = callers.look(&cx).await.map_err(refused)?;
+    let limit = limit.unwrap_or(usize::MAX);
+    let found = mail.mailbox(&agent, Floor::All, !all, limit).await.map_err(failed)?;
+    let messages: Vec<Message> = found.messages.into_iter().map(Message::from).collect();
+    let mut framed = Framed::new();
+    let count = counted(messages.len() as u64, "message");
+    match (messages.len(), found.remaining) {
+        (0, _) => framed.line("No messages."),
+        (_, 0) => framed.line(&format!("{count} for {agent}, only shown.")),
+        (_, more) => framed.line(&format!("{count} for {agent}, only shown; {more} more.")),
+    }
+    messages.iter().for_each(|message| message.show(&mut framed));
+    let status = if messages.is_empty() { "empty" } else { "messages" };
+    result(&json!({
+        "content": [{"type": "text", "text": framed.finish()}],
+        "structuredContent": {"status": status, "messages": messages, "remaining": found.remaining},
+    }))
+}

@@ -1,0 +1,186 @@
+//! `groups`: everything about groups, in one tool of the toolset. The profile `thrum` has a tool for each action, which
+//! this one calls.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::add_group_member::AddGroupMember;
+use super::create_group::CreateGroup;
+use super::delete_group::DeleteGroup;
+use super::get_group::GetGroup;
+use super::list_groups::ListGroups;
+use super::remove_group_member::RemoveGroupMember;
+use super::{add_group_member, create_group, delete_group, get_group, list_groups, remove_group_member};
+use crate::callers::Callers;
+use crate::membership::{self, MemberType, Membership};
+
+/// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. For one agent or one
+/// role send_message needs none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// list; show, create or delete a group; add or remove a member.
+    pub action: Action,
+    /// The group: a-z, 0-9, _ and -. All actions but list need it.
+    #[serde(alias = "name", alias = "group_name")]
+    pub group: Option<String>,
+    /// An agent's name, or role:X; to add or remove.
+    #[serde(alias = "member_id", alias = "agent")]
+    pub member: Option<String>,
+    /// What it is for; to create.
+    pub description: Option<String>,
+    /// Not listed: the kind of the member, as the tools of Thrum take it.
+    #[schemars(skip)]
+    pub member_type: Option<MemberType>,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Action {
+    List,
+    #[serde(alias = "get")]
+    Show,
+    Create,
+    Delete,
+    #[serde(alias = "add_member")]
+    Add,
+    #[serde(alias = "remove_member")]
+    Remove,
+}
+
+/// The result of the action.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// listed, shown, created, deleted, added or removed.
+    pub status: String,
+    /// The groups: `everyone` first, then by name.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub groups: Option<Vec<list_groups::Item>>,
+    /// The group that was to be shown.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub group: Option<get_group::Output>,
+    /// The member that was added or removed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub membership: Option<membership::Output>,
+    /// The name of the group that was created or deleted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+}
+
+impl Output {
+    fn new(status: impl Into<String>) -> Output {
+        Output { status: status.into(), ..Output::default() }
+    }
+}
+
+pub(super) struct Groups(pub(super) Arc<Callers>);
+
+impl Tool for Groups {
+    const NAME: &'static str = "groups";
+    const TITLE: &'static str = "Groups of agents";
+    const EFFECT: Effect = Effect::DESTRUCTIVE;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let callers = self.0.clone();
+        match args.action {
+            Action::List => {
+                let listed = ListGroups(callers).call(cx, list_groups::Args {}).await?;
+                Ok(Output { groups: Some(listed.groups), ..Output::new("listed") })
+            }
+            Action::Show => {
+                let shown = get_group::Args { name: args.group()?, expand: true };
+                Ok(Output { group: Some(GetGroup(callers).call(cx, shown).await?), ..Output::new("shown") })
+            }
+            Action::Create => {
+                let name = args.group()?;
+                let made = create_group::Args { name, description: args.description.unwrap_or_default() };
+                let made = CreateGroup(callers).call(cx, made).await?;
+                Ok(Output { name: Some(made.name), ..Output::new(made.status) })
+            }
+            Action::Delete => {
+                let deleted = DeleteGroup(callers).call(cx, delete_group::Args { name: args.group()? }).await?;
+                Ok(Output { name: Some(deleted.name), ..Output::new(deleted.status) })
+            }
+            Action::Add => {
+                let added = add_group_member::Args(args.membership()?);
+                let added = AddGroupMember(callers).call(cx, added).await?;
+                Ok(Output { membership: Some(added), ..Output::new("added") })
+            }
+            Action::Remove => {
+                let removed = remove_group_member::Args(args.membership()?);
+                let removed = RemoveGroupMember(callers).call(cx, removed).await?;
+                Ok(Output { membership: Some(removed), ..Output::new("removed") })
+            }
+        }
+    }
+
+    fn text(output: &Output) -> String {
+        match output {
+            Output { groups: Some(groups), .. } => list_groups::text(groups),
+            Output { group: Some(group), .. } => GetGroup::text(group),
+            Output { membership: Some(membership), .. } => membership.text(),
+            Output { status, name, .. } => format!("{status}: {}", name.as_deref().unwrap_or_default()),
+        }
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![
+            Example {
+                title: "A group",
+                arguments: json!({"action": "create", "group": "backend", "description": "who works on the server"}),
+                text: Some("created: backend"),
+            },
+            Example {
+                title: "A whole role as a member",
+                arguments: json!({"action": "add", "group": "backend", "member": "role:dev"}),
+                text: Some("added: role dev, group backend"),
+            },
+        ]
+    }
+}
+
+impl Args {
+    fn group(&self) -> Result<String, ToolError> {
+        self.group.clone().ok_or_else(|| self.incomplete())
+    }
+
+    /// The member, by its kind: `role:X`, else an agent.
+    fn membership(&self) -> Result<Membership, ToolError> {
+        let (Some(group), Some(member)) = (self.group.clone(), self.member.as_deref()) else {
+            return Err(self.incomplete());
+        };
+        let (kind, id) = match (self.member_type, member.split_once(':')) {
+            (Some(kind), _) => (kind, member),
+            (None, Some(("role", id))) => (MemberType::Role, id),
+            (None, Some(("agent", id))) => (MemberType::Agent, id),
+            (None, _) => (MemberType::Agent, member),
+        };
+        Ok(Membership { group, member_type: kind, member_id: id.to_owned() })
+    }
+
+    /// What the action needs beside what was given.
+    fn incomplete(&self) -> ToolError {
+        let (action, needs, example) = match self.action {
+            Action::List => ("list", "nothing else", json!({"action": "list"})),
+            Action::Show => ("show", "`group`", json!({"action": "show", "group": "backend"})),
+            Action::Create => ("create", "`group`", json!({"action": "create", "group": "backend"})),
+            Action::Delete => ("delete", "`group`", json!({"action": "delete", "group": "backend"})),
+            Action::Add => {
+                let example = json!({"action": "add", "group": "backend", "member": "role:dev"});
+                ("add", "`group` and `member`", example)
+            }
+            Action::Remove => {
+                let example = json!({"action": "remove", "group": "backend", "member": "planner"});
+                ("remove", "`group` and `member`", example)
+            }
+        };
+        ToolError::user(format!("The action {action} needs {needs}.")).hint(format!("For example: {example}"))
+    }
+}
