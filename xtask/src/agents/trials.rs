@@ -35,7 +35,6 @@ pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'
         (task("start", "repl_start", json!({ "profile": "python" })), "[main: python"),
         (task("evaluate", "repl_eval", json!({ "code": "40+2" })), "42\n"),
         (task("raise", "repl_eval", json!({ "code": "1/0" })), "ZeroDivisionError"),
-        (task("send to nobody", "send_message", json!({ "to": "stranger", "content": "Hello." })), "stranger"),
         (task("more tools", "more_tools", json!({ "toolset": "repl" })), "repl_list: "),
     ];
     let missed = played(agent, &stage, Server::Http { url, token }, expected)?;

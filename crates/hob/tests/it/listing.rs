@@ -6,7 +6,7 @@ use testkit::{McpPeer, TestProject, kill_hard, tokens};
 use crate::fresh;
 
 /// What a conversation pays for the default listing, in tokens, and what each further part may add.
-const BUDGET: usize = 2050;
+const BUDGET: usize = 2000;
 
 fn listed(peer: &mut McpPeer) -> Vec<Value> {
     peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()

@@ -88,9 +88,6 @@ pub fn tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// What a model needs for nearly all of its mail.
-pub const CORE: &[&str] = &["check_messages", "list_agents", "register_agent", "send_message", "wait_for_message"];
-
 /// `1 agent`, `2 agents`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
