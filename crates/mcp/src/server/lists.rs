@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Shared;
 use super::side_channel::SideChannel;
 use crate::catalog::{Catalog, Page};
 use crate::era::params::{Params, invalid};
+use crate::era::write::FRESH_FOR;
 use crate::era::{Era, ResultForm, base64};
 use crate::wire::build::RpcError;
 
@@ -34,7 +36,7 @@ impl Shared {
                 let given = client.listed();
                 let is_listed = |tool: &str| self.registry.is_listed(tool, &given);
                 self.page_of(&self.registry.tools, method, params, is_listed, |entries, next| {
-                    results.tool_list(&mut out, era, form, self.registry.fresh_for(), entries, next);
+                    results.tool_list(&mut out, era, form, self.fresh_for(), entries, next);
                 })
             }
             "resources/list" => self.page(&self.resources.get()?.listed, method, params, |entries, next| {
@@ -80,6 +82,11 @@ impl Shared {
         Ok(())
     }
 
+    /// How long a client may cache a listing of tools: not at all where a call can change it.
+    fn fresh_for(&self) -> Duration {
+        if self.registry.has_unlisted() { Duration::ZERO } else { FRESH_FOR }
+    }
+
     /// The first page of `tools/list` for a client that was given these groups, rendered once per such key and change of
     /// the registry.
     fn tool_listing(&self, era: Era, form: ResultForm, given: BTreeSet<String>) -> Arc<[u8]> {
@@ -94,7 +101,7 @@ impl Shared {
                     self.registry.tools.page(None, self.page_size(), |tool| self.registry.is_listed(tool, &key.2));
                 let mut out = Vec::new();
                 let next = last.map(|last| encode_cursor("tools/list", &last));
-                self.results.tool_list(&mut out, era, form, self.registry.fresh_for(), &entries, next.as_deref());
+                self.results.tool_list(&mut out, era, form, self.fresh_for(), &entries, next.as_deref());
                 let listing: Arc<[u8]> = out.into();
                 if listings.len() >= MAX_LISTINGS {
                     listings.clear();

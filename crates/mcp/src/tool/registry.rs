@@ -4,7 +4,6 @@ use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +14,6 @@ use tokio::sync::watch;
 use super::near::unknown_field;
 use super::{Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
 use crate::catalog::Catalog;
-use crate::era::write::FRESH_FOR;
 
 /// A boxed future.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -89,9 +87,9 @@ impl Registry {
         self.unlisted.read().get(tool).is_none_or(|group| given.contains(group))
     }
 
-    /// How long a client may cache a listing: not at all where a call can change it.
-    pub(crate) fn fresh_for(&self) -> Duration {
-        if self.unlisted.read().is_empty() { FRESH_FOR } else { Duration::ZERO }
+    /// Whether a call can change what is listed.
+    pub(crate) fn has_unlisted(&self) -> bool {
+        !self.unlisted.read().is_empty()
     }
 
     /// The tool of this name.
