@@ -1,8 +1,8 @@
 //! A tool's arguments as command line flags: derived from its JSON Schema, and read back into JSON.
 //!
 //! A property of a simple type becomes a flag; a list is a flag that may be repeated; a map of texts is `KEY=VALUE`;
-//! anything deeper is given as JSON. Lists and maps may be JSON too. `--args` gives all arguments at once; flags
-//! override it. `--json` is, as everywhere in hob, the form of the output; it took the arguments once, and still does
+//! anything deeper is given as JSON. Lists and maps may be JSON too. `--args` gives all arguments at once (`--arguments`
+//! does where a tool has an argument `args`); flags override it. `--json` is, as everywhere in hob, the form of the output; it took the arguments once, and still does
 //! when an object or `-` follows.
 
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::exit::{Exit, Failure};
 
 /// Flags of the command itself; an argument of that name is given as `--arg-NAME`.
-const RESERVED: &[&str] = &["args", "as", "json", "output", "help", "project"];
+const RESERVED: &[&str] = &["arguments", "as", "json", "output", "help", "project"];
 
 /// clap's ids of these flags, which no property can have.
 const ARGS: &str = "--args";
@@ -48,17 +48,19 @@ enum Shape {
 /// The command that calls a tool.
 pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command {
     let flags = properties(schema).map(|(property, schema, required)| flag(property, schema, required));
+    let whole = Arg::new(ARGS)
+        .value_name("JSON")
+        .help("All arguments as one JSON object, or - to read it from stdin; flags override")
+        .help_heading("Call");
     Command::new(name.to_owned())
         .bin_name(format!("hob call {name}"))
         .about(description.to_owned())
         .disable_version_flag(true)
-        .arg(
-            Arg::new(ARGS)
-                .long("args")
-                .value_name("JSON")
-                .help("All arguments as one JSON object, or - to read it from stdin; flags override")
-                .help_heading("Call"),
-        )
+        .arg(if schema["properties"]["args"].is_null() {
+            whole.long("args").alias("arguments")
+        } else {
+            whole.long("arguments")
+        })
         .arg(
             Arg::new(JSON)
                 .long("json")
@@ -78,15 +80,15 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
         .args(flags)
 }
 
-/// The words of a command line, with `--args` for a `--json` that has a value: its earlier meaning, which no other can
+/// The words of a command line, with `--arguments` for a `--json` that has a value: its earlier meaning, which no other can
 /// be, since a tool takes flags alone.
 pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
     for at in 0..words.len() {
         if words[at] == "--json" && words.get(at + 1).is_some_and(is_value) {
-            words[at] = "--args".into();
+            words[at] = "--arguments".into();
         } else if let Some(value) = words[at].to_str().and_then(|word| word.strip_prefix("--json=")) {
-            words[at] = format!("--args={value}").into();
+            words[at] = format!("--arguments={value}").into();
         }
     }
     words
@@ -96,7 +98,7 @@ pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
 pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match matches.get_one::<String>(ARGS) {
         None => Map::new(),
-        Some(text) => whole(text, schema)?,
+        Some(text) => whole(text)?,
     };
     for (property, schema, _) in properties(schema) {
         if let Some(values) = matches.get_many::<String>(property) {
@@ -240,7 +242,7 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
     })
 }
 
-fn whole(text: &str, schema: &Value) -> Result<Map<String, Value>, Failure> {
+fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
     let mut read = String::new();
     let text = match text {
         "-" => {
@@ -251,13 +253,9 @@ fn whole(text: &str, schema: &Value) -> Result<Map<String, Value>, Failure> {
         text => text,
     };
     serde_json::from_str(text).map_err(|error| {
-        let failure = Failure::new(format_args!("--args is not a JSON object: {error}"))
-            .hint("Write it as '{\"name\": \"value\"}'; `--help` names the arguments.")
-            .exit(Exit::Usage);
-        match schema["properties"].get("args") {
-            Some(_) => failure.hint("The argument `args` of this tool is given as `--arg-args`."),
-            None => failure,
-        }
+        Failure::new(format_args!("the arguments are not a JSON object: {error}"))
+            .hint("Write them as '{\"name\": \"value\"}'; `--help` names the arguments.")
+            .exit(Exit::Usage)
     })
 }
 
@@ -350,6 +348,16 @@ mod tests {
     }
 
     #[test]
+    fn an_argument_args_of_a_tool_is_its_own() {
+        let schema = json!({"properties": {"args": {"type": "array", "items": {"type": "string"}}}});
+        for (line, expected) in [(["--args", "3"], json!(["3"])), (["--arguments", r#"{"args": ["4"]}"#], json!(["4"]))]
+        {
+            let matches = command("t", "Does it.", &schema).try_get_matches_from(["t"].iter().chain(&line)).unwrap();
+            assert_eq!(arguments(&matches, &schema).unwrap()["args"], expected);
+        }
+    }
+
+    #[test]
     fn words_for_a_shell() {
         let arguments = json!({
             "code": "it's\n1", "wait_ms": 5, "eof": true, "targets": ["a b", ""], "env": {"A": "b"}, "output": "x",
@@ -409,9 +417,7 @@ mod tests {
         );
         check(
             &["--args", "[1]"],
-            expect![[
-                r#"Usage: --args is not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write it as '{"name": "value"}'; `--help` names the arguments."#
-            ]],
+            expect![[r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` names the arguments."#]],
         );
     }
 
