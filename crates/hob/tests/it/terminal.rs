@@ -67,6 +67,8 @@ fn nothing_that_a_program_printed_drives_a_terminal() {
                 assert!(value["eval"].is_u64(), "{value}");
             }
         }
+        let seen = at_a_terminal(&project, &["eval", &code]);
+        assert!(!drives(&seen) && seen.contains("[main #"), "{code}: {seen:?}");
     }
     // In the journal of what it printed, in refusals, in lists.
     for args in

@@ -29,7 +29,8 @@ fn what_lies_in_the_checkout_under_hobs_names_is_not_believed() {
         victim.assert_unharmed(&command.join(" "));
     }
     let evaluated = victim.run(&["call", "repl_eval", "--code", "echo $((6 * 7))"]);
-    assert!(evaluated.code == Some(0) || evaluated.stderr.contains("profile"), "{evaluated:#?}");
+    // Whatever REPL it is: the code came there, and may be wrong in its language (9).
+    assert!(matches!(evaluated.code, Some(0 | 9)) || evaluated.stderr.contains("profile"), "{evaluated:#?}");
     assert!(victim.run(&["doctor"]).stdout.contains(".hob is not read"));
     // The mail of this project went to where it belongs.
     assert!(victim.project.state_dir().join("mail.db").metadata().is_ok_and(|file| file.len() > 0));
