@@ -2,8 +2,8 @@
 //!
 //! A property of a simple type becomes a flag; a list is a flag that may be repeated; a map of texts is `KEY=VALUE`;
 //! anything deeper is given as JSON. Lists and maps may be JSON too. `--args` gives all arguments at once (`--arguments`
-//! does where a tool has an argument `args`); flags override it. `--json` is, as everywhere in hob, the form of the output; it took the arguments once, and still does
-//! when an object or `-` follows.
+//! does where a tool has an argument `args`); flags override it. `--json` is the form of the output, as everywhere in
+//! hob; it took the arguments once, and still does when an object or `-` follows.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -80,8 +80,8 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
         .args(flags)
 }
 
-/// The words of a command line, with `--arguments` for a `--json` that has a value: its earlier meaning, which no other can
-/// be, since a tool takes flags alone.
+/// The words of a command line, with `--arguments` for a `--json` that has a value: its earlier meaning, and the only one
+/// that a value there can have, since a tool takes flags alone.
 pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
     for at in 0..words.len() {
