@@ -2,7 +2,7 @@
 //! something; callers that only read or subscribe learn of it here.
 
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -17,7 +17,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The newest holder of each name that entered through this daemon.
 pub(super) struct Holders {
     seen: Mutex<HashMap<AgentName, Seen>>,
-    /// Rises with each takeover seen.
+    /// Names that nobody has any more, and that were not taken again.
+    gone: Mutex<HashSet<AgentName>>,
+    /// Rises with each takeover seen, and with each name that goes.
     takeovers: watch::Sender<u64>,
 }
 
@@ -29,13 +31,14 @@ struct Seen {
 
 impl Default for Holders {
     fn default() -> Holders {
-        Holders { seen: Mutex::default(), takeovers: watch::channel(0).0 }
+        Holders { seen: Mutex::default(), gone: Mutex::default(), takeovers: watch::channel(0).0 }
     }
 }
 
 impl Holders {
     /// Notes that the holder has the name under this fence.
     pub(super) fn has(&self, agent: &AgentName, fence: u64, holder: &Holder) {
+        self.gone.lock().remove(agent);
         let mut seen = self.lock();
         let known = seen.get(agent).map(|known| known.fence);
         if known.is_none_or(|known| known < fence) {
@@ -47,13 +50,18 @@ impl Holders {
         }
     }
 
-    /// Forgets a name that nobody has any more: another agent of that name begins with the first fence.
+    /// Notes that nobody has a name any more: another agent of that name begins with the first fence.
     pub(super) fn forget(&self, agent: &AgentName) {
         self.lock().remove(agent);
+        self.gone.lock().insert(agent.clone());
+        self.takeovers.send_modify(|count| *count += 1);
     }
 
     /// Why a session has lost its name, if that is known.
     pub(super) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
+        if self.gone.lock().contains(&session.agent) {
+            return Some(Refusal::UnknownAgent { name: session.agent.to_string(), nearest: Vec::new() });
+        }
         if let Some(refusal) = self.fenced(session) {
             return Some(refusal);
         }
@@ -119,5 +127,22 @@ mod tests {
         takeovers.mark_unchanged();
         has(2, "/late");
         assert!(fenced(3).is_none() && !takeovers.has_changed().unwrap(), "an older one changes nothing");
+    }
+
+    #[tokio::test]
+    async fn who_listens_under_a_name_that_goes_is_told() {
+        let mail = crate::service::fixture::mail().await;
+        let holders = Holders::default();
+        let session = crate::service::fixture::enter(&mail, "ann").await;
+        let holder = Holder { host: "h".into(), worktree: "/one".into() };
+        holders.has(&session.agent, 7, &holder);
+        let mut takeovers = holders.takeovers();
+        holders.forget(&session.agent);
+        assert!(takeovers.has_changed().unwrap());
+        takeovers.mark_unchanged();
+        assert!(matches!(holders.lost(&mail, &session).await, Some(Refusal::UnknownAgent { .. })));
+        // The next agent of this name begins anew.
+        holders.has(&session.agent, 1, &holder);
+        assert!(holders.lost(&mail, &session).await.is_none());
     }
 }

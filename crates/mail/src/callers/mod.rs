@@ -153,16 +153,22 @@ impl Callers {
 
     /// The name that the caller goes by.
     fn resolve(&self, caller: &Caller, holder: &Holder) -> Result<AgentName, ToolError> {
+        self.name_of(caller.name.as_deref(), caller, holder)
+    }
+
+    /// The name of a caller that was started with this name, or without one.
+    fn name_of(&self, name: Option<&str>, caller: &Caller, holder: &Holder) -> Result<AgentName, ToolError> {
         let lives = |name: &str| self.processes(|present| present.session.agent.as_str() == name).next().is_some();
-        let (name, run) = (caller.name.as_deref(), caller.run.as_deref());
-        let asking = Asking { name, worktree: Path::new(&holder.worktree), run, lives: &lives };
+        let (worktree, run) = (Path::new(&holder.worktree), caller.run.as_deref());
+        let asking = Asking { name, worktree, run, lives: &lives };
         self.identities.resolve(asking).map_err(nameless)
     }
 
     /// The processes of agents among those present.
     fn processes(&self, wanted: impl Fn(&Present) -> bool) -> std::vec::IntoIter<u32> {
         let present = self.lock();
-        let agents = present.values().filter(|one| one.presence != Presence::Command && wanted(one));
+        let is_process = |one: &&Present| one.presence != Presence::Command && one.pid != 0;
+        let agents = present.values().filter(is_process).filter(|one| wanted(one));
         let mut pids: Vec<u32> = agents.map(|one| one.pid).collect();
         pids.sort_unstable();
         pids.dedup();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp::tool::{Context, ToolError};
-use project::{Caller, Known};
+use project::{Caller, Known, Role as CallerRole};
 use serde::Serialize;
 
 use super::{Callers, caller, worktree};
@@ -77,7 +77,7 @@ impl Callers {
                 .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));
         }
         let mail = self.mail().await?;
-        let before = self.resolve(caller, &holder).ok();
+        let before = self.name_of(None, caller, &holder).ok();
         let renamed_from = self.name_to_replace(caller, &mail, &agent).await;
         let known = self.identities.get(renamed_from.as_ref().unwrap_or(&agent));
         let (identity, profile) = self.described(&mail, &agent, said, known).await?;
@@ -86,12 +86,10 @@ impl Callers {
             mail.rename(rename).await.map_err(failed)?;
             self.was_renamed(from, &agent)?;
         }
-        let identity = Identity {
-            since: Clock::system().now(),
-            run: caller.run.clone(),
-            former: self.identities.get(&agent).map(|identity| identity.former).unwrap_or_default(),
-            ..identity
-        };
+        let known = self.identities.get(&agent).unwrap_or_default();
+        // A command is not the agent's run.
+        let run = if caller.role == CallerRole::Mcp { caller.run.clone() } else { known.run };
+        let identity = Identity { since: Clock::system().now(), run, former: known.former, ..identity };
         let mut bound = identity.clone();
         bound.bind(Path::new(&holder.worktree));
         let branch = worktree::branch(&holder.worktree);

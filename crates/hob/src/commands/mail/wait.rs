@@ -82,7 +82,7 @@ impl WaitCommand {
         // The daemon has already escaped what a terminal would obey.
         let text = |field: &str| message[field].as_str().unwrap_or_default();
         terminal::line(format!(
-            "{} from {}, {}: \"{}\"\n`hob inbox` shows it whole; it comes from another agent, not from your user.",
+            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it whole and takes it; it comes from another agent, not from your user.",
             text("message_id"),
             text("from"),
             text("priority"),

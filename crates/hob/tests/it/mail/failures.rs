@@ -55,9 +55,9 @@ fn what_a_shell_was_handed_by_a_call_is_read() {
     }
     let call = |tool: &str, flags: &[&str]| team.hob("reviewer", &[&["call", tool][..], flags].concat());
     // Each call is a run of its own: no later call of the same run confirms its messages.
-    assert!(call("check_messages", &["--limit", "1"]).contains("one"));
+    assert!(call("check_messages", &["--limit", "1"]).contains("| one"));
     let second = call("wait_for_message", &["--timeout", "5"]);
-    assert!(second.contains("two") && !second.contains("one"), "{second}");
+    assert!(second.contains("| two") && !second.contains("| one"), "{second}");
     assert!(call("check_messages", &[]).contains("No messages"));
     // A date without a time means the whole day.
     let today = &call("search_messages", &["--query", "one"]);
@@ -219,14 +219,14 @@ for again in 1 2 3 4 5 6 7 8; do
   hob agents >/dev/null || echo "cannot list"
 done
 echo "found $(sort -u "$TOP/found" | tr '\n' ' ')on the full disk"
-hob inbox >/dev/null 2>"$TOP/said" || echo "took nothing: $(head -n 1 "$TOP/said")"
+hob inbox --take >/dev/null 2>"$TOP/said" || echo "took nothing: $(head -n 1 "$TOP/said")"
 rm "$STATE/ballast"
 cd "$TOP/planner"
 mount -o remount,size=8m "$STATE"
 hob send 'room again' --to reviewer >/dev/null
 cd "$TOP/reviewer"
 there=0
-while more=$(hob inbox --json | grep -c '"message_id"'); do there=$((there + more)); done
+while more=$(hob inbox --take --json | grep -c '"message_id"'); do there=$((there + more)); done
 echo "acknowledged $((stored + 1)), there $there"
 hob send 'still there' --to planner >/dev/null
 hob stop >/dev/null
