@@ -172,7 +172,7 @@ impl Callers {
         let mail = self.mail().await?;
         let takeover = caller(cx)?.takeover;
         let rename = Rename { from: from.clone(), to: to.clone(), holder: rename, takeover };
-        let waiting = mail.rename(rename).await.map_err(failed)?;
+        let waiting = mail.rename(rename).await.map_err(elsewhere)?;
         let had_token = self.was_renamed(&from, &to)?;
         let mut text = format!(
             "{from} is called {to} now. {} for it; what it wrote and its groups are {to}'s too. Nobody is called {from}.",
@@ -196,7 +196,7 @@ impl Callers {
                 "`hob status` shows it. End it first, or give it another name: `hob agents rename {agent} NEW`."
             )));
         }
-        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(failed)?;
+        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(elsewhere)?;
         self.leave(&agent);
         self.identities.remove(&agent).map_err(unwritten)?;
         self.tokens.revoke(&agent).map_err(unwritten)?;
@@ -238,6 +238,16 @@ impl Callers {
 
 fn bare(name: &str) -> Result<AgentName, ToolError> {
     AgentName::new(name.trim_start_matches('@')).map_err(failed)
+}
+
+/// Why a name cannot be changed from here.
+fn elsewhere(error: MailError) -> ToolError {
+    match &error {
+        MailError::Refused(Refusal::Held { .. }) => {
+            refused(&error, vec!["Run the command in that worktree, or add --takeover.".to_owned()])
+        }
+        _ => failed(error),
+    }
 }
 
 fn unwritten(error: std::io::Error) -> ToolError {
