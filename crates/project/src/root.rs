@@ -49,7 +49,8 @@ pub enum FindError {
     NotADirectory { path: PathBuf },
     #[error(
         "project root {} belongs to user {owner}, not to you (user {me}): refused, because whoever owns it could \
-         make hob run things as you; name a directory of your own with --project DIR",
+         make hob run things as you; start hob and the agent as that user (`sudo -u '#{owner}' …`, in a container \
+         `--user {owner}`), or name a directory of your own with --project DIR",
         shown(path)
     )]
     ForeignOwner { path: PathBuf, owner: u32, me: u32 },

@@ -24,11 +24,13 @@ pub enum SocketError {
     InUse { path: PathBuf },
     #[error("bind {}: {source}; check that the directory is writable and the disk not full", shown(path))]
     Bind { path: PathBuf, source: io::Error },
+    #[error("connect {}: {source}; check that the file and its directory are yours", shown(path))]
+    Connect { path: PathBuf, source: io::Error },
     #[error(
-        "connect {}: {source}; check that the file is yours, or remove it: a daemon that runs makes it anew",
+        "this process may not connect to the daemon's socket {} ({source}): it is probably in an agent's sandbox, which keeps          commands from sockets",
         shown(path)
     )]
-    Connect { path: PathBuf, source: io::Error },
+    Sandboxed { path: PathBuf, source: io::Error },
     #[error(
         "the socket {} is served by user {uid}, not by you: refused; remove the file, or set XDG_RUNTIME_DIR to a directory of your own",
         shown(path)
@@ -146,7 +148,23 @@ fn connect_at(path: &Path) -> Result<Option<UnixStream>, SocketError> {
             }
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
-        Err(source) => Err(SocketError::Connect { path: path.to_owned(), source }),
+        Err(source) => {
+            let path = path.to_owned();
+            match is_sandboxed(&path, &source) {
+                true => Err(SocketError::Sandboxed { path, source }),
+                false => Err(SocketError::Connect { path, source }),
+            }
+        }
+    }
+}
+
+/// Whether a connection was refused to this process, not to this user. A filter of system calls answers `EPERM`, to whatever
+/// path; a rule about files answers `EACCES`, as do files of another user.
+fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
+    match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::PERM) => true,
+        Some(rustix::io::Errno::ACCESS) => owner::is_mine(path),
+        _ => false,
     }
 }
 

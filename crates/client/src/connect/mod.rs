@@ -50,6 +50,13 @@ pub enum ConnectError {
     TimedOut,
 }
 
+impl ConnectError {
+    /// Whether this process may connect to nothing, though the daemon may run: as in an agent's sandbox.
+    pub fn is_sandbox(&self) -> bool {
+        matches!(self, ConnectError::Socket(SocketError::Sandboxed { .. }))
+    }
+}
+
 fn pid_text(pid: Option<u32>, before: &str, after: &str) -> String {
     pid.map(|pid| format!("{before}{pid}{after}")).unwrap_or_default()
 }

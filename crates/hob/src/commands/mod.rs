@@ -11,6 +11,8 @@ pub(crate) mod help;
 mod init;
 mod mail;
 mod mcp;
+mod other_program;
+mod sandbox;
 mod serve;
 mod status;
 mod stop;
@@ -152,10 +154,10 @@ fn hello(project: &Project) -> Result<Hello, Failure> {
 
 /// A control connection to the project's daemon, if one runs.
 fn connect(project: &Project) -> Result<Option<Control>, Failure> {
-    Control::connect(project, &hello(project)?).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
+    Control::connect(project, &hello(project)?).map_err(|error| sandbox::no_daemon(&error))
 }
 
 /// A control connection to the project's daemon, which is started if none runs.
 fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, Failure> {
-    Control::connect_or_start(project, hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
+    Control::connect_or_start(project, hello).map_err(|error| sandbox::no_daemon(&error))
 }

@@ -30,7 +30,9 @@ impl StatusCommand {
         let changed = running.as_ref().and_then(|status| changed_since(project, status));
         let unusable = project.look_at_state().err().map(|error| error.to_string());
         let (former, set_aside): (Vec<_>, Vec<_>) = super::set_aside(project).into_iter().unzip();
-        let notices: Vec<String> = changed.into_iter().chain(unusable).chain(set_aside).collect();
+        let pid = running.as_ref().and_then(|status| u32::try_from(status["daemon"]["pid"].as_u64()?).ok());
+        let other = pid.and_then(super::other_program::notice);
+        let notices: Vec<String> = other.into_iter().chain(changed).chain(unusable).chain(set_aside).collect();
         if self.json {
             let not_running = || json!({"running": false, "root": project.root(), "state": project.state_dir()});
             let mut status = running.unwrap_or_else(not_running);

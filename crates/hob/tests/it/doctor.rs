@@ -1,6 +1,5 @@
 //! `hob doctor` on each agent in each state: fresh, untrusted, disabled, a broken entry, a missing program, a foreign entry, a
-//! linked worktree, ready. An agent that would not start hob is never "ok". `cargo xtask clients agents` puts the same states
-//! beside each agent's own list of servers.
+//! linked worktree, ready. An agent that would not start hob is never "ok". Then the daemon: an old program, a sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -225,4 +224,73 @@ fn an_entry_of_claudes_for_one_project_counts() {
     assert!(said(claude, &project.run(["doctor"])).starts_with("ok Claude Code: starts "));
     write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "cook", "args": []}"#));
     assert!(said(claude, &project.run(["doctor"])).starts_with("!! Claude Code: "));
+}
+
+#[test]
+fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
+    let project = fresh();
+    let installed = project.top().join("installed");
+    let install = || {
+        let draft = project.top().join("draft");
+        fs::copy(env!("CARGO_BIN_EXE_hob"), &draft).unwrap();
+        fs::rename(&draft, &installed).unwrap();
+    };
+    let run = |args: &[&str]| Ran::of(project.command(&installed).args(args));
+    install();
+    run(&["call", "repl_list"]).ok();
+    assert!(!run(&["status"]).ok().contains("the daemon is"), "{:?}", run(&["status"]));
+    install();
+    let words = format!("the daemon is the old program: {} was replaced since it started", installed.display());
+    for command in ["status", "doctor"] {
+        let said = run(&[command]).stdout;
+        assert!(said.contains(&words) && said.contains("`hob stop`"), "{command}: {said}");
+    }
+    // Another build, which is still there.
+    let said = project.run(["status"]).ok();
+    assert!(said.contains("the daemon is"), "{said}");
+    run(&["stop"]).ok();
+    run(&["call", "repl_list"]).ok();
+    assert!(run(&["doctor"]).stdout.contains("ok daemon: runs"));
+}
+
+/// Runs a program that may connect to nothing, as in Codex's sandbox: a filter of system calls answers `EPERM`.
+const SANDBOX: &str = r#"
+import ctypes, os, platform, struct, sys
+number = {"x86_64": 42, "aarch64": 203}[platform.machine()]
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, 0x00050001), (6, 0, 0, 0x7FFF0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+filter = Filter(len(code), ctypes.addressof(program))
+assert libc.prctl(22, 2, ctypes.byref(filter), 0, 0) == 0, ctypes.get_errno()
+os.execvp(sys.argv[1], sys.argv[1:])
+"#;
+
+#[test]
+fn in_an_agents_sandbox_a_command_says_so_and_names_the_tool() {
+    if !testkit::has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    let hob = env!("CARGO_BIN_EXE_hob");
+    let run = |args: &[&str]| Ran::of(project.command("python3").args(["-c", SANDBOX, hob]).args(args));
+    // Whether a daemon runs cannot be told from inside, and none is started.
+    for _ in 0..2 {
+        for (args, instead) in [
+            (&["call", "repl_eval", "--code", "1"][..], "the tool `repl_eval` of the MCP server `hob`"),
+            (&["inbox"], "the tool `check_messages` of the MCP server `hob`"),
+            (&["status"], "the tool `repl_list` of the MCP server `hob`"),
+            (&["stop"], "outside of the sandbox"),
+        ] {
+            let ran = run(args);
+            assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");
+            assert!(ran.stderr.contains("probably in an agent's sandbox"), "{args:?}: {ran:?}");
+            assert!(ran.stderr.contains(instead) && !ran.stderr.contains("remove"), "{args:?}: {ran:?}");
+        }
+        let doctor = run(&["doctor"]);
+        assert!(doctor.stdout.contains("!! daemon: this process may not connect"), "{doctor:?}");
+        project.run(["call", "repl_list"]).ok();
+    }
 }

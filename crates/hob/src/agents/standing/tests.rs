@@ -1,5 +1,5 @@
-//! What each agent's files decide, with files as each agent writes them; tried beside the real programs, which
-//! `cargo xtask clients agents` does again.
+//! What each agent's files decide, with files as each agent writes them; each state was tried beside the real program's own
+//! list of servers.
 
 use std::fs;
 

@@ -186,7 +186,9 @@ pub(crate) fn control_failure(error: ControlError) -> Failure {
         ControlError::Connect(_) | ControlError::Lost { .. } => Exit::NoDaemon,
         _ => Exit::Failed,
     };
-    Failure::new(error).exit(exit)
+    let hint = super::sandbox::hint(&error);
+    let failure = Failure::new(error).exit(exit);
+    hint.into_iter().fold(failure, Failure::hint)
 }
 
 /// Prints a result: as text for people, or as JSON for programs.

@@ -178,6 +178,9 @@ fn daemon(project: &Project) -> Finding {
                 let ack = control.daemon();
                 let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
                 let runs = format!("runs (hob {}{pid})", ack.version);
+                if let Some(other) = ack.pid.and_then(super::other_program::notice) {
+                    return Finding::note("daemon", format!("{runs}; {other}"));
+                }
                 match status["granted_since"] == true {
                     true => Finding::note(
                         "daemon",
@@ -191,6 +194,6 @@ fn daemon(project: &Project) -> Finding {
             }
             Err(error) => Finding::problem("daemon", error.to_string()),
         },
-        Err(failure) => Finding::problem("daemon", failure.message),
+        Err(failure) => Finding::problem("daemon", format!("{}. {}", failure.message, failure.hints.join(" "))),
     }
 }

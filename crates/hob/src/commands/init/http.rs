@@ -31,15 +31,22 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
             format!("http://{ADDRESS}/mcp")
         }
     };
+    let header = format!("--header \"Authorization: Bearer $(cat {token})\"");
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}"#;
     for line in [
         format!("Every request brings the token, which only you can read, in {token}"),
         "Claude Code:".to_owned(),
-        format!("  claude mcp add --transport http hob {url} --header \"Authorization: Bearer $(cat {token})\""),
-        "Codex (.codex/config.toml; started with HOB_HTTP_TOKEN in its environment):".to_owned(),
-        "  [mcp_servers.hob]".to_owned(),
-        format!("  url = \"{url}\""),
-        "  bearer_token_env_var = \"HOB_HTTP_TOKEN\"".to_owned(),
+        format!("  claude mcp add --transport http hob {url} {header}"),
+        "Codex:".to_owned(),
+        format!("  codex mcp add hob --url {url} --bearer-token-env-var HOB_HTTP_TOKEN"),
+        "Gemini CLI:".to_owned(),
+        format!("  gemini mcp add --scope user --transport http hob {url} {header}"),
+        "Copilot CLI:".to_owned(),
+        format!("  copilot mcp add --transport http hob {url} {header}"),
+        "opencode (opencode.json):".to_owned(),
+        format!(
+            r#"  {{"mcp": {{"hob": {{"type": "remote", "url": "{url}", "headers": {{"Authorization": "Bearer {{env:HOB_HTTP_TOKEN}}"}}}}}}}}"#
+        ),
         "VS Code (.vscode/mcp.json):".to_owned(),
         format!(
             r#"  {{"servers": {{"hob": {{"type": "http", "url": "{url}", "headers": {{"Authorization": "Bearer ${{env:HOB_HTTP_TOKEN}}"}}}}}}}}"#
@@ -48,7 +55,9 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
         format!(
             "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{initialize}'"
         ),
-        format!("Put the token into the environment with: export HOB_HTTP_TOKEN=$(cat {token})"),
+        format!(
+            "For those that take it from their environment, before they start: export HOB_HTTP_TOKEN=$(cat {token})"
+        ),
         "An agent that others write to connects with its own token, which `hob agents token` prints in its worktree:"
             .to_owned(),
         format!("  claude mcp add --transport http hob {url} --header \"Authorization: Bearer $(hob agents token)\""),

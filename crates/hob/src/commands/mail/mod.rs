@@ -100,7 +100,7 @@ impl Who {
 /// All agents and groups, as the tools list them; nothing if no daemon runs.
 pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
     let hello = Who::default().hello(project)?;
-    let control = Control::connect(project, &hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))?;
+    let control = Control::connect(project, &hello).map_err(|error| super::sandbox::no_daemon(&error))?;
     let Some(mut control) = control else { return Ok((Value::Null, Value::Null)) };
     let mut list =
         |tool, arguments| ask(&mut control, tool, arguments).map(|mut result| result["structuredContent"].take());

@@ -1,0 +1,21 @@
+//! Whether the running daemon is another program than this one: its file was replaced by an upgrade, or lies elsewhere.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// What is so, and what mends it; `None` if the daemon is this program, or the kernel does not tell.
+pub(super) fn notice(pid: u32) -> Option<String> {
+    let link = format!("/proc/{pid}/exe");
+    let program = fs::read_link(&link).ok()?.to_string_lossy().into_owned();
+    let file = |path: &str| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    if file(&link)? == file("/proc/self/exe")? {
+        return None;
+    }
+    let next = "`hob stop`, and the next call starts this one";
+    Some(match program.strip_suffix(" (deleted)") {
+        Some(path) => {
+            format!("the daemon is the old program: {} was replaced since it started: {next}", project::visible(path))
+        }
+        None => format!("the daemon is another program, {}: {next}", project::visible(&program)),
+    })
+}

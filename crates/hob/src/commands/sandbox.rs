@@ -1,0 +1,75 @@
+//! What to do instead of a command that an agent's sandbox keeps from the daemon: the agent's own tools are outside of it.
+
+use client::ConnectError;
+use client::control::ControlError;
+
+use crate::exit::{Exit, Failure};
+
+/// The failure to reach the daemon.
+pub(super) fn no_daemon(error: &ConnectError) -> Failure {
+    let failure = Failure::new(error).exit(Exit::NoDaemon);
+    match error.is_sandbox() {
+        true => failure.hint(instead(&words())),
+        false => failure,
+    }
+}
+
+/// The hint for a call that failed, if it was kept from the daemon.
+pub(super) fn hint(error: &ControlError) -> Option<String> {
+    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&words()))
+}
+
+/// The command, and the word after it.
+fn words() -> Vec<String> {
+    let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
+    let mut command = Vec::new();
+    while let Some(word) = words.next() {
+        match word.starts_with('-') {
+            true if word == "--project" => _ = words.next(),
+            true => {}
+            false => command.push(word),
+        }
+    }
+    command
+}
+
+/// The MCP tool that does what the command does.
+fn instead(words: &[String]) -> String {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let tool = match words.as_slice() {
+        ["call", tool, ..] => Some(*tool),
+        ["status", ..] => Some("repl_list"),
+        ["send" | "reply", ..] => Some("send_message"),
+        ["inbox", ..] => Some("check_messages"),
+        ["wait", ..] => Some("wait_for_message"),
+        ["ack", ..] => Some("ack_message"),
+        ["agents", ..] => Some("list_agents"),
+        ["group", "create", ..] => Some("create_group"),
+        ["group", ..] => Some("list_groups"),
+        ["thread", ..] => Some("get_thread"),
+        ["search", ..] => Some("search_messages"),
+        ["quickstart", ..] => Some("register_agent"),
+        _ => None,
+    };
+    match tool {
+        Some(tool) => format!(
+            "An agent calls the tool `{}` of the MCP server `hob` instead, which is outside of it; a person runs this in a \
+             terminal of their own.",
+            project::visible(tool)
+        ),
+        None => "Ask your user to run this in a terminal of their own, outside of the sandbox.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_names_its_tool() {
+        let said = |words: &[&str]| instead(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert!(said(&["call", "repl_eval", "--code"]).contains("the tool `repl_eval`"));
+        assert!(said(&["inbox"]).contains("the tool `check_messages`"));
+        assert!(said(&["stop"]).starts_with("Ask your user"));
+    }
+}
