@@ -114,6 +114,11 @@ pub fn escaped(text: &str) -> String {
     project::visible::escaped(text)
 }
 
+/// `1 agent`, `2 agents`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::{Callers, caller, worktree};
 use crate::error::{MailError, Refusal, failed, refused};
+use crate::framing::counted;
 use crate::identity::Identity;
 use crate::model::{AgentName, Clock, Profile, Role, Standing};
 use crate::service::Mail;
 use crate::service::people::check_profile;
 use crate::store::change::{Forget, Rename};
 use crate::store::rules::agents::NO_ROLE;
-use crate::tools::counted;
 
 /// What an agent states about itself when it registers. What it leaves out stays as it was.
 #[derive(Debug, Clone, Default)]

@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 
 use super::{refused, result};
 use crate::callers::Callers;
+use crate::framing::counted;
 use crate::framing::one_line;
 use crate::import;
 use crate::model::{AgentName, MessageId, Priority, Profile, Role, Session};
 use crate::service::Mail;
 use crate::service::people::member;
 use crate::store::change::Import;
-use crate::tools::counted;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

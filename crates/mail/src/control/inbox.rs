@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 use super::{failed, parse, refused, result};
 use crate::callers::Callers;
 use crate::framing::Framed;
+use crate::framing::counted;
 use crate::model::Floor;
-use crate::tools::{Message, counted};
+use crate::tools::Message;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -375,7 +375,7 @@ impl Home {
             (Kind::File, Some(held)) => format!(
                 "its own file {} ({} of which {} to be read)",
                 self.file().display(),
-                crate::tools::counted(held.messages, "message") + ",",
+                crate::framing::counted(held.messages, "message") + ",",
                 if held.waiting == 1 { "1 is".to_owned() } else { format!("{} are", held.waiting) },
             ),
             (Kind::Database, _) => shown_database(place),

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::callers::Callers;
-use crate::framing::{Framed, quoted};
+use crate::framing::{Framed, counted, quoted};
 use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing};
 use crate::thrum::OfThrum;
 use crate::time::rfc3339;
@@ -86,11 +86,6 @@ pub fn tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
         tool(send_message::SendMessage(callers.clone())),
         tool(wait_for_message::WaitForMessage(callers.clone())),
     ]
-}
-
-/// `1 agent`, `2 agents`.
-pub(crate) fn counted(count: u64, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Addresses as an argument: declared as one text, and taken as a list too.

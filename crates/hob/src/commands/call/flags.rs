@@ -417,7 +417,9 @@ mod tests {
         );
         check(
             &["--args", "[1]"],
-            expect![[r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` names the arguments."#]],
+            expect![[
+                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` names the arguments."#
+            ]],
         );
     }
 

@@ -47,7 +47,7 @@ pub(super) fn go_on(
         Scope::User => "lets hob's tools run unasked",
     };
     let command = format!("hob init{} --allow", if place.scope == Scope::User { " --user" } else { "" });
-    if !write && !(can_ask() && confirmed(&format!("Write this for you? It {about}."))) {
+    if !(write || can_ask() && confirmed(&format!("Write this for you? It {about}."))) {
         terminal::line(format!("`{command}` writes this for you: it {about}."));
         return Ok(exit);
     }

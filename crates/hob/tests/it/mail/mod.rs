@@ -309,7 +309,5 @@ fn the_first_minute_of_the_page_goes_as_it_says() {
         assert!(said.contains(part), "{part} is not in: {said}");
     }
     let review = project.top().join("review");
-    for file in [".mcp.json", "CLAUDE.md", ".claude/agents/message-listener.md"] {
-        assert!(review.join(file).exists(), "{file} is not in the other worktree");
-    }
+    assert!(review.join(".mcp.json").exists(), "hob is not registered in the other worktree");
 }
