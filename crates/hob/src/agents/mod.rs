@@ -158,6 +158,12 @@ pub(crate) const AGENTS: &[Agent] = &[
 ];
 
 impl Agent {
+    /// Whether it lists the tools anew when a server says that they have changed, and so gets what `more_tools` adds
+    /// (`docs/generated/agents.md`).
+    pub(crate) fn lists_again(&self) -> bool {
+        self.name != "codex"
+    }
+
     /// The files that may hold the list of servers.
     pub(crate) fn files(&self, scope: Scope, site: &Site) -> Vec<PathBuf> {
         let files = if scope == Scope::Project { self.project_files } else { self.user_files };

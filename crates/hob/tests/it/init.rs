@@ -278,7 +278,7 @@ fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
     assert!(mcp.contains("\"other\": {\"command\": \"x\"}") && mcp.contains("\"args\": [\"mcp\"]\r\n"), "{mcp}");
     let codex = project.read(".codex/config.toml");
     assert!(codex.starts_with("# mine\nmodel = 'o4'\n") && codex.contains("command = \"x\" # keep\n"), "{codex}");
-    assert!(codex.contains("[mcp_servers.hob]\ncommand = \"hob\"\nargs = [\"mcp\"]\n"), "{codex}");
+    assert!(codex.contains("[mcp_servers.hob]\ncommand = \"hob\"\nargs = [\"mcp\", \"repl,mail\"]\n"), "{codex}");
     let vscode = project.read(".vscode/mcp.json");
     assert!(vscode.contains("// hand-written") && vscode.contains("\"type\": \"stdio\""), "{vscode}");
     for (file, key) in [(".cursor/mcp.json", "mcpServers"), (".gemini/settings.json", "mcpServers")] {

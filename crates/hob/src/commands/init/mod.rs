@@ -97,6 +97,13 @@ impl Init {
             _ => Vec::new(),
         };
         let entry = place.entry(&without_mail);
+        // Whole toolsets, where there are no tools to be added later.
+        let whole = daemon::enabled(&Config::default());
+        let is_chosen = Config::load(project, &daemon::sections()).is_ok_and(|config| config.toolsets.is_some());
+        let entry_of_all = match without_mail.is_empty() && !is_chosen {
+            true => place.entry(&[whole.join(",")]),
+            false => entry.clone(),
+        };
         let mut registered: Vec<&'static Agent> = Vec::new();
         let (mut found, mut exit) = (false, Exit::Done);
         for agent in AGENTS {
@@ -105,7 +112,8 @@ impl Init {
                 continue;
             }
             found = true;
-            let done = register(place, agent, &entry, &mut edits).and_then(|entry| {
+            let entry = if agent.lists_again() { &entry } else { &entry_of_all };
+            let done = register(place, agent, entry, &mut edits).and_then(|entry| {
                 registered.push(agent);
                 match agent.name == "claude" && place.scope == Scope::Project {
                     true => mail::listen(place.base(), &mut edits, self.mail, entry.serves_mail(has_mail)),
