@@ -28,8 +28,8 @@ pub enum ReplError {
     Name { name: String },
     #[error("{limit} sessions run already")]
     TooMany { limit: usize },
-    #[error("session {session:?} runs already, with profile {profile:?}")]
-    OtherRuns { session: String, profile: String },
+    #[error("session {session:?} runs already, with {runs}")]
+    OtherRuns { session: String, runs: String },
     #[error("the directory {} does not exist", path.display())]
     NoDirectory { path: PathBuf },
     #[error("the cabal project in {} has several packages: {}", dir.display(), paths(packages))]
@@ -74,9 +74,9 @@ impl ReplError {
                 "End one with repl_stop; repl_list shows which are idle.".to_owned(),
                 "`limits.sessions` in hob.toml sets the limit.".to_owned(),
             ],
-            ReplError::OtherRuns { .. } => {
-                vec!["Use another name in `session`, or end that one with repl_stop first.".to_owned()]
-            }
+            ReplError::OtherRuns { session, .. } => vec![format!(
+                "Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {{\"session\": {session:?}}}."
+            )],
             ReplError::NoDirectory { .. } => vec!["Give a directory that exists in `cwd`.".to_owned()],
             ReplError::Packages { packages, .. } => {
                 let first = packages.first().map_or(String::new(), |package| package.display().to_string());

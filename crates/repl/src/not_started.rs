@@ -23,7 +23,7 @@ pub(crate) fn message(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let said = info.banner.trim();
     let line = if said.is_empty() { "" } else { "\n" };
-    format!("{} did not start: {reason}.{line}{said}", info.command.join(" "))
+    format!("{} did not start: {reason}.{line}{said}", info.called)
 }
 
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
         return Err(ReplError::NoDirectory { path: asked });
     }
     let path = wanted.env.get("PATH").or(caller.env.get("PATH")).map_or("", String::as_str);
-    let (profile, cwd) = choose(profiles, caller, &wanted, asked, path)?;
+    let Choice { profile, cwd, fallback } = choose(profiles, caller, &wanted, asked, path)?;
     let mut env = caller.env.clone();
     env.extend(wanted.env.clone());
     // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them
@@ -35,10 +35,20 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
     // A complete command is started exactly as given.
-    let own =
-        wanted.command.map(|command| Profile { command, requires: Vec::new(), memory: Vec::new(), ..profile.clone() });
+    let own = wanted.command.map(|command| {
+        let title = command.join(" ");
+        Profile { command, title, requires: Vec::new(), memory: Vec::new(), ..profile.clone() }
+    });
     let profile = own.as_ref().unwrap_or(profile);
-    Ok(profile.launch(env.into_iter().collect(), cwd, memory_limit(wanted.memory_limit))?)
+    let launch = profile.launch(env.into_iter().collect(), cwd, memory_limit(wanted.memory_limit))?;
+    Ok(Launch { fallback, ..launch })
+}
+
+/// The profile, where it runs, and why it was chosen where no file spoke for it.
+struct Choice<'a> {
+    profile: &'a Profile,
+    cwd: PathBuf,
+    fallback: Option<String>,
 }
 
 fn choose<'a>(
@@ -47,9 +57,10 @@ fn choose<'a>(
     wanted: &Wanted<'_>,
     cwd: PathBuf,
     path: &str,
-) -> Result<(&'a Profile, PathBuf), ReplError> {
+) -> Result<Choice<'a>, ReplError> {
+    let chosen = |profile, cwd| Choice { profile, cwd, fallback: None };
     if let Some(name) = &wanted.profile {
-        return Ok((profiles.get(name)?, cwd));
+        return Ok(chosen(profiles.get(name)?, cwd));
     }
     if let Some(command) = &wanted.command {
         let program = command.first().map(String::as_str).unwrap_or_default();
@@ -58,18 +69,18 @@ fn choose<'a>(
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         let profile = profiles.iter().find(|profile| profile.name == *stem || profile.program() == name);
         return match profile {
-            Some(profile) => Ok((profile, cwd)),
+            Some(profile) => Ok(chosen(profile, cwd)),
             None => Err(ReplError::UnknownProgram { program: program.to_owned() }),
         };
     }
     if let Some(name) = wanted.default_profile {
-        return Ok((profiles.get_default(name)?, cwd));
+        return Ok(chosen(profiles.get_default(name)?, cwd));
     }
     let detected = profiles.detect(&cwd, &caller.worktree, path);
     if !detected.packages.is_empty() {
         return Err(ReplError::Packages { dir: detected.dir, packages: detected.packages });
     }
-    Ok((detected.profile, detected.dir))
+    Ok(Choice { profile: detected.profile, cwd: detected.dir, fallback: detected.fallback })
 }
 
 /// Three quarters of the machine's memory unless configured.

@@ -109,9 +109,47 @@ pub struct EvalResult {
     pub between: Option<Between>,
     /// How many evaluations wait behind this one.
     pub queue_depth: usize,
+    /// The first line of its code, until it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What it waits behind, while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
+    /// The session that it waits for, while that is starting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starting: Option<Starting>,
+    /// Whether interrupts do not end what runs in the session, so that only `repl_restart` helps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uninterruptible: bool,
     /// What else is worth knowing, each a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// The evaluation that another one is queued behind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Behind {
+    /// Its number.
+    pub eval: u64,
+    /// The first line of its code.
+    pub code: String,
+    /// How it stands.
+    pub status: Status,
+    /// How long it has run, in milliseconds.
+    pub duration_ms: f64,
+    /// Whether a call waits for it.
+    pub waited_for: bool,
+    /// How many are queued between the two.
+    pub queued: usize,
+}
+
+/// A session that is starting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Starting {
+    /// Its profile.
+    pub profile: String,
+    /// For how long, in milliseconds.
+    pub duration_ms: f64,
 }
 
 /// How much of each stream is shown.

@@ -5,11 +5,16 @@ use std::fmt::Write as _;
 
 use process::output::text::{grouped, strip_escapes, written_out};
 
-use crate::result::{Between, EvalResult, Status, Truncated};
+use crate::result::{Behind, Between, EvalResult, Starting, Status, Truncated};
 use diagnostics::{Diagnostic, Severity};
 
-/// An evaluation: what it printed, its value, and how it stands.
+/// An evaluation: what it printed, its value, how it stands, and what to call next.
 pub fn evaluation(result: &EvalResult) -> String {
+    evaluation_and(result, &next(result))
+}
+
+/// An evaluation, with other words on what is next.
+pub fn evaluation_and(result: &EvalResult, next: &str) -> String {
     let mut text = String::new();
     if let Some(between) = &result.between {
         between_block(&mut text, between);
@@ -18,20 +23,33 @@ pub fn evaluation(result: &EvalResult) -> String {
     // Without standard output before it, standard error needs no heading: the facts line says that the evaluation
     // failed.
     let heading = (!text.is_empty()).then_some("[stderr]");
-    block(&mut text, heading, &result.stderr);
-    if let Some(exception) = result.exception.as_deref().filter(|exception| !shows(&result.stderr, exception)) {
+    let interrupted = result.status == Status::Interrupted;
+    block(&mut text, heading, if interrupted { without_last_word(&result.stderr) } else { &result.stderr });
+    // An interrupt is said by the status.
+    let exception = result.exception.as_deref().filter(|exception| !interrupted && !shows(&result.stderr, exception));
+    if let Some(exception) = exception {
         block(&mut text, None, &written_out(exception));
     }
     // As the language's own prompt shows it, without its type.
     if let Some(value) = &result.value {
         block(&mut text, None, &written_out(value));
     }
-    text.push_str(&facts(result));
+    text.push_str(&facts(result, next));
     for note in &result.notes {
         text.push('\n');
         text.push_str(note);
     }
     text
+}
+
+/// The first line of code, short enough to stand within a sentence.
+pub fn headline(code: &str) -> String {
+    const LETTERS: usize = 60;
+    let code = code.trim();
+    let line = code.lines().next().unwrap_or_default().trim_end();
+    let short: String = line.chars().take(LETTERS).collect();
+    let cut = if short.len() < code.len() { "…" } else { "" };
+    format!("{}{cut}", written_out(&short))
 }
 
 /// Compiler messages in full, errors first.
@@ -54,38 +72,92 @@ pub fn counts(list: &[Diagnostic]) -> String {
     format!("{}, {}", count(Severity::Error, "error"), count(Severity::Warning, "warning"))
 }
 
-fn facts(result: &EvalResult) -> String {
-    let mut line = format!("[{} #{}: {}", result.session, result.eval, status(result.status));
-    if result.duration_ms > 0.0 {
-        let _ = write!(line, ", {}", duration(result.duration_ms));
+fn facts(result: &EvalResult, next: &str) -> String {
+    let mut line = format!("[{} #{}: {}", result.session, result.eval, stands(result));
+    // Of a single error the status tells.
+    let count = result.diagnostics.len();
+    if count > 1 || count == 1 && result.status != Status::Error {
+        let _ = write!(line, "; {}", counts(&result.diagnostics));
     }
     if let Some(truncated) = &result.truncated {
         line.push_str(&shown(truncated));
-        let _ = write!(line, "; repl_read with eval {} has the rest", result.eval);
+        let _ = write!(line, "; repl_read {{\"eval\": {}}} has the rest", result.eval);
     }
     if result.queue_depth > 0 {
         let _ = write!(line, "; {} queued behind it", result.queue_depth);
     }
-    match result.status {
-        Status::Starting | Status::Queued | Status::Running => line.push_str("; repl_wait waits on"),
-        Status::WaitingForInput => {
-            let eval = result.eval;
-            let _ = write!(
-                line,
-                "; answer with repl_input {{\"eval\": {eval}, \"text\": …}}, or repl_interrupt {{\"eval\": {eval}}}"
-            );
-        }
-        Status::Exited | Status::Crashed | Status::Killed => line.push_str("; repl_restart starts anew"),
-        Status::Done | Status::Error | Status::Interrupted => {}
+    if !next.is_empty() {
+        let _ = write!(line, "; {next}");
     }
     line.push(']');
     line
 }
 
-fn status(status: Status) -> &'static str {
-    match status {
-        Status::WaitingForInput => "waiting for input",
-        other => other.name(),
+/// How it stands: what ended and how, or what runs and since when.
+fn stands(result: &EvalResult) -> String {
+    let took = duration(result.duration_ms);
+    let code = result.code.as_ref().map_or(String::new(), |code| format!(": `{code}`"));
+    match (result.status, &result.behind, &result.starting) {
+        (Status::Running, ..) => format!("running for {took}{code}"),
+        (Status::WaitingForInput, ..) => format!("waiting for input, running for {took}{code}"),
+        (Status::Queued, Some(behind), _) => format!("queued behind {}{code}", front(behind)),
+        (Status::Starting, _, Some(Starting { profile, duration_ms })) => {
+            let since = duration(*duration_ms);
+            format!("queued until the session has started (`{profile}`, starting for {since}){code}")
+        }
+        (status, ..) if status.is_final() && result.duration_ms > 0.0 => format!("{}, {took}", status.name()),
+        (status, ..) => format!("{}{code}", status.name()),
+    }
+}
+
+/// What an evaluation is queued behind.
+fn front(behind: &Behind) -> String {
+    let Behind { eval, code, status, waited_for, queued, .. } = behind;
+    let input = if *status == Status::WaitingForInput { ", waiting for input" } else { "" };
+    let nobody = if *waited_for { "" } else { ", nobody waits for it" };
+    let more = if *queued > 0 { format!(" and {queued} more") } else { String::new() };
+    format!("#{eval} (`{code}`, running for {}{input}{nobody}){more}", duration(behind.duration_ms))
+}
+
+/// What to call next.
+fn next(result: &EvalResult) -> String {
+    let EvalResult { session, eval, .. } = result;
+    let wait = format!("repl_wait {{\"eval\": {eval}}} waits on");
+    let restart = format!("repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}}");
+    let input = |eval| {
+        format!(
+            "answer with repl_input {{\"eval\": {eval}, \"text\": …}}, or end it with repl_interrupt {{\"eval\": {eval}}}"
+        )
+    };
+    match (result.status, &result.behind) {
+        (Status::Done | Status::Error | Status::Interrupted, _) => String::new(),
+        (Status::Exited | Status::Crashed | Status::Killed, _) => {
+            format!("repl_restart {{\"session\": {session:?}}} starts it anew")
+        }
+        (Status::Starting, _) => format!("{wait}, repl_stop {{\"session\": {session:?}}} ends the session"),
+        (Status::WaitingForInput, _) => input(*eval),
+        (Status::Queued | Status::Running, _) if result.uninterruptible => {
+            format!("{wait}; interrupts do not end what runs, {restart} does")
+        }
+        (Status::Queued, Some(front)) if front.status == Status::WaitingForInput => {
+            format!("#{} first: {}", front.eval, input(front.eval))
+        }
+        (Status::Queued, Some(front)) => {
+            format!("{wait}, repl_interrupt {{\"eval\": {}}} ends #{}", front.eval, front.eval)
+        }
+        (Status::Queued, None) => wait,
+        (Status::Running, _) => {
+            let more = match result.stdout.is_empty() && result.stderr.is_empty() {
+                true => String::new(),
+                false => {
+                    format!(
+                        "; repl_read {{\"session\": {session:?}, \"cursor\": {}}} has what comes next",
+                        result.cursor
+                    )
+                }
+            };
+            format!("{wait}, repl_interrupt {{\"eval\": {eval}}} ends it{more}")
+        }
     }
 }
 
@@ -102,7 +174,8 @@ fn shown(truncated: &Truncated) -> String {
     text
 }
 
-fn duration(ms: f64) -> String {
+/// A time of so many milliseconds, in words.
+pub fn duration(ms: f64) -> String {
     if ms < 10.0 {
         format!("{ms:.1} ms")
     } else if ms < 10_000.0 {
@@ -133,10 +206,19 @@ fn block(text: &mut String, heading: Option<&str>, body: &str) {
     text.push('\n');
 }
 
+/// Whether a line of standard error ends with the exception, as far as one line of it goes.
 fn shows(stderr: &str, exception: &str) -> bool {
-    // The heading shows the exception without escape sequences.
     let first = exception.lines().next().unwrap_or_default();
-    stderr.contains(first) || stderr.contains(&*String::from_utf8_lossy(&strip_escapes(first.as_bytes())))
+    // The output has lost its escape sequences.
+    let plain = strip_escapes(first.as_bytes());
+    let plain = String::from_utf8_lossy(&plain);
+    stderr.lines().any(|line| line.ends_with(first) || line.ends_with(&*plain))
+}
+
+/// Without what GHCi says of an interrupt, which the status says too.
+fn without_last_word(stderr: &str) -> &str {
+    let before = stderr.strip_suffix("Interrupted.\n").filter(|before| before.is_empty() || before.ends_with('\n'));
+    before.unwrap_or(stderr)
 }
 
 #[cfg(test)]
@@ -163,6 +245,10 @@ mod tests {
             cursor: 100,
             between: None,
             queue_depth: 0,
+            code: None,
+            behind: None,
+            starting: None,
+            uninterruptible: false,
             notes: Vec::new(),
         }
     }
@@ -226,13 +312,13 @@ mod tests {
             EvalResult { status: Status::Running, queue_depth: 2, duration_ms: 20_000.0, ..result("...", "") },
             expect![[r#"
                 ...
-                [main #3: running, 20.0 s; 2 queued behind it; repl_wait waits on]"#]],
+                [main #3: running for 20.0 s; 2 queued behind it; repl_wait {"eval": 3} waits on, repl_interrupt {"eval": 3} ends it; repl_read {"session": "main", "cursor": 100} has what comes next]"#]],
         );
         check(
             EvalResult { status: Status::WaitingForInput, duration_ms: 310.0, ..result("Name? ", "") },
             expect![[r#"
                 Name? 
-                [main #3: waiting for input, 310 ms; answer with repl_input {"eval": 3, "text": …}, or repl_interrupt {"eval": 3}]"#]],
+                [main #3: waiting for input, running for 310 ms; answer with repl_input {"eval": 3, "text": …}, or end it with repl_interrupt {"eval": 3}]"#]],
         );
     }
 
@@ -254,7 +340,7 @@ mod tests {
                 tick
                 [this evaluation]
                 y
-                [main #3: done, 2.3 ms; 12,000 of 100,000,000 bytes of stdout shown, 1,000 dropped for good; repl_read with eval 3 has the rest]
+                [main #3: done, 2.3 ms; 12,000 of 100,000,000 bytes of stdout shown, 1,000 dropped for good; repl_read {"eval": 3} has the rest]
                 Scope was lost by the interrupt, Prelude restored."#]],
         );
     }

@@ -259,6 +259,18 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         Channel::Stdin
     }
 
+    /// What standard error shows where hob's own lines begin at the start: what follows, up to the first numbered marker,
+    /// is about those.
+    fn install_begins(&self, nonce: &Nonce) -> Option<Vec<u8>> {
+        let _ = nonce;
+        None
+    }
+
+    /// Puts the evaluation's number into a step, where the REPL can name what it runs by it.
+    fn number(&self, step: &mut Step, eval: u64) {
+        let _ = (step, eval);
+    }
+
     /// The script that the program reads where [`process::GIVEN_PATH`] is among its arguments.
     fn script(&self) -> Option<&'static str> {
         None

@@ -76,6 +76,12 @@ impl Adapter for Python {
         Ok(Plan { steps: vec![step], notes: Vec::new() })
     }
 
+    fn number(&self, step: &mut Step, eval: u64) {
+        if let Some(end) = step.bytes.iter().position(|&byte| byte == b'\n') {
+            step.bytes.splice(end..end, format!(" {eval}").into_bytes());
+        }
+    }
+
     fn is_quit(&self, code: &str) -> bool {
         let code = code.trim();
         ["exit(", "quit(", "sys.exit(", "raise SystemExit"].iter().any(|start| code.starts_with(start))
@@ -147,6 +153,7 @@ impl Adapter for Python {
     }
 }
 
+/// The kind, the length of the code and, of an evaluation, its number; then the code.
 fn frame(kind: char, code: &str) -> Vec<u8> {
     format!("{kind} {}\n{code}", code.len()).into_bytes()
 }
@@ -196,5 +203,8 @@ mod tests {
     fn frames_say_their_length_in_bytes() {
         let plan = Python.plan("é\n").expect("anything goes");
         assert_eq!(plan.steps[0].bytes, "E 3\né\n".as_bytes());
+        let mut step = plan.steps[0].clone();
+        Python.number(&mut step, 17);
+        assert_eq!(step.bytes, "E 3 17\né\n".as_bytes());
     }
 }

@@ -122,12 +122,12 @@ class Driver:
                 frame = self.read()
                 if frame is None:
                     return
-                kind, code = frame
+                kind, code, number = frame
                 self.report = {}
                 self.pending = True
                 self.reads = kind == "I"
                 if kind in "EI":
-                    self.evaluate(code)
+                    self.evaluate(code, number)
             except KeyboardInterrupt:
                 pass
 
@@ -135,12 +135,13 @@ class Driver:
         if not self.code.is_there(self.code.number):
             raise Lost
         head = self.frames.readline().split()
-        if len(head) != 2 or head[0] == b"Q":
+        if len(head) < 2 or head[0] == b"Q":
             return None
-        return head[0].decode(), self.frames.read(int(head[1])).decode("utf-8", "surrogateescape")
+        code = self.frames.read(int(head[1])).decode("utf-8", "surrogateescape")
+        return head[0].decode(), code, head[-1].decode()
 
-    def evaluate(self, code):
-        name = "<input %d>" % (self.number + 1)
+    def evaluate(self, code, number):
+        name = "<eval %s>" % number
         self.remember(name, code)
         failed = False
         try:

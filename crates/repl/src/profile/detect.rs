@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::packages::packages;
-use super::{Profile, Profiles};
+use super::{DriverKind, Profile, Profiles};
 
 /// A profile that fits, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,14 +11,21 @@ pub struct Detected<'a> {
     pub profile: &'a Profile,
     /// Where the program should run.
     pub dir: PathBuf,
-    /// The file that decided; `None` if nothing did and this is the default.
+    /// The file that decided; `None` if none did.
     pub because: Option<String>,
+    /// Why this is the profile where no file spoke for it, as a clause.
+    pub fallback: Option<String>,
     /// If a project has several packages, one of which must be chosen: their directories, relative to `dir`.
     pub packages: Vec<PathBuf>,
 }
 
-/// The profile for a directory without any sign.
-const DEFAULT: &str = "ghci";
+/// The profiles for a directory without any sign: the first that is installed.
+const DEFAULT: [&str; 3] = ["ghci", "python", "bash"];
+/// The same for a project of a language without a profile.
+const DEFAULT_OF_OTHERS: [&str; 3] = ["python", "bash", "ghci"];
+/// Files of such projects.
+const OTHERS: [&str; 8] =
+    ["Cargo.toml", "package.json", "deno.json", "go.mod", "Gemfile", "mix.exs", "pom.xml", "build.gradle"];
 
 /// A directory is read up to this many entries.
 const MAX_ENTRIES: usize = 10_000;
@@ -26,12 +33,19 @@ const MAX_ENTRIES: usize = 10_000;
 impl Profiles {
     /// Picks the profile for `cwd`: by project files, looking upwards as far as `root`, else by the sources in `cwd`.
     /// Of the profiles that fit in the nearest directory, the lowest rank whose programs are on `path` wins; if none is
-    /// installed, the lowest rank, whose check then says what to install. Without any sign it is GHCi, in `cwd`.
+    /// installed, the lowest rank, whose check then says what to install. Scripts for a shell say nothing about a project
+    /// of a language without a profile. Without any sign it is a default, in `cwd`.
     pub fn detect(&self, cwd: &Path, root: &Path, path: &str) -> Detected<'_> {
         let upwards = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
-        let projects = std::iter::once(cwd).chain(upwards).map(|dir| (dir, Sign::Project));
+        let dirs: Vec<&Path> = std::iter::once(cwd).chain(upwards).collect();
+        let mut other = None;
+        let projects = dirs.iter().map(|dir| (*dir, Sign::Project));
         for (dir, sign) in projects.chain([(cwd, Sign::Source)]) {
             let mut fits = self.fitting(dir, sign);
+            if let Sign::Source = sign {
+                other = dirs.iter().find_map(|dir| other_project(dir));
+                fits.retain(|(profile, _)| other.is_none() || profile.driver != DriverKind::Bash);
+            }
             fits.sort_by_key(|(profile, _)| (profile.rank, &profile.name));
             let found = fits.iter().find(|(profile, _)| profile.check(path).is_ok()).or(fits.first());
             if let Some((profile, because)) = found {
@@ -41,12 +55,19 @@ impl Profiles {
                 };
                 // A single package needs no choice.
                 let dir = if packages.len() == 1 { dir.join(packages.remove(0)) } else { dir.to_owned() };
-                return Detected { profile, dir, because: Some(because.clone()), packages };
+                return Detected { profile, dir, because: Some(because.clone()), fallback: None, packages };
             }
         }
-        let default = self.by_name.get(DEFAULT).or_else(|| self.by_name.values().next());
-        let profile = default.expect("profiles are built in, and can only be replaced");
-        Detected { profile, dir: cwd.to_owned(), because: None, packages: Vec::new() }
+        let order = if other.is_some() { DEFAULT_OF_OTHERS } else { DEFAULT };
+        let known: Vec<&Profile> = order.iter().filter_map(|name| self.by_name.get(*name)).collect();
+        let installed = known.iter().find(|profile| profile.check(path).is_ok()).or(known.first());
+        let profile = installed.copied().or_else(|| self.by_name.values().next());
+        let profile = profile.expect("profiles are built in, and can only be replaced");
+        let fallback = Some(match other {
+            Some(file) => format!("since hob has no REPL for what {file} describes"),
+            None => "since no file here suggests a language".to_owned(),
+        });
+        Detected { profile, dir: cwd.to_owned(), because: None, fallback, packages: Vec::new() }
     }
 
     fn fitting(&self, dir: &Path, sign: Sign) -> Vec<(&Profile, String)> {
@@ -62,6 +83,11 @@ impl Profiles {
         };
         self.iter().filter_map(|profile| Some((profile, file(profile)?))).collect()
     }
+}
+
+/// The file of a project of a language without a profile.
+fn other_project(dir: &Path) -> Option<&'static str> {
+    OTHERS.into_iter().find(|file| dir.join(file).is_file())
 }
 
 /// What a file says about a directory.
@@ -130,7 +156,7 @@ mod tests {
         let profiles = Profiles::builtin();
         let found = profiles.detect(&project.join(cwd), &project, &bin.display().to_string());
         let dir = found.dir.strip_prefix(&project).expect("inside").display().to_string();
-        let because = found.because.as_deref().unwrap_or("-");
+        let because = found.because.as_deref().or(found.fallback.as_deref()).expect("a reason");
         let packages: Vec<String> = found.packages.iter().map(|package| package.display().to_string()).collect();
         let one_of = if packages.is_empty() { String::new() } else { format!(", one of {}", packages.join(" ")) };
         format!("{} in {dir:?} because {because}{one_of}", found.profile.name)
@@ -145,7 +171,33 @@ mod tests {
         assert_eq!(check(&["A.hs", "run.py"], &all, ""), r#"ghci in "" because A.hs"#);
         assert_eq!(check(&["pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
         assert_eq!(check(&["build.sh"], &all, ""), r#"bash in "" because build.sh"#);
-        assert_eq!(check(&[".hs", "README"], &all, ""), r#"ghci in "" because -"#);
+        assert_eq!(check(&[".hs", "README"], &all, ""), r#"ghci in "" because since no file here suggests a language"#);
+    }
+
+    #[test]
+    fn a_project_of_another_language_gets_python_before_bash() {
+        let all = ["ghci", "ghc", "cabal", "python3", "bash"];
+        for file in ["Cargo.toml", "package.json"] {
+            let expected = format!(r#"python in "" because since hob has no REPL for what {file} describes"#);
+            assert_eq!(check(&[file], &all, ""), expected);
+            assert_eq!(check(&[file, "build.sh"], &all, ""), expected);
+            assert_eq!(check(&[file, "build.sh"], &["bash"], ""), expected.replace("python", "bash"));
+            let below = check(&[file, "src/run.sh"], &all, "src");
+            assert_eq!(below, expected.replace(r#""""#, r#""src""#));
+        }
+        // What is of a language that there is a profile for still decides.
+        assert_eq!(check(&["Cargo.toml", "pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
+        assert_eq!(check(&["package.json", "A.hs", "run.sh"], &all, ""), r#"ghci in "" because A.hs"#);
+        assert_eq!(check(&["Cargo.toml", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
+    }
+
+    #[test]
+    fn without_any_sign_it_is_what_is_installed() {
+        let said = |programs: &[&str]| check(&["README"], programs, "");
+        let why = r#"in "" because since no file here suggests a language"#;
+        assert_eq!(said(&["ghci", "python3", "bash"]), format!("ghci {why}"));
+        assert_eq!(said(&["python3", "bash"]), format!("python {why}"));
+        assert_eq!(said(&[]), format!("ghci {why}"), "its check says what to install");
     }
 
     #[test]
@@ -161,7 +213,7 @@ mod tests {
         assert_eq!(check(&["x.cabal"], &all, "src/deep"), r#"cabal in "" because x.cabal"#);
         assert_eq!(check(&["src/A.hs", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
         assert_eq!(check(&["src/A.hs"], &all, "src"), r#"ghci in "src" because A.hs"#);
-        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because -"#);
+        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because since no file here suggests a language"#);
         assert_eq!(check(&["x.cabal", "src/setup.py"], &all, "src"), r#"python in "src" because setup.py"#);
     }
 

@@ -317,13 +317,23 @@ impl Profiles {
 
     /// The profile of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
-        self.by_name.get(name).ok_or_else(|| match self.left_out.get(name) {
+        self.by_name.get(name).or_else(|| self.meant(name)).ok_or_else(|| match self.left_out.get(name) {
             Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
                 ProfileError::GrantedSince { name: name.to_owned() }
             }
             Some(why) => why.clone(),
             None => ProfileError::Unknown { name: name.to_owned(), known: self.names() },
         })
+    }
+
+    /// The only profile of this program or language, as in `python3` or `shell`.
+    fn meant(&self, name: &str) -> Option<&Profile> {
+        if self.left_out.contains_key(name) {
+            return None;
+        }
+        let name = name.to_lowercase();
+        let mut fits = self.iter().filter(|profile| profile.program() == name || profile.language == name);
+        fits.next().filter(|_| fits.next().is_none())
     }
 
     /// The profile that the configuration gives to sessions without one.
@@ -406,7 +416,6 @@ mod tests {
         let files = [
             "src/error.rs",
             "src/profile/mod.rs",
-            "src/tools/start.rs",
             "src/tools/eval.rs",
             "../daemon/src/parts/repl.rs",
             "../../README.md",

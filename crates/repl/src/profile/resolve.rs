@@ -62,6 +62,8 @@ impl Profile {
             start_timeout: self.start_timeout(),
             install_hint: self.install.sentence(),
             memory_limit,
+            called: if self.title.is_empty() { self.name.clone() } else { self.title.clone() },
+            fallback: None,
         })
     }
 }

@@ -145,12 +145,24 @@ pub struct SessionInfo {
     pub uptime: Duration,
     /// How long nothing has been evaluated.
     pub idle: Duration,
-    /// When it was started, when it was used last, and when it ended: what `uptime` and `idle` are counted from.
+    /// When it was started, when it was used last, and when it ended: what the durations are counted from.
     pub(super) times: Times,
     /// When that ends it, counted like `idle`; never without.
     pub idle_limit: Option<Duration>,
     /// The evaluation that runs.
     pub current: Option<u64>,
+    /// The first line of its code.
+    pub code: String,
+    /// How long it has run.
+    pub running: Duration,
+    /// Whether a call waits for something in the session.
+    pub waited_for: bool,
+    /// How long nobody has used the session: no call that is under way, and no connection that made one.
+    pub away: Option<Duration>,
+    /// Why this profile was chosen where no file spoke for it, as a clause.
+    pub fallback: Option<String>,
+    /// What messages call the program.
+    pub called: String,
     /// How many wait.
     pub queue_depth: usize,
     /// How many evaluations have ended.
@@ -165,6 +177,8 @@ pub struct SessionInfo {
 pub(super) struct Times {
     pub(super) started: Instant,
     pub(super) used: Instant,
+    /// When the evaluation that runs began.
+    pub(super) eval: Option<Instant>,
     pub(super) ended: Option<Instant>,
 }
 
@@ -173,6 +187,7 @@ impl SessionInfo {
     pub(super) fn at(mut self, now: Instant) -> SessionInfo {
         let now = self.times.ended.unwrap_or(now);
         self.uptime = now - self.times.started;
+        self.running = self.times.eval.map(|began| now.saturating_duration_since(began)).unwrap_or_default();
         self.idle =
             if self.current.is_some() { Duration::ZERO } else { now.saturating_duration_since(self.times.used) };
         self

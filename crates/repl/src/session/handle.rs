@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use process::output::OutputLog;
@@ -12,6 +13,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::machine::EvalRef;
+use super::users::Users;
 use super::{SessionEvent, SessionInfo};
 use crate::adapter::Refusal;
 use crate::load::LoadRecord;
@@ -31,6 +33,7 @@ pub(super) struct Shared {
     pub(super) events: broadcast::Sender<SessionEvent>,
     pub(super) log: OutputLog,
     pub(super) begun: u64,
+    pub(super) users: Arc<Users>,
 }
 
 /// More bytes than an answer ever keeps.
@@ -122,6 +125,7 @@ impl Handle {
 
     /// Waits for an evaluation (`None`: the last one) for `wait` at most.
     pub async fn wait(&self, eval: Option<u64>, wait: Duration, max_bytes: usize) -> Result<EvalResult, SessionError> {
+        let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
         let which = eval.map_or(EvalRef::Last, EvalRef::Number);
         self.send(Command::Wait { which: which.clone(), max_bytes, reply }).await?;
@@ -138,6 +142,7 @@ impl Handle {
 
     /// [`Handle::input`], refused if another evaluation than this one runs.
     pub async fn input_to(&self, eval: Option<u64>, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
+        let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
         self.send(Command::Input { eval, text, eof, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
@@ -150,6 +155,7 @@ impl Handle {
 
     /// [`Handle::interrupt`], refused if another evaluation than this one runs.
     pub async fn interrupt_one(&self, eval: Option<u64>, max_bytes: usize) -> Result<InterruptReport, SessionError> {
+        let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
         self.send(Command::Interrupt { eval, max_bytes, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
@@ -181,7 +187,24 @@ impl Handle {
 
     /// The present state of the session.
     pub fn info(&self) -> SessionInfo {
-        self.shared.info.borrow().clone().at(Instant::now())
+        let (now, users) = (Instant::now(), &self.shared.users);
+        let away = users.away_since().map(|since| now.saturating_duration_since(since));
+        SessionInfo { away, waited_for: users.has_calls(), ..self.shared.info.borrow().clone().at(now) }
+    }
+
+    /// A connection uses the session from now on, until it ends.
+    pub fn used_by(&self, connection: u64, end: impl Future<Output = ()> + Send + 'static) {
+        let mut end = Box::pin(end);
+        if end.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            return;
+        }
+        let users = self.shared.users.clone();
+        if users.connected(connection) {
+            tokio::spawn(async move {
+                end.await;
+                users.disconnected(connection);
+            });
+        }
     }
 
     /// The state as it changes, except for the durations.
@@ -220,6 +243,7 @@ impl Handle {
     }
 
     async fn submit(&self, request: EvalRequest, quiet: bool) -> Result<Finished, SessionError> {
+        let _call = self.shared.users.call();
         let (reply, mut answer) = oneshot::channel();
         let mut withdraw = WithdrawOnDrop(Some(Arc::default()));
         let claim = withdraw.0.clone().expect("just made");

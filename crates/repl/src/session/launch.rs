@@ -22,4 +22,8 @@ pub struct Launch {
     pub install_hint: String,
     /// Resident memory of all its processes, in bytes, above which the session is killed.
     pub memory_limit: u64,
+    /// What messages call the program: the caller's own command, or the profile's title.
+    pub called: String,
+    /// Why this profile was chosen where no file spoke for it, as a clause.
+    pub fallback: Option<String>,
 }

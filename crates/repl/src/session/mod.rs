@@ -18,6 +18,7 @@ mod scan;
 mod script;
 mod show;
 mod start;
+mod users;
 
 pub use event::{SessionEvent, SessionInfo, SessionState, Stream};
 pub(crate) use handle::HOB_ENDS;

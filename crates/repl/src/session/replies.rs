@@ -37,6 +37,11 @@ impl Replies {
         waiter
     }
 
+    /// Whether somebody still waits for this answer.
+    pub(super) fn is_open(&self, waiter: Waiter) -> bool {
+        self.open.get(&waiter).is_some_and(|reply| !reply.is_closed())
+    }
+
     pub(super) fn remove(&mut self, waiter: Waiter) -> Option<Reply> {
         self.open.remove(&waiter)
     }

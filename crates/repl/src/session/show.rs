@@ -7,7 +7,8 @@ use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 use super::RawOutput;
 use super::capture::Capture;
 use super::machine::EvalRecord;
-use crate::result::{Between, Completion, EvalResult, Shown, Truncated};
+use crate::result::{Behind, Between, Completion, EvalResult, Shown, Starting, Truncated};
+use crate::text;
 
 /// Bytes shown per stream of the output between two evaluations.
 const BETWEEN: usize = 2_000;
@@ -19,6 +20,9 @@ pub(super) struct Frame<'a> {
     pub(super) eval: u64,
     pub(super) completion: Completion,
     pub(super) queue_depth: usize,
+    pub(super) behind: Option<Behind>,
+    pub(super) starting: Option<Starting>,
+    pub(super) uninterruptible: bool,
     pub(super) cursor: u64,
     /// Bytes of this evaluation that the log no longer has, per stream.
     pub(super) dropped: [u64; 2],
@@ -47,10 +51,11 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
         let cut = excerpt(value.as_bytes(), &shape);
         if cut.omitted > 0 {
             notes.push(format!(
-                "{} of {} bytes of the value are shown; repl_wait with eval {} and a larger max_bytes shows it whole.",
+                "{} of {} bytes of the value are shown; repl_wait {{\"eval\": {}, \"max_bytes\": {}}} shows it whole.",
                 grouped(cut.shown),
                 grouped(cut.total),
-                frame.eval
+                frame.eval,
+                cut.total
             ));
         }
         cut.text
@@ -73,6 +78,10 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
         cursor: frame.cursor,
         between: (between != Between::default()).then_some(between),
         queue_depth: frame.queue_depth,
+        code: (!record.status.is_final()).then(|| text::headline(&record.code)),
+        behind: frame.behind.clone(),
+        starting: frame.starting.clone(),
+        uninterruptible: frame.uninterruptible,
         notes,
     }
 }

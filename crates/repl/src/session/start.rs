@@ -16,6 +16,7 @@ use super::handle::Shared;
 use super::machine::{Bounds, Machine};
 use super::pipes::{InputPipes, OutputPipe};
 use super::script::Scripts;
+use super::users::Users;
 use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
 use crate::load::LoadRecord;
@@ -95,8 +96,14 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         uptime: Duration::ZERO,
         idle: Duration::ZERO,
         idle_limit: session.idle,
-        times: Times { started: now, used: now, ended: None },
+        times: Times { started: now, used: now, eval: None, ended: None },
         current: None,
+        code: String::new(),
+        running: Duration::ZERO,
+        waited_for: false,
+        away: None,
+        fallback: launch.fallback.clone(),
+        called: launch.called.clone(),
         queue_depth: 0,
         evals: 0,
         cursor: begun,
@@ -108,6 +115,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     let events = broadcast::Sender::new(EVENTS);
     let bounds = Bounds { queue: session.queue, start: launch.start_timeout, idle: session.idle };
     let inputs = InputPipes::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
+    let users = Arc::new(Users::new(now));
     let jobs = launch.adapter.controls_jobs();
     let actor = Actor {
         jobs,
@@ -125,12 +133,13 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         inputs,
         scripts: Scripts::new(child.group.nonce().as_str()),
         memory_limit: launch.memory_limit,
+        users: users.clone(),
         session: session.name,
         sink: session.sink,
         state: LoopState::new(&child.group, &log),
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());
-    let shared = Shared { begun, info: seen, loads: loaded, events, log };
+    let shared = Shared { begun, info: seen, loads: loaded, events, log, users };
     Ok(Handle { commands, shared: Arc::new(shared) })
 }

@@ -30,6 +30,17 @@ impl Repl {
         self: &Arc<Self>,
         caller: &Caller,
         session: Option<&str>,
+        request: EvalRequest,
+    ) -> Result<(EvalResult, Vec<String>), ReplError> {
+        self.eval_with(caller, session, None, request).await
+    }
+
+    /// [`Repl::eval`] in a session of this profile: a new one, or one that has it.
+    pub async fn eval_with(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: Option<&str>,
+        profile: Option<&str>,
         mut request: EvalRequest,
     ) -> Result<(EvalResult, Vec<String>), ReplError> {
         let key = self.key(caller, session)?;
@@ -41,11 +52,11 @@ impl Repl {
                 guard.map_err(|_| ReplError::Busy { session: key.name.clone() })?
             }
         };
-        let (mut started, guard) = self.ensure_locked(caller, key, guard).await?;
+        let (mut started, guard) = self.ensure_locked(caller, key, profile, guard).await?;
         if started.fresh {
             request.wait = request.wait.saturating_sub(begun.elapsed());
             if started.notes.is_empty() {
-                started.notes.push(new_session_note(&started.handle.info()));
+                started.notes.extend(profile.is_none().then(|| new_session_note(&started.handle.info())));
                 if started.handle.begun() > 0 {
                     started.notes.push(EARLIER.to_owned());
                 }
@@ -92,7 +103,8 @@ pub(crate) async fn check_started(
 
 /// For callers that did not choose a profile: code in another language than the session's is the commonest first error.
 fn new_session_note(info: &SessionInfo) -> String {
-    format!("The session is new, of profile `{}`; repl_start starts one of another `profile`.", info.profile)
+    let why = info.fallback.as_ref().map_or(String::new(), |why| format!(", {why}"));
+    format!("The session is new, of profile `{}`{why}; `profile` with another `session` starts another.", info.profile)
 }
 
 /// For callers that miss a name in a new session: the module that should define it did not compile.

@@ -254,6 +254,16 @@ impl Repl {
         }
     }
 
+    /// The output of the session that ran this evaluation; of the caller's own where nothing is known of it.
+    pub async fn output_of(&self, caller: &Caller, eval: u64) -> Result<SessionOutput, ReplError> {
+        let session = match self.find_eval(caller, None, eval).await {
+            Ok(handle) => Some(handle.info().name),
+            Err(ReplError::EarlierDaemon { session, .. }) => session,
+            Err(_) => self.archive.find_eval(&caller.worktree, eval).map(|(session, _)| session),
+        };
+        self.output(caller, session.as_deref())
+    }
+
     /// The driver of a session, if its profile is still known.
     pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
         self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)

@@ -30,24 +30,35 @@ impl Repl {
     /// Starts a session, or returns the running one of that name. Does not wait for the first prompt.
     pub async fn start(self: &Arc<Self>, caller: &Caller, request: StartRequest) -> Result<Started, ReplError> {
         let key = self.key(caller, request.session.as_deref())?;
+        let profile = self.profile_name(request.profile.as_deref())?;
         let guard = self.lock_start(&key).await;
         let mut notes = Vec::new();
         if let Some(handle) = self.get(&key) {
             let info = handle.info();
             if info.state.is_alive() {
-                let asked = request.profile.as_ref().is_some_and(|profile| *profile != info.profile)
-                    || request.command.as_ref().is_some_and(|command| *command != info.command);
-                if asked {
-                    return Err(ReplError::OtherRuns { session: key.name, profile: info.profile });
+                if request.command.as_ref().is_some_and(|command| *command != info.command) {
+                    return Err(ReplError::OtherRuns { session: key.name, runs: info.command.join(" ") });
                 }
+                is_of_profile(&info, profile.as_deref())?;
                 notes.extend(self.elsewhere(caller, &key, &request));
                 return Ok(Started { handle, fresh: false, notes });
             }
             notes.push(death_note(&info));
         }
         let plan = self.plan(caller, &key, request)?;
+        notes.extend(plan.spec.launch.fallback.as_ref().map(|why| {
+            format!(
+                "The profile is `{}`, {why}; `profile` with another `session` starts another.",
+                plan.spec.launch.profile
+            )
+        }));
         let (handle, _guard) = self.launch(key, plan, guard).await?;
         Ok(Started { handle, fresh: true, notes })
+    }
+
+    /// The full name of a profile that a caller asks for.
+    fn profile_name(&self, asked: Option<&str>) -> Result<Option<String>, ReplError> {
+        Ok(asked.map(|name| self.options.profiles.get(name)).transpose()?.map(|profile| profile.name.clone()))
     }
 
     /// The session of that name, started as the project suggests if it does not exist. One that has ended is started
@@ -55,7 +66,7 @@ impl Repl {
     pub async fn ensure(self: &Arc<Self>, caller: &Caller, session: Option<&str>) -> Result<Started, ReplError> {
         let key = self.key(caller, session)?;
         let guard = self.lock_start(&key).await;
-        self.ensure_locked(caller, key, guard).await.map(|(started, _)| started)
+        self.ensure_locked(caller, key, None, guard).await.map(|(started, _)| started)
     }
 
     /// Waits until no other call starts or ends the session of that name.
@@ -71,20 +82,29 @@ impl Repl {
         }
     }
 
-    /// [`Repl::ensure`] for a caller that holds the start lock.
+    /// [`Repl::ensure`] for a caller that holds the start lock, and may want a profile.
     pub(super) async fn ensure_locked(
         self: &Arc<Self>,
         caller: &Caller,
         key: SessionKey,
+        profile: Option<&str>,
         guard: StartGuard,
     ) -> Result<(Started, StartGuard), ReplError> {
+        let profile = self.profile_name(profile)?;
         let known = self.get(&key);
         if let Some(handle) = known.as_ref().filter(|handle| handle.is_alive()) {
+            is_of_profile(&handle.info(), profile.as_deref())?;
             let notes = self.elsewhere(caller, &key, &StartRequest::default()).into_iter().collect();
             return Ok((Started { handle: handle.clone(), fresh: false, notes }, guard));
         }
+        let had = known.as_ref().map(|handle| handle.info().profile);
+        let plan = match profile {
+            Some(_) if profile != had => {
+                self.plan(caller, &key, StartRequest { profile, ..StartRequest::default() })?
+            }
+            _ => self.restart_plan(caller, &key)?,
+        };
         let notes = known.map(|handle| death_note(&handle.info())).into_iter().collect();
-        let plan = self.restart_plan(caller, &key)?;
         let (handle, guard) = self.launch(key, plan, guard).await?;
         Ok((Started { handle, fresh: true, notes }, guard))
     }
@@ -269,6 +289,16 @@ fn note_new_process(log: &OutputLog, end: u64, old: Option<&Handle>) {
         None => "it ended with an earlier hob".to_owned(),
     };
     log.append(Stream::Note, None, format!("{newline}--- a new process; of the one above: {ended} ---\n").as_bytes());
+}
+
+/// Refuses a running session of another profile than the one that is asked for.
+fn is_of_profile(info: &SessionInfo, asked: Option<&str>) -> Result<(), ReplError> {
+    match asked {
+        Some(asked) if asked != info.profile => {
+            Err(ReplError::OtherRuns { session: info.name.clone(), runs: format!("profile `{}`", info.profile) })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn death_note(info: &SessionInfo) -> String {

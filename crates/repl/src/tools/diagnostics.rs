@@ -9,23 +9,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, ghci_only, with_heartbeat};
+use super::lenient::number;
+use super::{budget, caller, ghci_only, stay, with_heartbeat};
 use crate::load::LoadRecord;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::text;
 use diagnostics::Diagnostic;
 
-/// The compiler's current messages about a Haskell session's modules, without loading anything. With `since`, waits
-/// until a load after that one has ended, so that the answer is never stale.
+/// The compiler's current messages about a Haskell session's modules, in full, without loading anything. With `since`,
+/// waits until a load after that one has ended. After editing: repl_reload.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// The `generation` of an earlier answer: wait for a newer load.
+    /// The number of a load: wait for a newer one.
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "Option<u64>")]
     pub since: Option<u64>,
-    /// How long to wait for it; default 20000, at most 50000.
+    /// Default 20000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
@@ -58,6 +63,7 @@ impl Tool for Diagnostics {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
         ghci_only(&self.0, &handle)?;
+        stay(&cx, &handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         // The first load ends with the start of the session.
         let since = args.since.unwrap_or(0);

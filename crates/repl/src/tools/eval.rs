@@ -8,27 +8,32 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, with_heartbeat};
+use super::{budget, caller, output_limit, stay, with_heartbeat};
 use crate::result::EvalResult;
 use crate::session::EvalRequest;
 use crate::sessions::Repl;
 use crate::text;
 
-/// Evaluate code in a live REPL that keeps its state between calls. Starts the session if needed (cabal, stack, GHCi,
-/// Python or bash, as the project suggests). Returns the output, errors and diagnostics; if the code runs longer than
-/// wait_ms it goes on, and repl_wait collects it. One evaluation runs at a time per session, others queue.
+/// Evaluate code in a live REPL (cabal, stack, GHCi, Python or bash, as fits the project); definitions and loaded
+/// modules stay for the next call. Starts the session if needed. Not for programs that need a terminal. What runs
+/// longer than wait_ms goes on: repl_wait. One runs at a time; others queue.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Code of one or more lines, or a command of the REPL such as `:type map`.
+    /// Code, or a REPL command such as `:type map`.
+    #[serde(alias = "expr", alias = "expression", alias = "command")]
     pub code: String,
-    /// The session; default is this worktree's own.
+    /// Its name; default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// How long to wait for the end, start-up and queueing included; default 20000, at most 50000.
+    /// Of a new session: ghci, cabal, stack, python, bash.
+    pub profile: Option<String>,
+    /// Default 20000, at most 50000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
-    /// How much output to return; default 12000, and 2048 bytes of a line. repl_read has the rest.
+    /// Of output; default 12000.
     pub max_bytes: Option<usize>,
-    /// What the code reads from its standard input.
+    /// What the code reads.
     pub stdin: Option<String>,
 }
 
@@ -49,8 +54,14 @@ impl Tool for Eval {
             wait: budget(&cx, args.wait_ms, Duration::from_secs(20)),
             max_bytes: output_limit(args.max_bytes),
         };
-        let answer = self.0.eval(caller(&cx)?, args.session.as_deref(), request);
-        let (mut result, notes) = with_heartbeat(&cx, "evaluating", answer).await?;
+        let caller = caller(&cx)?;
+        let answer = self.0.eval_with(caller, args.session.as_deref(), args.profile.as_deref(), request);
+        let answer = with_heartbeat(&cx, "evaluating", answer).await;
+        // Whatever came of the call, what runs has a user as long as the connection lasts.
+        if let Ok(handle) = self.0.find(caller, args.session.as_deref()) {
+            stay(&cx, &handle);
+        }
+        let (mut result, notes) = answer?;
         result.notes.splice(0..0, notes);
         Ok(result)
     }

@@ -7,24 +7,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, with_heartbeat};
+use super::lenient::number;
+use super::{caller, stay, with_heartbeat};
 use crate::sessions::Repl;
 
-/// Give standard input to the program that the running evaluation is waiting in. Lines go to it one by one as it asks
-/// for them; what it does not read is dropped when the evaluation ends. repl_wait then gives the result.
+/// Give standard input to the program that an evaluation runs, line by line as it asks; what it does not read is
+/// dropped at its end. Then repl_wait. What is known beforehand goes into `stdin` of repl_eval.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The input; end lines with \n.
-    #[serde(default)]
+    /// The input; lines end with \n.
+    #[serde(default, alias = "input", alias = "stdin")]
     pub text: String,
-    /// The evaluation that is meant; refused if another one runs.
+    /// The evaluation that is meant; refused if another runs.
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
     /// Close standard input after it. In GHCi and bash that also ends the session after the evaluation; in Python every later
     /// read sees the end.
     #[serde(default)]
     pub eof: bool,
-    /// The session; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
 }
 
@@ -61,6 +65,7 @@ impl Tool for Input {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
+        stay(&cx, &handle);
         let open_line = !args.eof && !args.text.ends_with('\n');
         let outcome = with_heartbeat(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
         let session = handle.info().name;
@@ -71,10 +76,8 @@ impl Tool for Input {
         let closed = if output.closed { "; standard input closes after it" } else { "" };
         let open =
             if output.open_line { "; without \\n at its end, a program that reads lines still waits" } else { "" };
-        format!(
-            "[{} #{}: {} bytes given{closed}{open}; repl_wait waits on]",
-            output.session, output.eval, output.pending
-        )
+        let Output { session, eval, pending, .. } = output;
+        format!("[{session} #{eval}: {pending} bytes given{closed}{open}; repl_wait {{\"eval\": {eval}}} waits on]")
     }
 
     fn examples() -> Vec<Example> {

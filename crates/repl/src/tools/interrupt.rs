@@ -7,22 +7,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, output_limit, with_heartbeat};
+use super::lenient::number;
+use super::{caller, output_limit, stay, with_heartbeat};
 use crate::result::{EvalResult, Status};
 use crate::session::{InterruptOutcome, SessionState};
 use crate::sessions::Repl;
 use crate::text;
 
-/// Interrupt the running evaluation and make sure that nothing of it goes on; definitions stay. It is sent one signal and
-/// may clean up; the answer comes when it has ended, or after 10 s. Queued evaluations run next.
+/// Interrupt what runs, and see that nothing of it goes on; definitions stay. Answers when it has ended, or after 10
+/// s.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// The evaluation that is meant; refused if another one runs.
+    /// Refused if another one runs.
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// How much of the evaluation's output to return; default 12000.
+    /// Default 12000.
     pub max_bytes: Option<usize>,
 }
 
@@ -61,26 +65,33 @@ impl Tool for Interrupt {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
+        stay(&cx, &handle);
         let interrupt = handle.interrupt_one(args.eval, output_limit(args.max_bytes));
         let report = with_heartbeat(&cx, "interrupting", interrupt).await?;
         let took_ms = (report.took.as_secs_f64() * 1e4).round() / 10.0;
         let info = handle.info();
         let mut notes = Vec::new();
         if report.outcome == InterruptOutcome::Idle && info.state == SessionState::Starting {
-            notes.push(match info.queue_depth {
-                0 => "The session is still starting; repl_stop ends it.".to_owned(),
-                queued => format!("The session is still starting, and {queued} queued; repl_stop ends it."),
-            });
+            let queued = match info.queue_depth {
+                0 => String::new(),
+                queued => format!(", with {queued} queued"),
+            };
+            notes.push(format!(
+                "The session is still starting{queued}; repl_stop {{\"session\": {:?}}} ends it.",
+                info.name
+            ));
         }
         let (session, outcome, eval, rest) = (info.name, report.outcome, report.eval, report.rest);
         Ok(Output { session, outcome, took_ms, eval, rest, notes })
     }
 
     fn text(output: &Output) -> String {
-        let outcome = outcome(output);
-        let eval = output.eval.as_ref().map(text::evaluation);
-        let lines = [outcome].into_iter().chain(eval).chain(output.notes.iter().cloned());
-        lines.collect::<Vec<_>>().join("\n")
+        let said = match &output.eval {
+            Some(eval) => text::evaluation_and(eval, &next(output, eval)),
+            None if output.outcome == InterruptOutcome::Idle => format!("[{}: nothing runs]", output.session),
+            None => format!("[{}: the session has ended; {}]", output.session, restart(output)),
+        };
+        [said].into_iter().chain(output.notes.iter().cloned()).collect::<Vec<_>>().join("\n")
     }
 
     fn examples() -> Vec<Example> {
@@ -91,46 +102,41 @@ impl Tool for Interrupt {
     }
 }
 
-/// What became of it, and what to do about it.
-fn outcome(output: &Output) -> String {
-    let (eval, running) = output.eval.as_ref().map_or((0, false), |eval| (eval.eval, !eval.status.is_final()));
+/// What became of the interrupt beyond what the evaluation's status says, and what to call next.
+fn next(output: &Output, result: &EvalResult) -> String {
+    let (eval, running) = (result.eval, !result.status.is_final());
     let rest = output.rest.as_deref().unwrap_or("goes on");
     let again = format!(
         "repl_wait {{\"eval\": {eval}}} waits on; repl_interrupt {{\"eval\": {eval}}} sends another signal, which may cut a cleanup off"
     );
-    let restart =
-        format!("repl_restart {{\"session\": {:?}, \"replay\": \"definitions\"}} starts anew", output.session);
-    let waits = output.eval.as_ref().is_some_and(|eval| eval.status == Status::WaitingForInput);
+    // What still runs beside it stands in the evaluation's notes.
+    let ready = if output.rest.is_some() { "the session takes code" } else { "the session is ready" };
     match output.outcome {
-        InterruptOutcome::Idle => "Nothing runs.".to_owned(),
-        InterruptOutcome::Interrupted => match &output.rest {
-            None => "Interrupted; the session is ready.".to_owned(),
-            Some(rest) => format!("Interrupted; the session takes code, but {rest}."),
-        },
-        InterruptOutcome::Finished => match &output.rest {
-            None => "It ended by itself, or caught the interrupt and ended; the session is ready.".to_owned(),
-            Some(rest) => {
-                format!("It ended by itself, or caught the interrupt and ended; the session takes code, but {rest}.")
-            }
-        },
-        InterruptOutcome::NotYet if waits => {
+        InterruptOutcome::Idle | InterruptOutcome::Interrupted => ready.to_owned(),
+        InterruptOutcome::Finished => format!("it ended by itself, or caught the interrupt and ended; {ready}"),
+        InterruptOutcome::NotYet if result.status == Status::WaitingForInput => {
             format!(
-                "It has caught the signal and {rest}: answer with repl_input {{\"eval\": {eval}, \"text\": …}}. Or: {again}."
+                "it has caught the signal and {rest}: answer with repl_input {{\"eval\": {eval}, \"text\": …}}; or {again}"
             )
         }
         InterruptOutcome::NotYet => {
             format!(
-                "The signal is sent, and it has not ended yet: it {rest}. It cleans up, waits for a child, or has caught the signal. {again}."
+                "the signal is sent, and it {rest}: it cleans up, waits for a child, or has caught the signal; {again}"
             )
         }
         InterruptOutcome::Uninterruptible if running => {
             format!(
-                "It does not end: it {rest}. It does not react to the signal, or its cleanup takes long. {again}; {restart}."
+                "after the signal it {rest}: it does not react, or its cleanup takes long; {again}; {}",
+                restart(output)
             )
         }
         InterruptOutcome::Uninterruptible => {
-            format!("The prompt is back, but something that it started {rest} behind it. {restart}.")
+            format!("the prompt is back, but something that it started {rest} behind it; {}", restart(output))
         }
-        InterruptOutcome::Ended => format!("The session has ended; {restart}."),
+        InterruptOutcome::Ended => restart(output),
     }
+}
+
+fn restart(output: &Output) -> String {
+    format!("repl_restart {{\"session\": {:?}, \"replay\": \"definitions\"}} starts anew", output.session)
 }

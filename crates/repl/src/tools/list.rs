@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::caller;
+use super::running::Running;
 use crate::session::{SessionInfo, SessionState};
 use crate::sessions::Repl;
 
-/// List the REPL sessions of this project, living and dead, with state, memory, queue and idle time.
+/// List the REPL sessions of this project, living and dead: what runs in each and since when, its queue, memory, and
+/// when it ends by itself.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {}
@@ -57,12 +59,17 @@ pub(super) struct Item {
     pub uptime_s: u64,
     /// How long nothing has been evaluated, in seconds.
     pub idle_s: u64,
-    /// Idle for so many seconds more, it is ended.
+    /// After so many seconds more it is ended, if it stays idle; or, if it computes, if nobody uses it meanwhile.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub idle_left_s: Option<u64>,
     /// The evaluation that runs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<u64>,
+    /// More about it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub runs: Option<Running>,
+    /// Whether a connection that used it is open, or a call about it is under way.
+    pub in_use: bool,
     /// How many wait.
     pub queue_depth: usize,
     /// How many have ended.
@@ -97,7 +104,14 @@ impl Tool for List {
 }
 
 fn item(info: SessionInfo, caller: &project::Caller) -> Item {
-    let idle_left = info.idle_limit.filter(|_| info.state == SessionState::Idle);
+    // What runs is ended when nobody has used the session for as long.
+    let unused = match (info.state, info.current, info.away) {
+        (SessionState::Idle, ..) => Some(info.idle),
+        (state, Some(_), Some(away)) if state.is_alive() => Some(away),
+        _ => None,
+    };
+    let idle_left = info.idle_limit.zip(unused).map(|(limit, unused)| limit.saturating_sub(unused).as_secs());
+    let runs = Running::of(&info);
     Item {
         here: info.worktree == caller.worktree,
         session: info.name,
@@ -112,8 +126,10 @@ fn item(info: SessionInfo, caller: &project::Caller) -> Item {
         memory_mib: info.memory.filter(|_| info.state.is_alive()).map(|bytes| bytes >> 20),
         uptime_s: info.uptime.as_secs(),
         idle_s: info.idle.as_secs(),
-        idle_left_s: idle_left.map(|limit| limit.saturating_sub(info.idle).as_secs()),
+        idle_left_s: idle_left,
         eval: info.current,
+        runs,
+        in_use: info.away.is_none(),
         queue_depth: info.queue_depth,
         evals: info.evals,
     }
@@ -121,12 +137,11 @@ fn item(info: SessionInfo, caller: &project::Caller) -> Item {
 
 fn line(item: &Item) -> String {
     let mut line = format!("{} ({}): ", item.session, item.profile);
-    // How it was stopped says that it was.
-    if item.state != SessionState::Stopped {
-        line.push_str(item.state.name());
-    }
-    if let Some(eval) = item.eval {
-        line.push_str(&format!(" #{eval}"));
+    match &item.runs {
+        Some(runs) => line.push_str(&runs.words(&item.session, item.state)),
+        // How it was stopped says that it was.
+        None if item.state == SessionState::Stopped => {}
+        None => line.push_str(item.state.name()),
     }
     if let Some(reason) = &item.reason {
         line.push_str(if item.state == SessionState::Stopped { "" } else { ", " });
@@ -139,8 +154,10 @@ fn line(item: &Item) -> String {
         line.push_str(&format!(", {memory} MiB"));
     }
     line.push_str(&format!(", up {}", time(item.uptime_s)));
-    if let Some(left) = item.idle_left_s {
-        line.push_str(&format!(", idle {}, ends in {}", time(item.idle_s), time(left)));
+    match (item.idle_left_s, &item.runs) {
+        (None, _) => {}
+        (Some(left), None) => line.push_str(&format!(", idle {}, ends in {}", time(item.idle_s), time(left))),
+        (Some(left), Some(_)) => line.push_str(&format!(", nobody is connected to it, ends in {}", time(left))),
     }
     if !item.here {
         line.push_str(&format!(", of {}", item.worktree.display()));

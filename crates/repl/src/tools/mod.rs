@@ -4,11 +4,13 @@ mod diagnostics;
 mod eval;
 mod input;
 mod interrupt;
+mod lenient;
 mod list;
 mod query;
 mod read;
 mod reload;
 mod restart;
+mod running;
 mod start;
 mod stop;
 mod wait;
@@ -64,6 +66,14 @@ pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
 }
 
+/// The connection uses the session from now on, until it ends.
+pub(crate) fn stay(cx: &Context, handle: &Handle) {
+    if let Some(caller) = cx.caller::<Caller>() {
+        let context = cx.clone();
+        handle.used_by(caller.connection, async move { context.disconnected().await });
+    }
+}
+
 /// Refuses sessions of other languages than Haskell.
 pub(crate) fn ghci_only(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
     let info = handle.info();
@@ -100,7 +110,7 @@ pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
         tokio::select! {
             biased;
             answer = &mut answer => return answer.map_err(Into::into),
-            () = cx.cancelled() => return Err(ToolError::user("The call was cancelled; what runs goes on.")),
+            () = cx.cancelled() => return Err(ToolError::user("The call was cancelled; what runs goes on: repl_list shows it.")),
             () = tokio::time::sleep(HEARTBEAT) => {
                 let seconds = begun.elapsed().as_secs();
                 let message = Some(format!("{what}, {seconds} s"));

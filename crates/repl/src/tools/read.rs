@@ -9,33 +9,39 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, output_limit};
+use super::lenient::{Tail, number};
+use super::{caller, output_limit, stay};
 use crate::session::Stream;
 use crate::sessions::{Repl, SessionOutput};
 
 /// The most lines a search gives.
 const MAX_MATCHES: usize = 200;
 
-/// Read what a session printed: from a cursor on, of one evaluation, from the end, or the lines that contain a text.
-/// Works on dead sessions too, and reaches back past restarts. Give the returned cursor to go on.
+/// Read what a session printed, also if it ended or was restarted: from a cursor, of one evaluation, the end, or lines
+/// with a text.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session; default is this worktree's own.
+    /// Default: that of `eval`, or main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Where to begin: a cursor of an earlier answer; default 0.
-    #[serde(default)]
-    pub cursor: u64,
+    /// Where to begin; default 0.
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "Option<u64>")]
+    pub cursor: Option<u64>,
     /// Only of this evaluation.
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// Only this stream; both by default.
+    /// Default is both.
     pub stream: Option<Stream>,
-    /// How much to return; default 12000.
+    /// Default 12000.
     pub max_bytes: Option<usize>,
     /// The end instead of the beginning.
     #[serde(default)]
-    pub tail: bool,
-    /// Only lines that contain this text.
+    #[schemars(with = "Option<bool>")]
+    pub tail: Tail,
+    /// Only lines with this text.
     pub grep: Option<String>,
 }
 
@@ -52,6 +58,9 @@ pub(super) struct Output {
     pub more: bool,
     /// The end of everything printed so far.
     pub end: u64,
+    /// Whether there is more before it, when the end was asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub cut: bool,
     /// Bytes of what was asked for that are no longer kept.
     pub dropped: u64,
     /// Lines found, when searching.
@@ -74,7 +83,14 @@ impl Tool for Read {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let printed = self.0.output(caller(&cx)?, args.session.as_deref())?;
+        let caller = caller(&cx)?;
+        let printed = match (&args.session, args.eval) {
+            (None, Some(eval)) => self.0.output_of(caller, eval).await?,
+            (session, _) => self.0.output(caller, session.as_deref())?,
+        };
+        if let Ok(handle) = self.0.find(caller, Some(&printed.session)) {
+            stay(&cx, &handle);
+        }
         // Output that has left memory is read from files.
         let read = tokio::task::spawn_blocking(move || read(printed, &args));
         read.await.map_err(ToolError::internal)
@@ -85,7 +101,11 @@ impl Tool for Read {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        let more = if output.more { format!("; cursor {} goes on", output.cursor) } else { String::new() };
+        let more = match (output.more, output.cut) {
+            (true, _) => format!("; `cursor` {} goes on", output.cursor),
+            (false, true) => "; more stands before it".to_owned(),
+            (false, false) => String::new(),
+        };
         let dropped =
             if output.dropped > 0 { format!("; {} bytes are no longer kept", output.dropped) } else { String::new() };
         let nothing = match output.eval {
@@ -102,7 +122,7 @@ impl Tool for Read {
             .map(|matches| format!("{matches} line{}, ", if matches == 1 { "" } else { "s" }))
             .unwrap_or_default();
         text + &format!(
-            "[{}: {nothing}{matches}up to {} of {}{more}{dropped}{earlier}]",
+            "[{}: {nothing}{matches}up to byte {} of {}{more}{dropped}{earlier}]",
             output.session, output.cursor, output.end
         )
     }
@@ -118,7 +138,7 @@ impl Tool for Read {
 fn read(printed: SessionOutput, args: &Args) -> Output {
     let SessionOutput { session, log, begun } = printed;
     let max_bytes = output_limit(args.max_bytes);
-    let mut query = Query::since(args.cursor).at_most(max_bytes);
+    let mut query = Query::since(args.cursor.unwrap_or(0)).at_most(max_bytes);
     query.eval = args.eval.map(Some);
     query = match args.stream {
         Some(stream) => query.only(stream.logged()),
@@ -150,23 +170,37 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
             cursor,
             more,
             end,
+            cut: false,
             dropped: cut.missing,
             matches: Some(taken),
             eval: args.eval,
         };
     }
-    query.take = if args.tail { Take::Last } else { Take::First };
+    let tail = args.tail != Tail::No;
+    query.take = if tail { Take::Last } else { Take::First };
     let slice = log.read_blocking(&query);
     let text = excerpt(&slice.bytes(), &shape).text;
+    let (text, shortened) = match args.tail {
+        Tail::Lines(lines) => last_lines(&text, lines),
+        Tail::No | Tail::Yes => (text, false),
+    };
     Output {
         earlier: slice.pieces.first().is_some_and(|first| first.record.offset < begun),
         session,
         text,
         cursor: slice.next,
-        more: slice.cut && !args.tail,
+        more: slice.cut && !tail,
         end,
+        cut: tail && (slice.cut || shortened),
         dropped: slice.missing,
         matches: None,
         eval: args.eval,
     }
+}
+
+/// The last lines of a text, and whether there were more.
+fn last_lines(text: &str, lines: u64) -> (String, bool) {
+    let all: Vec<&str> = text.split_inclusive('\n').collect();
+    let left_out = all.len().saturating_sub(usize::try_from(lines).unwrap_or(usize::MAX));
+    (all[left_out..].concat(), left_out > 0)
 }

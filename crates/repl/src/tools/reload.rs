@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, ghci_only, with_heartbeat};
+use super::{budget, caller, ghci_only, stay, with_heartbeat};
 use crate::load::LoadRecord;
 use crate::query;
 use crate::result::Status;
@@ -19,18 +19,19 @@ use crate::text;
 use diagnostics::Delta;
 use diagnostics::Diagnostic;
 
-/// Reload a Haskell session after editing files, and get the compiler's messages split into added, removed and
-/// unchanged since the last load. Starts the session if needed (that loads too). Warnings of modules that did not
-/// change are kept. Bindings made at the prompt are lost, as GHCi does it.
+/// Haskell: load what was edited. Gives new compiler messages in full, and a line for each that is unchanged or gone.
+/// Starts the session if needed; bindings made at the prompt are lost.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Load these modules or files instead of what is loaded now.
+    /// Load these instead.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// How long to wait for the end; default 20000, at most 50000.
+    /// Default 20000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
@@ -75,6 +76,7 @@ impl Tool for Reload {
         let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         let handle = started.handle;
         ghci_only(&self.0, &handle)?;
+        stay(&cx, &handle);
         let mut notes = started.notes;
         let info = super::start::wait_for_start(&cx, &handle, wait).await?;
         if started.fresh && args.targets.is_empty() {
@@ -101,13 +103,34 @@ impl Tool for Reload {
         section(&mut text, "Added", &output.delta.added, true);
         section(&mut text, "Unchanged", &output.delta.unchanged, false);
         section(&mut text, "Gone", &output.delta.removed, false);
-        let mut current = output.delta.added.clone();
-        current.extend(output.delta.unchanged.iter().cloned());
-        let summary = if output.summary.is_empty() { "No load has ended." } else { &output.summary };
-        let _ = write!(text, "{summary}\n[{}: {}", output.session, output.status.name());
-        let _ = write!(text, "; {}; load {}", text::counts(&current), output.generation);
-        if !output.status.is_final() {
-            let _ = write!(text, "; repl_diagnostics with since {} waits for it", output.generation);
+        if !output.summary.is_empty() {
+            let _ = writeln!(text, "{}", output.summary);
+        }
+        let Output { session, generation, .. } = output;
+        let number = output.eval.map(|eval| format!(" #{eval}")).unwrap_or_default();
+        let _ = write!(text, "[{session}{number}: {}", output.status.name());
+        if *generation > 0 {
+            let mut current = output.delta.added.clone();
+            current.extend(output.delta.unchanged.iter().cloned());
+            let _ = write!(text, "; {}; load {generation}", text::counts(&current));
+        }
+        match (output.status.is_final(), output.eval) {
+            (true, _) if *generation == 0 => {
+                text.push_str("; nothing has been loaded: name modules or files in `targets`");
+            }
+            (true, _) => {}
+            (false, Some(eval)) => {
+                let _ = write!(
+                    text,
+                    "; it goes on: repl_wait {{\"eval\": {eval}}} waits for it, repl_interrupt {{\"eval\": {eval}}} ends it"
+                );
+            }
+            (false, None) => {
+                let _ = write!(
+                    text,
+                    "; repl_diagnostics {{\"session\": {session:?}, \"since\": {generation}}} waits for the load, repl_stop {{\"session\": {session:?}}} ends the session"
+                );
+            }
         }
         text.push(']');
         for note in &output.notes {

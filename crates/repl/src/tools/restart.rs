@@ -9,22 +9,25 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::start::{self, Output};
-use super::{budget, caller, with_heartbeat};
+use super::{budget, caller, stay, with_heartbeat};
 use crate::error::ReplError;
 use crate::not_started::not_started;
 use crate::sessions::Repl;
+use crate::text;
 
-/// End a session's process and start it anew with the same profile, command and directory. With replay "definitions",
-/// accepted imports, loads, settings and definitions are evaluated again; plain effects never are.
+/// End a session's process and start it anew as it was started. With replay "definitions", what defined, imported,
+/// loaded or set something is evaluated again; effects never are.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
     /// What to evaluate again; default none.
     #[serde(default)]
     pub replay: Replay,
-    /// How long to wait; default 30000, at most 50000.
+    /// Default 30000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
@@ -60,6 +63,9 @@ impl Tool for Restart {
             Ok::<_, ReplError>((start::ready(&handle, left).await, replayed))
         };
         let (info, replayed) = with_heartbeat(&cx, "restarting", restart).await?;
+        if let Ok(handle) = self.0.find(caller, args.session.as_deref()) {
+            stay(&cx, &handle);
+        }
         if !info.state.is_alive() {
             return Err(not_started(&info));
         }
@@ -78,7 +84,7 @@ impl Tool for Restart {
             notes.push("Earlier definitions are gone.".to_owned());
         }
         for code in replayed.failed.iter().take(10) {
-            notes.push(format!("This failed now: {code}"));
+            notes.push(format!("This failed now: `{}`", text::headline(code)));
         }
         if replayed.left > 0 {
             notes.push(format!("There was no time for {} more; give a longer `wait_ms`.", replayed.left));

@@ -10,29 +10,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, with_heartbeat};
+use super::running::Running;
+use super::{budget, caller, stay, with_heartbeat};
 use crate::not_started::not_started;
 use crate::result::Completion;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
-/// Start a REPL session, or return the running one of that name. Only needed to choose profile, command, directory or
-/// environment; repl_eval starts what the project suggests by itself. Waits for the first prompt.
+/// Start a session with a command, directory or environment of its own; otherwise repl_eval starts it. Returns the one
+/// of that name if it runs.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its name; default is this worktree's own.
+    /// Its name; default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// ghci, cabal, stack, python or bash, or a configured one; detected from the project's files by default.
+    /// As for repl_eval, or a configured one.
     pub profile: Option<String>,
-    /// The command instead of the profile's, such as ["ghci", "-isrc"].
+    /// Such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
-    /// Where it runs; default is the caller's directory.
+    /// Where it runs.
     pub cwd: Option<PathBuf>,
-    /// Added to its environment.
+    /// More variables.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// How long to wait for the first prompt; default 30000, at most 50000.
+    /// Default 30000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
@@ -52,6 +55,9 @@ pub(super) struct Output {
     pub version: Option<String>,
     /// What it printed before its first prompt.
     pub banner: String,
+    /// The evaluation that runs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub runs: Option<Running>,
     /// How sure the ends of evaluations are.
     pub completion: Completion,
     /// Its process.
@@ -85,6 +91,7 @@ impl Tool for Start {
             env: args.env,
         };
         let started = self.0.start(caller(&cx)?, request).await?;
+        stay(&cx, &started.handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(30));
         let info = wait_for_start(&cx, &started.handle, wait).await?;
         Ok(output(info, started.fresh, started.notes))
@@ -120,6 +127,7 @@ pub(crate) async fn wait_for_start(cx: &Context, handle: &Handle, wait: Duration
 }
 
 pub(super) fn output(info: SessionInfo, fresh: bool, notes: Vec<String>) -> Output {
+    let runs = Running::of(&info);
     Output {
         session: info.name,
         fresh,
@@ -127,6 +135,7 @@ pub(super) fn output(info: SessionInfo, fresh: bool, notes: Vec<String>) -> Outp
         profile: info.profile,
         version: info.version,
         banner: info.banner,
+        runs,
         completion: info.completion,
         pid: info.pid,
         cwd: info.cwd,
@@ -137,19 +146,28 @@ pub(super) fn output(info: SessionInfo, fresh: bool, notes: Vec<String>) -> Outp
 
 pub(super) fn text(output: &Output) -> String {
     let mut text = String::new();
-    let banner = output.banner.trim_end();
-    if !banner.is_empty() {
-        text.push_str(banner);
+    // What a session printed at its start was shown to who started it.
+    let banner = if output.fresh { output.banner.as_str() } else { "" };
+    for line in banner.lines().filter(|line| !is_greeting(line, output.version.as_deref())) {
+        text.push_str(line);
         text.push('\n');
     }
+    let Output { session, profile, .. } = output;
     let version = output.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let pid = output.pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
-    let fresh = if output.fresh { "" } else { ", it ran already" };
-    let state = output.state.name();
+    let already = if output.fresh { "" } else { "; it ran already" };
+    let state = match (&output.runs, output.state) {
+        (Some(runs), state) => runs.words(&output.session, state),
+        (None, state) => state.name().to_owned(),
+    };
+    let next = match output.state {
+        SessionState::Starting => format!(
+            "; repl_eval waits for it, repl_read {{\"session\": {session:?}}} has what it printed, repl_stop {{\"session\": {session:?}}} ends it"
+        ),
+        _ => String::new(),
+    };
     text.push_str(&format!(
-        "[{}: {}{version}, {state}{pid}, in {}{fresh}]",
-        output.session,
-        output.profile,
+        "[{session}: {profile}{version}, {state}{pid}, in {}{already}{next}]",
         output.cwd.display()
     ));
     for note in &output.notes {
@@ -157,4 +175,10 @@ pub(super) fn text(output: &Output) -> String {
         text.push_str(note);
     }
     text
+}
+
+/// Whether a line of the banner only says which version it is, which the facts say too.
+fn is_greeting(line: &str, version: Option<&str>) -> bool {
+    let greets = ["GHCi, version ", "GNU bash ", "Python "].iter().any(|greeting| line.starts_with(greeting));
+    greets && version.is_some_and(|version| line.contains(version))
 }

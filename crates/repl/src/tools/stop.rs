@@ -11,11 +11,13 @@ use super::{caller, with_heartbeat};
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 
-/// End a session: its process, what it started, and its queue. Its output stays readable with repl_read.
+/// End a session: its process, what it started, and its queue. Its output stays readable with repl_read. To end only
+/// what runs: repl_interrupt.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
 }
 
@@ -28,6 +30,8 @@ pub(super) struct Output {
     pub state: SessionState,
     /// How it ended.
     pub reason: String,
+    /// Whether it had ended before.
+    pub already: bool,
 }
 
 pub(super) struct Stop(pub(super) Arc<Repl>);
@@ -42,19 +46,23 @@ impl Tool for Stop {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
+        let already = !handle.is_alive();
         let stop = async {
             handle.stop("it was stopped").await;
             Ok::<_, SessionError>(handle.info())
         };
         let info = with_heartbeat(&cx, "ending it", stop).await?;
-        Ok(Output { session: info.name, state: info.state, reason: info.reason.unwrap_or_default() })
+        Ok(Output { session: info.name, state: info.state, reason: info.reason.unwrap_or_default(), already })
     }
 
     fn text(output: &Output) -> String {
-        match output.state {
-            SessionState::Stopped => format!("[{}: {}]", output.session, output.reason),
-            state => format!("[{}: {}, {}]", output.session, state.name(), output.reason),
-        }
+        let Output { session, reason, .. } = output;
+        let state = match output.state {
+            SessionState::Stopped => String::new(),
+            state => format!("{}, ", state.name()),
+        };
+        let already = if output.already { "had ended already: " } else { "" };
+        format!("[{session}: {already}{state}{reason}; repl_read {{\"session\": {session:?}}} has its output]")
     }
 
     fn examples() -> Vec<Example> {

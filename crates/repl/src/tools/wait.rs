@@ -8,23 +8,28 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, with_heartbeat};
+use super::lenient::number;
+use super::{budget, caller, output_limit, stay, with_heartbeat};
 use crate::result::EvalResult;
 use crate::sessions::{Repl, check_started};
 use crate::text;
 
-/// Wait on for a running or queued evaluation, or read the result of one that has ended, by its number or the last one
-/// of a session. Returns early when the program waits for input.
+/// Wait on for an evaluation that runs or is queued, or get the result of one that ended. Returns early when it waits
+/// for input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The evaluation's number, as repl_eval gave it.
+    /// Its number; default the last.
+    #[serde(default, deserialize_with = "number")]
+    #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// The session whose last evaluation is meant; default is this worktree's own.
+    /// Default main.
+    #[serde(alias = "name")]
     pub session: Option<String>,
-    /// How long to wait; default 20000, at most 50000.
+    /// Default 20000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
-    /// How much output to return; default 12000.
+    /// Default 12000.
     pub max_bytes: Option<usize>,
 }
 
@@ -42,6 +47,7 @@ impl Tool for Wait {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
+        stay(&cx, &handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         let answer =
             async { check_started(&handle, handle.wait(args.eval, wait, output_limit(args.max_bytes)).await).await };

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use mcp::tool::{AnyTool, Context, ToolError};
 use process::Guard;
 use process::output::OutputLog;
+use project::config::Limit;
 use project::{Caller, Limits};
 use serde_json::{Value, json};
 
+use repl::session::Handle;
 use repl::{Repl, ReplOptions, tools};
 
 /// The tools over fresh sessions.
@@ -28,9 +31,19 @@ impl Fixture {
     }
 
     pub(crate) fn with(limits: Limits) -> Fixture {
+        Fixture::of(ReplOptions { limits, ..ReplOptions::default() })
+    }
+
+    /// What nobody uses is ended after so many seconds.
+    pub(crate) fn idle(seconds: u64) -> Fixture {
+        let idle = Limit::After(Duration::from_secs(seconds));
+        Fixture::of(ReplOptions { idle, ..ReplOptions::default() })
+    }
+
+    fn of(options: ReplOptions) -> Fixture {
         let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let output_dir = Some(dirs[0].path().join("output"));
-        let repl = Repl::new(ReplOptions { guard: Guard::Without, limits, output_dir, ..ReplOptions::default() });
+        let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..options });
         let path = std::env::var("PATH").expect("a PATH");
         Fixture { tools: tools(repl.clone()), repl, dirs, path }
     }
@@ -50,7 +63,12 @@ impl Fixture {
         Fixture { tools: tools(repl.clone()), repl, ..self }
     }
 
-    fn caller(&self, worktree: usize) -> Caller {
+    /// The session of that name.
+    pub(crate) fn handle(&self, session: &str) -> Handle {
+        self.repl.find(&self.caller(0), Some(session)).expect("it is there")
+    }
+
+    pub(crate) fn caller(&self, worktree: usize) -> Caller {
         let dir = self.dirs[worktree].path();
         let env = [("PATH".to_owned(), self.path.clone()), ("HOME".to_owned(), dir.display().to_string())];
         Caller { env: BTreeMap::from(env), name: Some("tester".to_owned()), ..caller(dir) }
@@ -89,7 +107,16 @@ impl Fixture {
         }
         text = text.replace(&self.path, "$PATH");
         let number = |c: char| c.is_ascii_digit() || c == '.';
-        for (before, after) in [(", ", " ms"), ("process ", ","), (", ", " MiB"), (", up ", " s"), ("idle ", " s")] {
+        let times = [
+            (", ", " ms"),
+            ("for ", " ms"),
+            ("for ", " s"),
+            (", ", " s;"),
+            (", up ", " s"),
+            ("idle ", " s"),
+            ("ends in ", " s"),
+        ];
+        for (before, after) in times.into_iter().chain([("process ", ","), (", ", " MiB")]) {
             let mut rest = text.as_str();
             let mut plain = String::new();
             while let Some(at) = rest.find(before) {

@@ -17,7 +17,7 @@ async fn output_outlives_its_session_and_its_daemon() {
             json!({"grep": "remember"}),
             expect![[r#"
                 remember me
-                [main: 1 line, up to 89 of 89; some of it of an earlier process]"#]],
+                [main: 1 line, up to byte 89 of 89; some of it of an earlier process]"#]],
         )
         .await;
     fixture.check_that_there_is_no_session().await;
@@ -39,13 +39,13 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         --- a new process; of the one above: it was restarted ---
         BANNER
         two
-        [main: up to END of END; some of it of an earlier process]"#]]
+        [main: up to byte END of END; some of it of an earlier process]"#]]
     .assert_eq(&text.replace(&total, "END"));
     // By number, in the same offsets as before.
     let (text, _) = fixture.call("repl_read", json!({"eval": 1})).await;
-    assert_eq!(text, format!("one\n[main: up to {cursor} of {total}; of an earlier process]"));
+    assert_eq!(text, format!("one\n[main: up to byte {cursor} of {total}; of an earlier process]"));
     let (text, _) = fixture.call("repl_read", json!({"eval": 2})).await;
-    assert_eq!(text, format!("two\n[main: up to {total} of {total}]"));
+    assert_eq!(text, format!("two\n[main: up to byte {total} of {total}]"));
     fixture
         .check(
             "repl_wait",

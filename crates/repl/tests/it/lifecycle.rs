@@ -10,22 +10,10 @@ async fn a_session_from_start_to_end() {
     let fixture = Fixture::new();
     fixture.check("repl_list", json!({}), expect!["No sessions. repl_eval starts one."]).await;
     fixture
-        .check(
-            "repl_start",
-            json!({"profile": "ghci"}),
-            expect![[r#"
-        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
-        [main: ghci 9.0.2, idle, process N, in /w0]"#]],
-        )
+        .check("repl_start", json!({"profile": "ghci"}), expect!["[main: ghci 9.0.2, idle, process N, in /w0]"])
         .await;
     fixture
-        .check(
-            "repl_start",
-            json!({}),
-            expect![[r#"
-        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
-        [main: ghci 9.0.2, idle, process N, in /w0, it ran already]"#]],
-        )
+        .check("repl_start", json!({}), expect!["[main: ghci 9.0.2, idle, process N, in /w0; it ran already]"])
         .await;
     fixture
         .check(
@@ -62,11 +50,15 @@ async fn a_session_from_start_to_end() {
         .check(
             "repl_eval",
             json!({"code": "getLine", "wait_ms": 10000}),
-            expect![[r#"[main #4: waiting for input, N ms; answer with repl_input {"eval": 4, "text": …}, or repl_interrupt {"eval": 4}]"#]],
+            expect![[r#"[main #4: waiting for input, running for N ms: `getLine`; answer with repl_input {"eval": 4, "text": …}, or end it with repl_interrupt {"eval": 4}]"#]],
         )
         .await;
     fixture
-        .check("repl_input", json!({"text": "hello\n"}), expect!["[main #4: 6 bytes given; repl_wait waits on]"])
+        .check(
+            "repl_input",
+            json!({"text": "hello\n"}),
+            expect![[r#"[main #4: 6 bytes given; repl_wait {"eval": 4} waits on]"#]],
+        )
         .await;
     fixture
         .check(
@@ -77,19 +69,10 @@ async fn a_session_from_start_to_end() {
         [main #4: done, N ms]"#]],
         )
         .await;
-    fixture.check("repl_interrupt", json!({}), expect!["Nothing runs."]).await;
+    fixture.check("repl_interrupt", json!({}), expect!["[main: nothing runs]"]).await;
     let (_, running) = fixture.call("repl_eval", json!({"code": "sum [1..]", "wait_ms": 50})).await;
     assert_eq!(running["status"], "running");
-    fixture
-        .check(
-            "repl_interrupt",
-            json!({}),
-            expect![[r#"
-        Interrupted; the session is ready.
-        Interrupted.
-        [main #5: interrupted, N ms]"#]],
-        )
-        .await;
+    fixture.check("repl_interrupt", json!({}), expect!["[main #5: interrupted, N ms; the session is ready]"]).await;
     fixture
         .check(
             "repl_read",
@@ -104,7 +87,7 @@ async fn a_session_from_start_to_end() {
                 "hello"
                 "hello"
                 Interrupted.
-                [main: up to 132 of 132]"#]],
+                [main: up to byte 132 of 132; more stands before it]"#]],
         )
         .await;
     fixture
@@ -117,7 +100,7 @@ async fn a_session_from_start_to_end() {
                 3
                 4
                 5
-                [main: up to 103 of 132]"#]],
+                [main: up to byte 103 of 132]"#]],
         )
         .await;
     fixture
@@ -128,7 +111,7 @@ async fn a_session_from_start_to_end() {
                 GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
                 "hello"
                 "hello"
-                [main: 3 lines, up to 132 of 132]"#]],
+                [main: 3 lines, up to byte 132 of 132]"#]],
         )
         .await;
     fixture.check("repl_list", json!({}), expect!["main (ghci): idle, N MiB, up N s, idle N s, ends in 59 min"]).await;
@@ -146,7 +129,6 @@ async fn a_session_from_start_to_end() {
             "repl_restart",
             json!({"replay": "definitions"}),
             expect![[r#"
-                GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
                 [main: ghci 9.0.2, idle, process N, in /w0]
                 1 piece of earlier code (what defines, imports, loads or sets) was evaluated again."#]],
         )
@@ -165,9 +147,8 @@ async fn a_session_from_start_to_end() {
             "repl_restart",
             json!({}),
             expect![[r#"
-        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
-        [main: ghci 9.0.2, idle, process N, in /w0]
-        Earlier definitions are gone."#]],
+                [main: ghci 9.0.2, idle, process N, in /w0]
+                Earlier definitions are gone."#]],
         )
         .await;
     fixture
@@ -176,18 +157,24 @@ async fn a_session_from_start_to_end() {
             json!({"code": "x"}),
             expect![[r#"
 
-                <interactive>:7:1: error: Variable not in scope: x
+                <interactive>:8:1: error: Variable not in scope: x
                 [main #9: error, N ms]"#]],
         )
         .await;
-    fixture.check("repl_stop", json!({}), expect!["[main: it was stopped]"]).await;
+    fixture
+        .check(
+            "repl_stop",
+            json!({}),
+            expect![[r#"[main: it was stopped; repl_read {"session": "main"} has its output]"#]],
+        )
+        .await;
     fixture
         .check(
             "repl_wait",
             json!({}),
             expect![[r#"
 
-                <interactive>:7:1: error: Variable not in scope: x
+                <interactive>:8:1: error: Variable not in scope: x
                 [main #9: error, N ms]"#]],
         )
         .await;

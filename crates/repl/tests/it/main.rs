@@ -3,11 +3,15 @@
 // The lints' own exception for tests covers only functions that are marked as tests.
 #![allow(clippy::unwrap_used)]
 
+mod answers;
 mod contention;
+mod first_guesses;
 mod fixture;
 mod ghc_mcp;
 mod kept_output;
 mod lifecycle;
 mod package;
 mod refusals;
+mod set_up;
+mod unused;
 mod wrong_use;

@@ -339,7 +339,7 @@ async fn reloads() {
     let first = p
         .check(
             "repl_reload",
-            json!({}),
+            json!({"wait_ms": 50_000}),
             expect![[r#"
                 Added:
                 src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant

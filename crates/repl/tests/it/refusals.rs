@@ -34,8 +34,8 @@ async fn a_program_that_never_starts_is_no_answer() {
         "repl_interrupt",
         json!({"session": "four"}),
         expect![[r#"
-        Nothing runs.
-        The session is still starting; repl_stop ends it."#]],
+            [four: nothing runs]
+            The session is still starting; repl_stop {"session": "four"} ends it."#]],
     )
     .await;
     package.repl.shutdown().await;
@@ -82,9 +82,9 @@ async fn ghci_without_a_package() {
         "repl_reload",
         plain(json!({})),
         expect![[r#"
-        Ok, no modules loaded.
-        [plain: done; no errors, no warnings; load 1]
-        Nothing is loaded: name modules or files in `targets`."#]],
+            Ok, no modules loaded.
+            [plain #1: done; no errors, no warnings; load 1]
+            Nothing is loaded: name modules or files in `targets`."#]],
     )
     .await;
     p.write("src/Hole.hs", "module Hole where\n\nm :: [Int] -> Int\nm xs = _foo xs\n");
@@ -92,8 +92,8 @@ async fn ghci_without_a_package() {
         "repl_reload",
         plain(json!({"targets": ["src/Shape.hs"]})),
         expect![[r#"
-        Ok, one module loaded.
-        [plain: done; no errors, no warnings; load 2]"#]],
+            Ok, one module loaded.
+            [plain #2: done; no errors, no warnings; load 2]"#]],
     )
     .await;
     p.call("repl_reload", plain(json!({"targets": ["src/Hole.hs"]}))).await;
@@ -124,7 +124,7 @@ async fn who_did_not_choose_is_told_once_what_it_got() {
     package.write("src/Area.hs", "module Area where\narea = 1 +\n");
     let (missed, _) =
         package.call("repl_eval", json!({"session": "two", "code": "Prelude.length \"ab\"", "wait_ms": 50_000})).await;
-    let said = "The session is new, of profile `cabal`; repl_start starts one of another `profile`.\n\
+    let said = "The session is new, of profile `cabal`; `profile` with another `session` starts another.\n\
                 The project did not load (Failed, no modules loaded); repl_diagnostics says why.";
     assert!(missed.ends_with(said), "{missed}");
     package.repl.shutdown().await;

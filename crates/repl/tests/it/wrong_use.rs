@@ -89,9 +89,7 @@ async fn wrong_use_says_what_to_do() {
         .check(
             "repl_start",
             json!({"session": "mine", "profile": "ghci"}),
-            expect![[r#"
-        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
-        [mine: ghci 9.0.2, idle, process N, in /w0]"#]],
+            expect!["[mine: ghci 9.0.2, idle, process N, in /w0]"],
         )
         .await;
     fixture
@@ -99,8 +97,8 @@ async fn wrong_use_says_what_to_do() {
             "repl_start",
             json!({"session": "mine", "profile": "python"}),
             expect![[r#"
-        error: Session "mine" runs already, with profile "ghci".
-        Use another name in `session`, or end that one with repl_stop first."#]],
+                error: Session "mine" runs already, with profile `ghci`.
+                Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {"session": "mine"}."#]],
         )
         .await;
     fixture
@@ -197,11 +195,11 @@ async fn input_without_the_end_of_its_line_is_told() {
         .check(
             "repl_input",
             json!({"text": "half"}),
-            expect![[r#"[main #1: 4 bytes given; without \n at its end, a program that reads lines still waits; repl_wait waits on]"#]],
+            expect![[r#"[main #1: 4 bytes given; without \n at its end, a program that reads lines still waits; repl_wait {"eval": 1} waits on]"#]],
         )
         .await;
     let (text, _) = fixture.call("repl_input", json!({"text": " and half\n"})).await;
-    assert!(text.ends_with(" bytes given; repl_wait waits on]"), "{text}");
+    assert!(text.ends_with(" bytes given; repl_wait {\"eval\": 1} waits on]"), "{text}");
     fixture
         .check(
             "repl_wait",

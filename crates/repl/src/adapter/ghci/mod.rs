@@ -31,13 +31,21 @@ pub struct Ghci;
 impl Adapter for Ghci {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
         let (_, stops) = stops(nonce);
-        // The plain prompt comes first: it remains if the function does not compile.
-        let static_prompt =
-            format!(":set stop {stops}\n:set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
+        // A complaint first, which shows where on standard error our lines begin; the project's warnings hold for them
+        // too. The plain prompt comes before the function: it remains if that does not compile.
+        let static_prompt = format!(
+            ":set -f{}-0\n:set stop {stops}\n:set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n",
+            word(nonce),
+            nonce.as_str()
+        );
         // GHCi's complaint about the last line shows whether GHCi's own words are heard.
         let all =
             static_prompt + &prompt::function(nonce, prompt::Parts::Hearing) + &format!(":set -f{}\n", word(nonce));
         all.into_bytes()
+    }
+
+    fn install_begins(&self, nonce: &Nonce) -> Option<Vec<u8>> {
+        Some(format!("Some flags have not been recognized: -f{}-0\n", word(nonce)).into_bytes())
     }
 
     fn unnumbered(&self, nonce: &Nonce, count: usize) -> InstallStep {

@@ -2,13 +2,14 @@
 //! hands it to the machine, which decides, and performs the machine's actions.
 //!
 //! No branch of a `select!` loses anything when it is dropped: branches only wait; reading and writing happen after
-//! them. `kernel` asks the kernel about the process; `busy_wait` and `coalesce_wakes` only save time
-//! (docs/design/latency.md).
+//! them. `kernel` asks the kernel about the process, `telling` answers callers; `busy_wait` and `coalesce_wakes` only
+//! save time (docs/design/latency.md).
 
 mod busy_wait;
 mod coalesce_wakes;
 mod joined;
 mod kernel;
+mod telling;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -25,17 +26,16 @@ use self::busy_wait::BusyWait;
 use self::joined::joined;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;
-use super::handle::{Command, Finished};
-use super::machine::{Action, Event, Machine, Owner, Waiter};
+use super::handle::Command;
+use super::machine::{Action, Event, Machine, Owner};
 use super::pipes::{InputPipes, OutputPipe, ReadOutcome};
 use super::replies::{Replies, Reply};
 use super::scan::Segment;
 use super::script::Scripts;
-use super::show::{self, Frame};
 use super::start::EventSink;
-use super::{InterruptReport, SessionError, SessionEvent, SessionInfo, SessionState, Stream};
+use super::users::Users;
+use super::{InterruptReport, SessionEvent, SessionInfo, Stream};
 use crate::load::LoadRecord;
-use crate::result::Status;
 
 /// How often one wake reads a stream before others get their turn.
 const READS: usize = 16;
@@ -60,6 +60,7 @@ pub(super) struct Actor {
     pub(super) inputs: InputPipes,
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
+    pub(super) users: Arc<Users>,
     /// Whether the session's job groups are noted after each evaluation.
     pub(super) jobs: bool,
     pub(super) session: String,
@@ -223,6 +224,9 @@ impl Actor {
         if self.machine.is_about_to_signal(now) {
             self.read();
         }
+        if let (Some(_), Some(since)) = (self.machine.current(), self.users.away_since()) {
+            self.machine.on(Event::Unused { away: now.saturating_duration_since(since) }, now);
+        }
         self.machine.on(Event::Tick, now);
     }
 
@@ -375,94 +379,6 @@ impl Actor {
                 }
             }
             SessionEvent::Started | SessionEvent::Output { .. } | SessionEvent::Ended { .. } => {}
-        }
-    }
-
-    fn answer(&mut self, waiter: Waiter, eval: u64) {
-        let Some(Reply::Eval(reply, max_bytes)) = self.state.replies.remove(waiter) else { return };
-        let answer = match self.finished(eval, max_bytes) {
-            Some(finished) => Ok(finished),
-            None => Err(SessionError::UnknownEval { session: self.session.clone(), eval }),
-        };
-        // A caller that has stopped waiting can ask again.
-        let _ = reply.send(answer);
-    }
-
-    fn finished(&self, eval: u64, max_bytes: usize) -> Option<Finished> {
-        let record = self.machine.record(eval)?;
-        let dropped = match record.output.iter().map(|output| output.total()).sum::<u64>() {
-            small if small < 1 << 20 => [0; 2],
-            _ => {
-                let dropped = self.log.status().dropped;
-                let of = |stream: Stream| {
-                    let side = stream as usize;
-                    dropped.of(stream.logged()).saturating_sub(record.logged[side]).min(record.output[side].total())
-                };
-                [of(Stream::Stdout), of(Stream::Stderr)]
-            }
-        };
-        let frame = Frame {
-            session: &self.session,
-            eval,
-            completion: self.machine.completion(),
-            queue_depth: self.machine.waiting_behind(eval),
-            cursor: *self.log.end().borrow(),
-            dropped,
-            max_bytes,
-        };
-        // Only the daemon's own commands, which are quiet, are asked for their exact bytes.
-        let raw = if record.quiet { show::raw(record) } else { Default::default() };
-        let mut result = show::result(record, &frame, Instant::now());
-        if let (Status::Queued, SessionState::WaitingForInput, Some(before)) =
-            (result.status, self.machine.state(), self.machine.current())
-        {
-            result.notes.push(format!(
-                "#{before} before it waits for input: repl_input {{\"eval\": {before}, \"text\": …}}, or repl_interrupt {{\"eval\": {before}}}."
-            ));
-        }
-        Some(Finished { result, raw })
-    }
-
-    fn publish(&mut self) {
-        let machine = &self.machine;
-        let (state, current) = (machine.state(), machine.current());
-        let cursor = *self.log.end().borrow();
-        let (queue_depth, evals) = (machine.queue_depth(), machine.finished());
-        let dead = self.state.dead;
-        let mut ready = false;
-        self.info.send_if_modified(|info| {
-            let old = (info.state, info.current, info.queue_depth, info.evals, info.cursor);
-            let changed = old != (state, current, queue_depth, evals, cursor);
-            ready = info.state == SessionState::Starting && state != info.state;
-            (info.state, info.current, info.queue_depth) = (state, current, queue_depth);
-            (info.evals, info.cursor) = (evals, cursor);
-            if changed {
-                info.completion = machine.completion();
-                info.reason = machine.reason().map(str::to_owned);
-                if current.is_some() || old.1.is_some() {
-                    info.times.used = Instant::now();
-                }
-                if dead && info.times.ended.is_none() {
-                    info.times.ended = Some(Instant::now());
-                }
-            }
-            if ready {
-                info.prompted = machine.prompted();
-                info.banner = machine.banner(Stream::Stdout);
-                if dead {
-                    info.banner += &machine.banner(Stream::Stderr);
-                }
-                info.version = machine.version();
-                info.prompt = machine.prompt();
-                info.times.used = Instant::now();
-            }
-            changed
-        });
-        if state == SessionState::Idle && self.state.command.is_none() {
-            self.state.command = self.group.command_line();
-        }
-        if ready && !dead {
-            self.measure();
         }
     }
 }

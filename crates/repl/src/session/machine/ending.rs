@@ -43,6 +43,9 @@ impl Machine {
         self.keep_strays();
         self.log_rest();
         let unstarted = matches!(self.phase, Phase::Starting { .. });
+        if unstarted {
+            self.trim_errors(true);
+        }
         let stopped = self.ending.as_ref().is_some_and(|intent| intent.stopped);
         let ended = Phase::Ended { status, stopped, reason: reason.clone() };
         let (running, asked) = match std::mem::replace(&mut self.phase, ended) {

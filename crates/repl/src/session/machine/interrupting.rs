@@ -49,11 +49,10 @@ pub(super) struct InterruptRequest {
 }
 
 impl InterruptRequest {
-    pub(super) fn new(waiter: Waiter, hold: Option<Instant>, now: Instant) -> InterruptRequest {
-        let waiters = vec![waiter];
+    pub(super) fn new(waiter: Option<Waiter>, hold: Option<Instant>, now: Instant) -> InterruptRequest {
         InterruptRequest {
             since: now,
-            waiters,
+            waiters: waiter.into_iter().collect(),
             hold,
             signals: 0,
             missed: 0,
@@ -133,7 +132,8 @@ impl Machine {
                         asked.hold = Some(now);
                     }
                     None => {
-                        run.asked = Some(InterruptRequest::new(waiter, Some((run.written + READING).max(now)), now))
+                        let hold = Some((run.written + READING).max(now));
+                        run.asked = Some(InterruptRequest::new(Some(waiter), hold, now));
                     }
                 }
                 self.interrupting_tick(now);

@@ -1,12 +1,13 @@
 //! Decides what a session does next: events in, actions out, no I/O of its own. The actor performs the actions.
 //!
-//! `vocabulary` defines events and actions; this file holds the state and the queue; `starting`, `running` and
-//! `syncing` are the phases of a live session, `interrupting` and `settling` the way of an interrupt through them,
-//! `ending` what remains when the process has ended.
+//! `vocabulary` defines events and actions; this file holds the state and the queue, which `looking` shows; `starting`,
+//! `running` and `syncing` are the phases of a live session, `interrupting` and `settling` the way of an interrupt
+//! through them, `unused` the end of what nobody asks about, `ending` what remains when the process has ended.
 
 mod breakpoint;
 mod ending;
 mod interrupting;
+mod looking;
 mod records;
 mod running;
 mod settling;
@@ -14,6 +15,7 @@ mod starting;
 mod syncing;
 #[cfg(test)]
 mod tests;
+mod unused;
 mod vocabulary;
 
 use std::collections::VecDeque;
@@ -21,9 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::Stream;
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
-use super::{SessionState, Stream};
 use crate::adapter::{Adapter, Channel, Heard, Nonce, StderrPayload};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
@@ -59,6 +61,8 @@ pub(super) struct Machine {
     banner: [Capture; 2],
     /// The incomplete last line of the banner, per stream.
     unlogged: [Vec<u8>; 2],
+    /// Whether standard error has come to the words on hob's own lines.
+    installing: bool,
     payload: String,
     barriers: u64,
     /// The last load, with the current list of diagnostics.
@@ -76,6 +80,8 @@ pub(super) struct Machine {
     /// Whether the markers ever reported what the REPL said, which means that they always would.
     heard: bool,
     breakpoint: Breakpoint,
+    /// Since when what runs is being ended because nobody uses the session.
+    abandoned: Option<Instant>,
     /// Set once the end was asked for.
     ending: Option<Intent>,
     actions: Vec<Action>,
@@ -143,6 +149,7 @@ impl Machine {
             between: [Capture::new(), Capture::new()],
             banner: [Capture::new(), Capture::new()],
             unlogged: Default::default(),
+            installing: false,
             payload: String::new(),
             barriers: 0,
             load: LoadRecord::default(),
@@ -153,6 +160,7 @@ impl Machine {
             prompted: false,
             heard: false,
             breakpoint: Breakpoint::default(),
+            abandoned: None,
             ending: None,
             actions: vec![Action::Code { bytes: install, script: None }],
         }
@@ -266,6 +274,9 @@ impl Machine {
 
     /// Takes any other event.
     pub(super) fn on(&mut self, event: Event, now: Instant) {
+        if event.is_a_call() {
+            self.abandoned = None;
+        }
         match event {
             Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter),
             Event::Wait { which, waiter } => self.wait(&which, waiter),
@@ -276,6 +287,7 @@ impl Machine {
             Event::Input { eval, text, eof, waiter } => self.input(eval, text, eof, waiter, now),
             Event::Interrupt { eval, waiter } => self.interrupt(eval, waiter, now),
             Event::Unread => self.unread(now),
+            Event::Unused { away } => self.unused(away, now),
             Event::Watched(activity) => self.watched(&activity, now),
             Event::Stop { reason } => self.stop(reason, true),
             Event::Kill { reason } => self.kill(reason),
@@ -317,7 +329,7 @@ impl Machine {
             Ok(plan) => plan,
             Err(refusal) => return self.actions.push(refuse(SessionError::Refused(refusal))),
         };
-        let status = if matches!(self.phase, Phase::Starting { .. }) { Status::Starting } else { Status::Queued };
+        let status = if self.prompted { Status::Queued } else { Status::Starting };
         let eval = self.records.add(code, quiet, status);
         claim.eval.store(eval, Ordering::Release);
         self.queue.push_back(Queued { eval, plan, stdin, claim, waiter });
@@ -386,94 +398,6 @@ impl Machine {
 
     pub(super) fn is_fallback(&self) -> bool {
         self.completion == Completion::Marker && self.adapter.completion() == Completion::Exact
-    }
-
-    pub(super) fn state(&self) -> SessionState {
-        match &self.phase {
-            Phase::Starting { .. } => SessionState::Starting,
-            Phase::Idle { .. } if self.straggler.is_some() => SessionState::Uninterruptible,
-            Phase::Idle { .. } => SessionState::Idle,
-            Phase::Running(run) if run.asked.is_some() => run.asked_state(),
-            Phase::Running(run) if run.is_waiting() => SessionState::WaitingForInput,
-            Phase::Running(_) => SessionState::Running,
-            Phase::Syncing(sync) => sync.state(),
-            Phase::Ended { stopped: true, .. } => SessionState::Stopped,
-            Phase::Ended { status: Status::Exited, .. } => SessionState::Exited,
-            Phase::Ended { status: Status::Crashed, .. } => SessionState::Crashed,
-            Phase::Ended { .. } => SessionState::Killed,
-        }
-    }
-
-    /// Whether the first prompt ever came.
-    pub(super) fn prompted(&self) -> bool {
-        self.prompted
-    }
-
-    /// How the process ended, if it has.
-    pub(super) fn reason(&self) -> Option<&str> {
-        match &self.phase {
-            Phase::Ended { reason, .. } => Some(reason),
-            _ => None,
-        }
-    }
-
-    /// The evaluation that runs.
-    pub(super) fn current(&self) -> Option<u64> {
-        match &self.phase {
-            Phase::Running(run) => Some(run.eval),
-            Phase::Syncing(sync) => sync.eval(),
-            _ => None,
-        }
-    }
-
-    pub(super) fn queue_depth(&self) -> usize {
-        self.queue.iter().filter(|queued| !queued.claim.withdrawn.load(Ordering::Acquire)).count()
-    }
-
-    /// How many evaluations are queued behind this one.
-    pub(super) fn waiting_behind(&self, eval: u64) -> usize {
-        let waits = |queued: &&Queued| queued.eval > eval && !queued.claim.withdrawn.load(Ordering::Acquire);
-        self.queue.iter().filter(waits).count()
-    }
-
-    pub(super) fn finished(&self) -> u64 {
-        self.records.finished()
-    }
-
-    pub(super) fn record(&self, eval: u64) -> Option<&EvalRecord> {
-        self.records.get(eval)
-    }
-
-    /// The record, for the actor to add its measurements.
-    pub(super) fn record_mut(&mut self, eval: u64) -> Option<&mut EvalRecord> {
-        self.records.get_mut(eval)
-    }
-
-    /// The code that gives a new process the same definitions, oldest first.
-    pub(super) fn history(&self) -> Vec<String> {
-        self.history.iter().cloned().collect()
-    }
-
-    pub(super) fn completion(&self) -> Completion {
-        self.completion
-    }
-
-    pub(super) fn prompt(&self) -> String {
-        self.adapter.prompt(&self.payload)
-    }
-
-    pub(super) fn banner(&self, stream: Stream) -> String {
-        String::from_utf8_lossy(&self.banner[stream as usize].bytes().0).into_owned()
-    }
-
-    /// The language's version, if the banner says it.
-    pub(super) fn version(&self) -> Option<String> {
-        self.adapter.version(&self.banner(Stream::Stdout))
-    }
-
-    /// Whether subscribers may see it: a caller's evaluation, or output of no evaluation.
-    pub(super) fn is_public(&self, eval: Option<u64>) -> bool {
-        eval.and_then(|eval| self.records.get(eval)).is_none_or(|record| !record.quiet)
     }
 
     /// Whether code is written to the pipe that running programs read.

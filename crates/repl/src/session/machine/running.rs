@@ -148,6 +148,7 @@ impl Machine {
         self.forget_withdrawn();
         let Some(queued) = self.queue.pop_front() else { return };
         let mut steps = VecDeque::from(queued.plan.steps);
+        steps.iter_mut().for_each(|step| self.adapter.number(step, queued.eval));
         let step = steps.pop_front().expect("a plan has a step");
         let record = self.records.running(queued.eval);
         record.status = Status::Running;
@@ -361,6 +362,9 @@ impl Machine {
         self.answer(eval);
         if !matches!(self.phase, Phase::Ended { .. }) {
             self.phase = Phase::Idle { since: now };
+            if self.abandoned.is_some() {
+                self.end_unused();
+            }
         }
     }
 

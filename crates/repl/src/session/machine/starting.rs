@@ -8,7 +8,7 @@ use super::syncing::{Sync, SyncReason};
 use super::{Action, Machine, Phase};
 use crate::adapter::{InstallStep, Printed};
 use crate::load::LoadRecord;
-use crate::result::Completion;
+use crate::result::{Completion, Status};
 
 /// A longer line is logged before its end.
 const LONG_LINE: usize = 64 * 1024;
@@ -50,12 +50,36 @@ impl Machine {
         let whole = memchr::memrchr(b'\n', open).map_or(0, |at| at + 1);
         let whole = if open.len() - whole > LONG_LINE { open.len() } else { whole };
         if whole > 0 {
-            let bytes: Vec<u8> = open.drain(..whole).collect();
+            let mut bytes: Vec<u8> = open.drain(..whole).collect();
+            if stream == Stream::Stderr {
+                if self.installing {
+                    return;
+                }
+                if let Some(at) = self.find_installation(&bytes) {
+                    self.installing = true;
+                    bytes.truncate(at);
+                }
+            }
             // The REPL's answer to the installation may come before the marker on the other stream.
             let bytes = self.adapter.without_barriers(&bytes, &self.nonce);
             if !bytes.is_empty() {
                 self.actions.push(Action::Log { stream, bytes });
             }
+        }
+    }
+
+    /// Where on standard error the words on hob's own lines begin.
+    fn find_installation(&self, stderr: &[u8]) -> Option<usize> {
+        memchr::memmem::find(stderr, &self.adapter.install_begins(&self.nonce)?)
+    }
+
+    /// Removes those words. Where there are no others, they are kept: they may say why the program ended.
+    pub(super) fn trim_errors(&mut self, keep: bool) {
+        let (bytes, _) = self.banner[1].bytes();
+        let Some(at) = self.find_installation(&bytes) else { return };
+        if at > 0 || !keep {
+            self.banner[1] = Capture::new();
+            self.banner[1].push(&bytes[..at]);
         }
     }
 
@@ -80,6 +104,9 @@ impl Machine {
             self.publish_load(load);
         }
         self.prompted = true;
+        for queued in &self.queue {
+            self.records.running(queued.eval).status = Status::Queued;
+        }
         self.actions.push(Action::Emit(SessionEvent::Started));
         self.phase = Phase::Idle { since: now };
     }
@@ -91,6 +118,7 @@ impl Machine {
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
         self.banner[0] = Capture::new();
         self.banner[0].push(&bytes[..end]);
+        self.trim_errors(false);
         let said = self.adapter.without_barriers(&self.banner[1].bytes().0, &self.nonce);
         self.banner[1] = Capture::new();
         self.banner[1].push(&said);

@@ -191,7 +191,7 @@ impl Machine {
                 asked.renew(waiter, now);
                 asked
             }
-            none => none.insert(InterruptRequest::new(waiter, None, now)),
+            none => none.insert(InterruptRequest::new(Some(waiter), None, now)),
         };
         let signal = match sync.why {
             SyncReason::Interrupt => matches!(sync.stage, Stage::GaveUp),

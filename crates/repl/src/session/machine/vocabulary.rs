@@ -95,8 +95,26 @@ pub(in super::super) enum Event {
     Closed(Stream),
     /// The process has ended, and all its output has been handed in.
     Died(Death),
+    /// Nobody has used the session for so long, while something runs.
+    Unused {
+        away: Duration,
+    },
     /// A deadline has passed.
     Tick,
+}
+
+impl Event {
+    /// Whether somebody asks for something.
+    pub(super) fn is_a_call(&self) -> bool {
+        matches!(
+            self,
+            Event::Eval { .. }
+                | Event::Wait { .. }
+                | Event::Look { .. }
+                | Event::Input { .. }
+                | Event::Interrupt { .. }
+        )
+    }
 }
 
 /// Everything a session can do.

@@ -61,6 +61,8 @@ pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> 
             start_timeout: LONG,
             install_hint: String::new(),
             memory_limit: 8 << 30,
+            called: "test".to_owned(),
+            fallback: None,
         },
         queue: 16,
         idle: None,

@@ -82,7 +82,7 @@ async fn check(profile: &str, sample: Sample<'_>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python() {
-    let trace = "Traceback (most recent call last):\\n  File \\\"<input 7>\\\", line 1, in <module>\\n    raise \
+    let trace = "Traceback (most recent call last):\\n  File \\\"<eval 5>\\\", line 1, in <module>\\n    raise \
                  ValueError('é')\\nValueError: é\\n";
     check(
         "python",
@@ -150,7 +150,7 @@ async fn python_shows_a_long_value_within_the_budget_and_keeps_the_rest() {
     let value = result.value.expect("a value");
     assert!(value.starts_with("[0, 1, ") && value.ends_with(", 999]") && value.len() < 200, "{value}");
     let note =
-        "100 of 4,890 bytes of the value are shown; repl_wait with eval 1 and a larger max_bytes shows it whole.";
+        "100 of 4,890 bytes of the value are shown; repl_wait {\"eval\": 1, \"max_bytes\": 4890} shows it whole.";
     assert_eq!(result.notes.last().map(String::as_str), Some(note));
     let whole = session.wait(Some(result.eval), LONG, 12_000).await.expect("it is remembered");
     assert_eq!((whole.value.map(|value| value.len()), whole.notes.contains(&note.to_owned())), (Some(4890), false));

@@ -321,13 +321,13 @@ async fn python_traces_and_profiles_see_the_code_and_nothing_else() {
     let evaluations = [
         (shown, r#"done | "" | """#),
         ("sys.settrace(show)", r#"done | "" | """#),
-        ("one()", r#"done | "call <input 5> <module>\ncall <input 3> one\n" | """#),
-        ("sys.settrace(None)", r#"done | "call <input 6> <module>\n" | """#),
+        ("one()", r#"done | "call <eval 3> <module>\ncall <eval 1> one\n" | """#),
+        ("sys.settrace(None)", r#"done | "call <eval 4> <module>\n" | """#),
         (
             "x = one(); sys.setprofile(show)\nx",
-            "done | \"return <input 7> <module>\\ncall <input 7> <module>\\nreturn <input 7> <module>\\n\" | \"\"",
+            "done | \"return <eval 5> <module>\\ncall <eval 5> <module>\\nreturn <eval 5> <module>\\n\" | \"\"",
         ),
-        ("sys.setprofile(None)", r#"done | "call <input 8> <module>\nc_call <input 8> <module>\n" | """#),
+        ("sys.setprofile(None)", r#"done | "call <eval 6> <module>\nc_call <eval 6> <module>\n" | """#),
         ("one()", r#"done | "" | """#),
     ];
     check("python", &evaluations).await.stop("the test is over").await;
@@ -402,7 +402,7 @@ async fn python_says_which_exception_it_was_also_of_iterators() {
     let session = session("python", Path::new("/"), &[]);
     let shown = |code: &str, line: u32, place: &str, exception: &str| {
         format!(
-            "Traceback (most recent call last):\n  File \"<input {line}>\", line 1, in <module>\n    {code}\n{place}{exception}\n"
+            "Traceback (most recent call last):\n  File \"<eval {line}>\", line 1, in <module>\n    {code}\n{place}{exception}\n"
         )
     };
     for (number, (code, exception)) in [
@@ -419,7 +419,7 @@ async fn python_says_which_exception_it_was_also_of_iterators() {
             (Status::Error, Some(exception)),
             "{code}: {result:?}"
         );
-        let number = u32::try_from(number).expect("few") + 3;
+        let number = u32::try_from(number).expect("few") + 1;
         let places = [String::new(), format!("    {}\n", "^".repeat(code.len()))];
         let is_shown = places.iter().any(|place| result.stderr == shown(code, number, place, exception));
         assert!(is_shown, "{code}: {}", result.stderr);

@@ -14,15 +14,15 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use self::asking::Asking;
-use super::{budget, caller, ghci_only, with_heartbeat};
+use super::{budget, caller, ghci_only, stay, with_heartbeat};
 use crate::query::{Completions, Hole, Info, Instance, Item, Location};
 use crate::session::SessionState;
 use crate::sessions::Repl;
 
-/// Ask GHCi about code: the type of an expression, the kind of a type, a name's declaration,
-/// documentation, a module's exports, a type's instances, completions; and by place in a file: type_at, loc_at (where
-/// it is defined), uses; and typed holes with what fits them. Starts the session if needed. The first question about a
-/// place reloads the modules once.
+/// Ask GHCi about code: the type of an expression, the kind of a type, a name's declaration (info) or documentation, a
+/// module's exports (browse), a type's instances, completions, what fits typed holes; and at a place in a loaded file:
+/// type_at, loc_at (where it is defined), uses. Starts the session if needed. The first question about a place reloads
+/// the modules once.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -30,12 +30,14 @@ pub(super) struct Args {
     pub kind: Question,
     /// An expression (type, holes), a type (kind, instances), a name (info, doc), a module (browse), the beginning of a
     /// name (complete). browse and holes also work without: the modules in scope, the holes of the loaded modules.
+    #[serde(alias = "name", alias = "expr", alias = "expression")]
     pub target: Option<String>,
     /// Where, for type_at, loc_at and uses.
     pub position: Option<Position>,
-    /// The session; default is this worktree's own.
+    /// Default main.
     pub session: Option<String>,
-    /// How long to wait for the answer; default 20000, at most 50000.
+    /// Default 20000.
+    #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
@@ -126,6 +128,7 @@ impl Tool for Query {
         let until = Instant::now() + budget(&cx, args.wait_ms, Duration::from_secs(20));
         let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         ghci_only(&self.0, &started.handle)?;
+        stay(&cx, &started.handle);
         let left = until.saturating_duration_since(Instant::now());
         let info = super::start::wait_for_start(&cx, &started.handle, left).await?;
         if info.state == SessionState::Starting {

@@ -40,3 +40,52 @@ fn what_the_end_interrupts_is_killed() {
     play.on(Event::Died(Death { code: Some(0), signal: None }));
     assert_eq!(play.machine.record(1).expect("remembered").notes, ["The session ended: it was stopped."]);
 }
+
+/// Nobody has used the session for the idle time, and longer.
+fn unused(play: &mut Play) -> &mut Play {
+    play.on(Event::Unused { away: Duration::from_secs(3600) })
+}
+
+#[test]
+fn what_nobody_uses_is_interrupted_and_then_the_session_ends() {
+    let mut play = Play::ready();
+    play.eval("sum [1..]")
+        .eval("2")
+        .pass(50)
+        .on(Event::Unused { away: Duration::from_secs(3599) })
+        .quiet()
+        .check(expect![""]);
+    unused(&mut play).quiet().check(expect!["Signal { guarded: true }"]);
+    unused(&mut play).err("Interrupted.\n").mark(6).barrier(2, 7).pass(30).rest(0.0).barrier(3, 8).quiet().check(
+        expect![[r#"
+            answer 1 with #1 interrupted "" "Interrupted.\n"
+            End(Ask([58, 113, 117, 105, 116, 10]))"#]],
+    );
+    // What the other one waited for is not begun.
+    play.on(Event::Died(Death { code: Some(0), signal: None })).check(expect![[r#"answer 2 with #2 killed "" """#]]);
+}
+
+#[test]
+fn what_nobody_uses_and_no_interrupt_ends_is_ended() {
+    let mut play = Play::ready();
+    play.eval("main").pass(50);
+    unused(&mut play).pass(9_900);
+    unused(&mut play).quiet().check(expect!["Signal { guarded: true }"]);
+    play.pass(100);
+    unused(&mut play).quiet().check(expect!["End(Terminate)"]);
+}
+
+#[test]
+fn a_caller_who_comes_back_keeps_the_session() {
+    let mut play = Play::ready();
+    play.eval("main").pass(50);
+    unused(&mut play).pass(1000);
+    play.on(Event::Look { which: EvalRef::Last, waiter: Waiter(8) });
+    play.err("Interrupted.\n").mark(6).barrier(2, 7).pass(30).rest(0.0).barrier(3, 8).eval("2").mark(9).quiet().check(
+        expect![[r#"
+            Signal { guarded: true }
+            answer 8 with #1 running "" ""
+            answer 1 with #1 interrupted "" "Interrupted.\n"
+            answer 2 with #2 done "" """#]],
+    );
+}

@@ -8,6 +8,7 @@ mod evaluations;
 mod input;
 mod interrupts;
 
+use super::super::SessionState;
 use super::*;
 use crate::adapter::ghci::Ghci;
 use expect_test::{Expect, expect};
@@ -44,7 +45,7 @@ impl Play {
         self.machine.go_on(self.now);
         for action in self.machine.take_actions() {
             let line = match action {
-                Action::Code { bytes, .. } if bytes.starts_with(b":set stop") => "write the install lines".to_owned(),
+                Action::Code { bytes, .. } if bytes.starts_with(b":set ") => "write the install lines".to_owned(),
                 Action::Code { bytes, .. } => format!("write {:?}", String::from_utf8_lossy(&bytes)),
                 Action::Feed(bytes) => format!("feed {:?}", String::from_utf8_lossy(&bytes)),
                 Action::Answer { waiter, eval } => {

@@ -1,0 +1,42 @@
+//! The end of an evaluation that nobody asks about any more: an interrupt, so that it can clean up, then the session's
+//! end.
+
+use std::time::{Duration, Instant};
+
+use super::interrupting::{GIVE_UP, InterruptRequest};
+use super::{Machine, Phase, minutes};
+
+impl Machine {
+    /// Nobody has used the session for so long.
+    pub(super) fn unused(&mut self, away: Duration, now: Instant) {
+        let Some(idle) = self.bounds.idle.filter(|idle| away >= *idle) else { return };
+        if self.ending.is_some() {
+            return;
+        }
+        if let Some(begun) = self.abandoned {
+            if now >= begun + GIVE_UP {
+                self.end_unused();
+            }
+            return;
+        }
+        let Some(eval) = self.current() else { return };
+        self.abandoned = Some(now);
+        self.records.running(eval).notes.push(format!(
+            "Nobody was connected to the session for {}, so it was interrupted (`repl.idle` sets the time).",
+            minutes(idle)
+        ));
+        // One that was interrupted before, and goes on, is not asked again.
+        if let Phase::Running(run) = &mut self.phase
+            && run.asked.is_none()
+        {
+            run.asked = Some(InterruptRequest::new(None, Some(now), now));
+            self.interrupting_tick(now);
+        }
+    }
+
+    /// Ends the session once the evaluation has ended, or does not.
+    pub(super) fn end_unused(&mut self) {
+        let idle = self.bounds.idle.unwrap_or_default();
+        self.stop(format!("nobody was connected to it for {}", minutes(idle)), true);
+    }
+}

@@ -1,0 +1,45 @@
+//! What runs in a session, for answers about sessions.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::session::{SessionInfo, SessionState};
+use crate::text;
+
+/// An evaluation that runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct Running {
+    /// Its number.
+    pub eval: u64,
+    /// The first line of its code.
+    pub code: String,
+    /// How long it has run, in milliseconds.
+    pub duration_ms: f64,
+    /// Whether a call waits for something in the session.
+    pub waited_for: bool,
+}
+
+impl Running {
+    pub(super) fn of(info: &SessionInfo) -> Option<Running> {
+        let duration_ms = (info.running.as_secs_f64() * 1e4).round() / 10.0;
+        info.current.map(|eval| Running { eval, code: info.code.clone(), duration_ms, waited_for: info.waited_for })
+    }
+
+    /// What runs, since when, and what to call if nobody waits for it.
+    pub(super) fn words(&self, session: &str, state: SessionState) -> String {
+        let Running { eval, code, .. } = self;
+        let since = text::duration(self.duration_ms);
+        let ends = match state {
+            SessionState::Uninterruptible => format!("repl_restart {{\"session\": {session:?}}}"),
+            _ => format!("repl_interrupt {{\"eval\": {eval}}}"),
+        };
+        let next = match state {
+            SessionState::WaitingForInput => {
+                format!(": repl_input {{\"eval\": {eval}, \"text\": …}} answers, {ends} ends it")
+            }
+            _ if self.waited_for => String::new(),
+            _ => format!(", nobody waits for it: repl_wait {{\"eval\": {eval}}} would, {ends} ends it"),
+        };
+        format!("{} #{eval} for {since} (`{code}`{next})", state.name())
+    }
+}
