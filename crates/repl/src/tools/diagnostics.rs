@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lenient::number;
 use super::{budget, caller, ghci_only, stay, with_heartbeat};
+use crate::lenient::number;
 use crate::load::LoadRecord;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;

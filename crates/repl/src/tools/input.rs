@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lenient::number;
 use super::{caller, stay, with_heartbeat};
+use crate::lenient::number;
 use crate::sessions::Repl;
 
 /// Give standard input to the program that an evaluation runs, line by line as it asks; what it does not read is

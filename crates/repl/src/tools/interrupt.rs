@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lenient::number;
 use super::{caller, output_limit, stay, with_heartbeat};
+use crate::lenient::number;
 use crate::result::{EvalResult, Status};
 use crate::session::{InterruptOutcome, SessionState};
 use crate::sessions::Repl;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::caller;
-use super::running::Running;
+use crate::running::Running;
 use crate::session::{SessionInfo, SessionState};
 use crate::sessions::Repl;
 

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::lenient::{Tail, number};
 use super::{caller, output_limit, stay};
+use crate::lenient::{Tail, number};
 use crate::session::Stream;
 use crate::sessions::{Repl, SessionOutput};
 

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::running::Running;
 use super::{budget, caller, stay, with_heartbeat};
 use crate::not_started::not_started;
 use crate::result::Completion;
+use crate::running::Running;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::lenient::number;
 use super::{budget, caller, output_limit, stay, with_heartbeat};
+use crate::lenient::number;
 use crate::result::EvalResult;
 use crate::sessions::{Repl, check_started};
 use crate::text;

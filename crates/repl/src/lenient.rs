@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 /// A number, also as `"12"` or `"#12"`.
-pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_option(Number)
 }
 
@@ -39,7 +39,7 @@ impl<'de> Visitor<'de> for Number {
 
 /// Whether the end is meant, and how many lines of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Tail {
+pub(crate) enum Tail {
     #[default]
     No,
     /// As much as fits.
@@ -111,7 +111,7 @@ mod tests {
             1.5: invalid type: floating point `1.5`, expected a whole number from 0 on
             []: invalid type: sequence, expected a whole number from 0 on
         "##]]
-        .assert_eq(&said(|value| number(value), &values));
+        .assert_eq(&said(number, &values));
     }
 
     #[test]
@@ -128,6 +128,6 @@ mod tests {
             "few": invalid value: string "few", expected true, false or a number of lines
             -5: invalid type: integer `-5`, expected true, false or a number of lines
         "#]]
-        .assert_eq(&said(|value| Tail::deserialize(value), &values));
+        .assert_eq(&said(Tail::deserialize, &values));
     }
 }

@@ -8,7 +8,7 @@ use crate::text;
 
 /// An evaluation that runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(super) struct Running {
+pub(crate) struct Running {
     /// Its number.
     pub eval: u64,
     /// The first line of its code.
@@ -20,13 +20,13 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn of(info: &SessionInfo) -> Option<Running> {
+    pub(crate) fn of(info: &SessionInfo) -> Option<Running> {
         let duration_ms = (info.running.as_secs_f64() * 1e4).round() / 10.0;
         info.current.map(|eval| Running { eval, code: info.code.clone(), duration_ms, waited_for: info.waited_for })
     }
 
     /// What runs, since when, and what to call if nobody waits for it.
-    pub(super) fn words(&self, session: &str, state: SessionState) -> String {
+    pub(crate) fn words(&self, session: &str, state: SessionState) -> String {
         let Running { eval, code, .. } = self;
         let since = text::duration(self.duration_ms);
         let ends = match state {
