@@ -358,12 +358,12 @@ async fn reloads() {
             "repl_reload",
             json!({}),
             expect![[r#"
-        Added:
-        src/Area.hs:8:20: error: Variable not in scope: radius :: Double
-        Unchanged:
-        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
-        Failed, one module loaded.
-        [main: error; 1 error, 1 warning; load 2]"#]],
+                Added:
+                src/Area.hs:8:20: error: Variable not in scope: radius :: Double
+                Unchanged:
+                src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+                Failed, one module loaded.
+                [main #2: error; 1 error, 1 warning; load 2]"#]],
         )
         .await;
     assert_eq!((&broken["ok"], &broken["status"]), (&json!(false), &json!("error")));
@@ -395,33 +395,32 @@ async fn reloads() {
         "repl_reload",
         json!({"targets": ["src/Shape.hs"]}),
         expect![[r#"
-        Unchanged:
-        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
-        Ok, one module loaded.
-        [main: done; no errors, 1 warning; load 4]"#]],
+            Unchanged:
+            src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+            Ok, one module loaded.
+            [main #4: done; no errors, 1 warning; load 4]"#]],
     )
     .await;
     p.check(
         "repl_reload",
         json!({"targets": ["Nope"]}),
         expect![[r#"
-        Added:
-        error: module ‘Nope’ cannot be found locally
-        Gone:
-        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
-        Failed, no modules loaded.
-        [main: error; 1 error, no warnings; load 5]"#]],
+            Added:
+            error: module ‘Nope’ cannot be found locally
+            Gone:
+            src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+            Failed, no modules loaded.
+            [main #6: error; 1 error, no warnings; load 5]"#]],
     )
     .await;
     p.check(
         "repl_reload",
         json!({"targets": ["nofile"]}),
         expect![[r#"
-        Unchanged:
-        error: module ‘Nope’ cannot be found locally
-        No load has ended.
-        [main: error; 1 error, no warnings; load 5]
-        target ‘nofile’ is not a module name or a source file"#]],
+            Unchanged:
+            error: module ‘Nope’ cannot be found locally
+            [main #7: error; 1 error, no warnings; load 5]
+            target ‘nofile’ is not a module name or a source file"#]],
     )
     .await;
     let (text, loaded) = p.call("repl_eval", json!({"code": ":load nofile"})).await;
