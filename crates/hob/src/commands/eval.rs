@@ -167,7 +167,13 @@ impl Eval {
             Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts the session anew.")),
             _ => None,
         };
-        rest.into_iter().chain(how).collect()
+        let behind = evaluation["behind"].as_object().map(|behind| {
+            let status = behind["status"].as_str().unwrap_or_default().replace('_', " ");
+            let (number, code) = (&behind["eval"], behind["code"].as_str().unwrap_or_default());
+            let to_end = format!("`hob call repl_interrupt --eval {number}{session}` ends that one");
+            format!("It waits behind #{number} (`{}`, {status}): {to_end}.", project::visible(code))
+        });
+        rest.into_iter().chain(behind).chain(how).collect()
     }
 }
 
