@@ -90,6 +90,19 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
+    /// The processes of a program that run with this stage's home.
+    pub(super) fn processes(&self, program: &Path) -> Vec<String> {
+        let home = format!("HOME={}", self.outside.path().join("home").display());
+        let is_ours = |process: &Path| {
+            let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+            std::fs::read_link(process.join("exe")).is_ok_and(|exe| exe == program)
+                && environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+        };
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ours = processes.filter(|process| is_ours(&process.path()));
+        ours.filter_map(|process| process.file_name().into_string().ok()).collect()
+    }
+
     fn command(&self, program: &Path) -> Result<Command> {
         let (path, outside) = (self.programs.tools.path()?, self.outside.path());
         let mut command = Command::new(program);

@@ -11,7 +11,7 @@ use super::record;
 use super::stage::{Programs, Stage};
 use super::tasks::{Task, task, turns};
 use crate::clients::stdout_of;
-use crate::workspace::KillOnDrop;
+use crate::workspace::{KillOnDrop, succeeds};
 
 /// How long something may take to be seen.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -62,7 +62,11 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
         let sessions = status["sessions"].as_array().into_iter().flatten();
         Ok(sessions.into_iter().any(|session| session["state"] == "running").then_some(()))
     })?;
-    child.kill().context("could not kill the agent")?;
+    // Some agents are two processes of one program.
+    let program = std::fs::read_link(format!("/proc/{}/exe", child.id())).context("the agent is gone")?;
+    for pid in stage.processes(&program) {
+        succeeds(Command::new("kill").args(["-KILL", &pid]));
+    }
     child.wait().context("the agent did not end")?;
     drop(model);
     until("the dead agent's connection to end", || {
