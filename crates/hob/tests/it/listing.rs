@@ -5,8 +5,9 @@ use testkit::{McpPeer, TestProject, kill_hard, tokens};
 
 use crate::fresh;
 
-/// What a conversation pays for the default listing, in tokens, and what each further part may add.
+/// What a conversation pays for the default listing, in tokens: in all, and for each part.
 const BUDGET: usize = 2000;
+const BUDGETS: [(&str, usize); 3] = [("repl", 1050), ("mail", 850), ("more_tools", 130)];
 
 fn listed(peer: &mut McpPeer) -> Vec<Value> {
     peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()
@@ -35,9 +36,19 @@ fn agent(project: &TestProject, args: &[&str], client: &str) -> McpPeer {
 fn the_default_listing_costs_at_most_its_budget() {
     let project = fresh();
     let tools = listed(&mut agent(&project, &[], "claude-code"));
+    let part = |name: &str| match name {
+        "more_tools" => "more_tools",
+        name if name.starts_with("repl_") => "repl",
+        _ => "mail",
+    };
     let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
+    let of = |wanted: &str| costs.iter().filter(|(name, _)| part(name) == wanted).map(|(_, cost)| cost).sum::<usize>();
     let total: usize = costs.iter().map(|(_, cost)| cost).sum();
+    println!("{total} tokens: {:?}", BUDGETS.map(|(part, _)| (part, of(part))));
     assert!(total <= BUDGET, "{total} tokens: {costs:?}");
+    for (part, budget) in BUDGETS {
+        assert!(of(part) <= budget, "{part}: {} tokens, more than {budget}: {costs:?}", of(part));
+    }
 }
 
 #[test]
