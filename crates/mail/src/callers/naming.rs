@@ -153,6 +153,11 @@ impl Callers {
         Ok((identity, profile))
     }
 
+    /// The other processes that go by the caller's name, so that messages reach one of them.
+    pub fn sharing(&self, cx: &Context, agent: &AgentName) -> Vec<u32> {
+        caller(cx).map(|caller| self.others(caller, agent)).unwrap_or_default()
+    }
+
     /// The other processes that go by this name.
     fn others(&self, caller: &Caller, agent: &AgentName) -> Vec<u32> {
         self.processes(|present| present.session.agent == *agent && present.pid != caller.pid).collect()

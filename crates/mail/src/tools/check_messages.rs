@@ -33,6 +33,9 @@ pub(super) struct Output {
     pub messages: Vec<Message>,
     /// The number of messages that still wait.
     pub remaining: u64,
+    /// Other processes that go by your name: each message reaches one of you.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub other_pids: Vec<u32>,
 }
 
 pub(super) struct CheckMessages(pub(super) Arc<Callers>);
@@ -49,7 +52,8 @@ impl Tool for CheckMessages {
         if args.limit == Some(0) {
             let (mail, agent) = self.0.look(&cx).await?;
             let remaining = mail.inbox(&agent).await.map_err(failed)?.total();
-            return Ok(Output { status: "empty".to_owned(), messages: Vec::new(), remaining });
+            let other_pids = self.0.sharing(&cx, &agent);
+            return Ok(Output { status: "empty".to_owned(), messages: Vec::new(), remaining, other_pids });
         }
         let (mail, session, in_flight) = self.0.enter_to_confirm(&cx).await?;
         let limit = args.limit.unwrap_or(50).clamp(1, 500) as usize;
@@ -61,19 +65,25 @@ impl Tool for CheckMessages {
         }
         let messages: Vec<Message> = claimed.messages.into_iter().map(Message::from).collect();
         let status = if messages.is_empty() { "empty" } else { "messages" };
-        Ok(Output { status: status.to_owned(), messages, remaining: claimed.remaining })
+        let other_pids = self.0.sharing(&cx, &session.agent);
+        Ok(Output { status: status.to_owned(), messages, remaining: claimed.remaining, other_pids })
     }
 
     fn text(output: &Output) -> String {
+        let shared = output.other_pids.first().map(|pid| {
+            format!("Another process, {pid}, goes by your name: each message reaches one of you. register_agent gives you another.")
+        });
         if output.messages.is_empty() {
-            return match output.remaining {
+            let said = match output.remaining {
                 0 => "No messages.".to_owned(),
                 more => format!("{}; none was taken.", waits(more)),
             };
+            return std::iter::once(said).chain(shared).collect::<Vec<_>>().join("\n");
         }
         let mut framed = Framed::new();
         let count = super::counted(output.messages.len() as u64, "message");
         framed.line(&format!("{count}, {} more wait. {NEXT}", output.remaining));
+        shared.iter().for_each(|shared| framed.line(shared));
         output.messages.iter().for_each(|message| message.show(&mut framed));
         framed.finish()
     }

@@ -166,6 +166,12 @@ async fn two_processes_of_one_worktree_are_told_of_each_other() {
         "updated: ann (agent), in \"/w/a\".\nAnother process, 11, goes by ann here too: each message reaches one of you. \
          With another name you get your own."
     );
+    let said = daemon.ok(&first, "check_messages", json!({})).await;
+    assert_eq!(
+        said,
+        "No messages.\nAnother process, 22, goes by your name: each message reaches one of you. register_agent gives you \
+         another."
+    );
     // Both have it: neither takes it from the other.
     let said = daemon.ok(&second, "register_agent", json!({"name": "bob"})).await;
     assert_eq!(
