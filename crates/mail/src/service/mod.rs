@@ -128,8 +128,8 @@ impl Mail {
         if agents.is_empty() {
             return;
         }
-        match self.store.look(query::Versions { agents }).await {
-            Ok(versions) => self.waits.wake_by_versions(versions),
+        match self.store.look(query::Versions { agents: agents.clone() }).await {
+            Ok(versions) => self.waits.wake_by_versions(&agents, &versions),
             // The next poll tries again.
             Err(error) => tracing::warn!(%error, "look for new mail"),
         }

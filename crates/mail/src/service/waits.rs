@@ -158,13 +158,14 @@ impl Waits {
         actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
-    /// Wakes the waiters whose mailbox has a new version, or none on record.
-    pub(crate) fn wake_by_versions(&self, versions: BTreeMap<AgentName, u64>) {
+    /// Wakes those of these agents' waiters whose mailbox has a new version, or is gone: the name was changed or removed.
+    pub(crate) fn wake_by_versions(&self, agents: &[AgentName], versions: &BTreeMap<AgentName, u64>) {
         let (mut state, mut actions) = (self.state(), Vec::new());
-        for (agent, version) in versions {
-            let Some(mailbox) = state.by_agent.get_mut(&agent) else { continue };
-            if mailbox.version != Some(version) {
-                mailbox.version = Some(version);
+        for agent in agents {
+            let Some(mailbox) = state.by_agent.get_mut(agent) else { continue };
+            let version = versions.get(agent).copied();
+            if version.is_none() || mailbox.version != version {
+                mailbox.version = version;
                 mailbox.waiters.iter_mut().for_each(|waiter| waiter.wake(&mut actions));
             }
         }
