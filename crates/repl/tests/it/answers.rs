@@ -112,8 +112,7 @@ async fn each_end_of_an_evaluation_is_said_once() {
                 err
                 exit status 7
                 [bash #4: error, N ms]
-                [bash #5: interrupted, N ms; the session takes code]
-                1 process that it started still runs: bash (4819).
+                [bash #5: interrupted, N ms; the session is ready]
                 exit
                 [bash #6: exited, N ms; repl_restart {"session": "bash"} starts it anew]
                 The session ended: it exited with status 3."#]]

@@ -41,7 +41,6 @@ async fn a_runaway_in_bash_that_nobody_uses_is_interrupted_and_its_session_ended
     expect![[r#"
         [main #1: interrupted, N ms]
         Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
-        1 process that it started still runs: bash (6260).
         main (bash): nobody was connected to it for N s, up N s"#]]
     .assert_eq(&left_alone("bash", "while true; do :; done").await);
 }
