@@ -22,7 +22,7 @@ pub struct Activity {
     pub wanted: f64,
     /// How many processors they got.
     pub had: f64,
-    /// The living processes below the given age, each with the short name of its program.
+    /// The living processes below the given age but for the group's leader, each with the short name of its program.
     pub young: Vec<(i32, String)>,
 }
 
@@ -44,7 +44,8 @@ impl Activity {
             wanted += if ran >= passed / REST_PART { ran + queued } else { ran };
         }
         let young = procfs::clock_ticks_ago(age + begun.elapsed());
-        let young = after.members.into_iter().filter(|member| member.start >= young);
+        // Start times are coarse, and the leader may have started just before: it is the session itself.
+        let young = after.members.into_iter().filter(|member| member.start >= young && member.pid != group.pid());
         Activity {
             wanted: wanted as f64 / passed as f64,
             had: had as f64 / passed as f64,
