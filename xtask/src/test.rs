@@ -51,6 +51,8 @@ fn everything(steps: &mut Steps) -> Result<()> {
     fuzzing.args(soak::target_names());
     let beside = vec![
         ("clients", xtask(&["clients"])),
+        // One agent of those of the page.
+        ("agents", xtask(&["clients", "agents", "claude code"])),
         ("conformance", xtask(&["conformance"])),
         ("made-up part", xtask(&["part"])),
         ("fuzzing", fuzzing),

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::states::{CLAUDE, CODEX, COPILOT, GEMINI, Installation, OPENCODE};
+
 /// What the agent is told; the model says what is in the script whatever that is.
 const PROMPT: &str = "Go through the script.";
 
@@ -13,7 +15,7 @@ pub(super) const SERVER: &str = "hob";
 /// A coding agent, in one of the ways to configure it.
 pub(super) struct Agent {
     pub(super) name: &'static str,
-    /// As `xtask/agents/package.json` pins it.
+    /// As a list in `xtask/agents` pins it.
     pub(super) package: &'static str,
     /// In its package.
     pub(super) program: &'static str,
@@ -24,6 +26,7 @@ pub(super) struct Agent {
     pub(super) before: fn(&[&str]) -> Option<Value>,
     /// The turn that calls a tool.
     pub(super) call: fn(&str, &Value) -> Value,
+    pub(super) installation: &'static Installation,
 }
 
 /// Where an agent runs.
@@ -47,24 +50,29 @@ pub(super) enum Server {
         url: String,
         token: String,
     },
+    /// As `hob init --allow` registers it, and allows it.
+    Registered,
 }
 
 impl Server {
-    /// The entry of most agents: `program` for one that is started, with the command in it; `http` with the fields of URL
+    /// The servers of most agents: one entry, `program` for one that is started, with the command in it; `http` with the fields of URL
     /// and headers.
-    fn entry(&self, program: Value, http: Value, url_field: &str) -> Value {
-        let mut entry = match self {
-            Server::Program(_) => program,
-            Server::Http { .. } => http,
-        };
-        match self {
-            Server::Program(path) => entry["command"] = json!(path),
+    fn servers(&self, program: Value, http: Value, url_field: &str) -> Value {
+        let entry = match self {
+            Server::Program(path) => {
+                let mut entry = program;
+                entry["command"] = json!(path);
+                entry
+            }
             Server::Http { url, token } => {
+                let mut entry = http;
                 entry[url_field] = json!(url);
                 entry["headers"] = json!({ "Authorization": format!("Bearer {token}") });
+                entry
             }
-        }
-        entry
+            Server::Registered => return json!({}),
+        };
+        json!({ SERVER: entry })
     }
 }
 
@@ -74,6 +82,18 @@ pub(super) struct Setting {
     pub(super) files: Vec<(PathBuf, String)>,
     pub(super) env: Vec<(&'static str, String)>,
     pub(super) args: Vec<String>,
+}
+
+impl Agent {
+    /// The list in `xtask/agents` that has its package: CI installs one alone.
+    pub(super) fn list(&self) -> &'static str {
+        if self.installation.name == CLAUDE.name { "claude" } else { "others" }
+    }
+
+    /// Its package, below the directory of all lists.
+    pub(super) fn directory(&self, packages: &Path) -> PathBuf {
+        packages.join(self.list()).join("node_modules").join(self.package)
+    }
 }
 
 pub(super) const AGENTS: [Agent; 9] = [
@@ -89,6 +109,7 @@ pub(super) const AGENTS: [Agent; 9] = [
             Some(json!({ "tool": "ToolSearch", "arguments": { "query": query, "max_results": 10 } }))
         },
         call: directly,
+        installation: &CLAUDE,
     },
     Agent {
         name: "Claude Code, all tools",
@@ -98,6 +119,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         setting: |place| claude(place, &[("ENABLE_TOOL_SEARCH", "false")]),
         before: |_| None,
         call: directly,
+        installation: &CLAUDE,
     },
     Agent {
         name: "Codex, gpt-5.5",
@@ -107,6 +129,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         setting: |place| codex(place, "gpt-5.5"),
         before: |tools| Some(json!({ "tool": "tool_search", "arguments": { "query": tools.join(" ") } })),
         call: directly,
+        installation: &CODEX,
     },
     Agent {
         name: "Codex, gpt-6.1-sol",
@@ -123,6 +146,7 @@ pub(super) const AGENTS: [Agent; 9] = [
             let code = format!("text(await tools.mcp__{SERVER}__{tool}({arguments}))");
             json!({ "tool": "exec", "arguments": code })
         },
+        installation: &CODEX,
     },
     Agent {
         name: "Codex, another model",
@@ -132,6 +156,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         setting: |place| codex(place, "scripted"),
         before: |_| None,
         call: directly,
+        installation: &CODEX,
     },
     Agent {
         name: "Gemini CLI",
@@ -141,6 +166,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         setting: gemini,
         before: |_| None,
         call: directly,
+        installation: &GEMINI,
     },
     Agent {
         name: "Copilot CLI, claude-sonnet-4.5",
@@ -153,6 +179,7 @@ pub(super) const AGENTS: [Agent; 9] = [
             Some(json!({ "tool": "tool_search_tool", "arguments": { "pattern": pattern, "limit": 10 } }))
         },
         call: directly,
+        installation: &COPILOT,
     },
     Agent {
         name: "Copilot CLI, gpt-5.1",
@@ -162,6 +189,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         setting: |place| copilot(place, "openai", "gpt-5.1"),
         before: |_| None,
         call: directly,
+        installation: &COPILOT,
     },
     Agent {
         name: "opencode",
@@ -171,6 +199,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         setting: opencode,
         before: |_| None,
         call: directly,
+        installation: &OPENCODE,
     },
 ];
 
@@ -179,8 +208,6 @@ fn directly(tool: &str, arguments: &Value) -> Value {
 }
 
 fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
-    let config = place.home.join("mcp.json");
-    let server = place.server.entry(json!({ "type": "stdio", "args": [] }), json!({ "type": "http" }), "url");
     let mut env = vec![
         ("ANTHROPIC_BASE_URL", place.url.clone()),
         ("ANTHROPIC_API_KEY", "scripted".to_owned()),
@@ -188,23 +215,31 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
     ];
     env.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+    if let Server::Registered = place.server {
+        return Setting { files: Vec::new(), env, args: words(&["-p", PROMPT]).collect() };
+    }
+    let config = place.home.join("mcp.json");
+    let servers = place.server.servers(json!({ "type": "stdio", "args": [] }), json!({ "type": "http" }), "url");
     Setting {
         args: words(&["-p", PROMPT, "--mcp-config", text(&config), "--strict-mcp-config"])
             // As root it refuses to bypass permissions.
             .chain(words(&["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"]))
             .collect(),
-        files: vec![(config, json!({ "mcpServers": { SERVER: server } }).to_string())],
+        files: vec![(config, json!({ "mcpServers": servers }).to_string())],
         env,
     }
 }
 
 /// How it offers tools depends on the model that it believes to talk to.
 fn codex(place: &Place, model: &str) -> Setting {
-    let server = match &place.server {
-        Server::Program(path) => format!("command = \"{}\"", path.display()),
-        Server::Http { url, .. } => format!("url = \"{url}\"\nbearer_token_env_var = \"HOB_HTTP_TOKEN\""),
-    };
     // Without an approval mode for the server, `codex exec` refuses its tools that may destroy.
+    let entry =
+        |server: String| format!("[mcp_servers.{SERVER}]\n{server}\ndefault_tools_approval_mode = \"approve\"\n");
+    let server = match &place.server {
+        Server::Program(path) => entry(format!("command = \"{}\"", path.display())),
+        Server::Http { url, .. } => entry(format!("url = \"{url}\"\nbearer_token_env_var = \"HOB_HTTP_TOKEN\"")),
+        Server::Registered => String::new(),
+    };
     let config = format!(
         r#"model = "{model}"
 model_provider = "scripted"
@@ -221,10 +256,7 @@ base_url = "{}/v1"
 wire_api = "responses"
 env_key = "SCRIPTED_KEY"
 
-[mcp_servers.{SERVER}]
-{server}
-default_tools_approval_mode = "approve"
-"#,
+{server}"#,
         place.url
     );
     let home = place.home.join(".codex");
@@ -245,28 +277,32 @@ fn gemini(place: &Place) -> Setting {
         "general": { "enableAutoUpdate": false },
         "privacy": { "usageStatisticsEnabled": false },
         "telemetry": { "enabled": false },
-        "mcpServers": { SERVER: place.server.entry(json!({ "args": [] }), json!({}), "httpUrl") },
+        "mcpServers": place.server.servers(json!({ "args": [] }), json!({}), "httpUrl"),
     });
-    Setting {
-        files: vec![(place.project.join(".gemini/settings.json"), settings.to_string())],
-        env: vec![
-            ("GOOGLE_GEMINI_BASE_URL", place.url.clone()),
-            ("GEMINI_API_KEY", "scripted".to_owned()),
-            ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
-        ],
-        args: words(&["-m", "gemini-2.5-pro", "--approval-mode", "yolo", "-p", PROMPT]).collect(),
+    let mut env = vec![("GOOGLE_GEMINI_BASE_URL", place.url.clone()), ("GEMINI_API_KEY", "scripted".to_owned())];
+    let mut args: Vec<String> = words(&["-m", "gemini-2.5-pro"]).collect();
+    if !matches!(place.server, Server::Registered) {
+        env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
+        args.extend(words(&["--approval-mode", "yolo"]));
     }
+    args.extend(words(&["-p", PROMPT]));
+    Setting { files: vec![(place.project.join(".gemini/settings.json"), settings.to_string())], env, args }
 }
 
 fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
     let config = place.home.join("mcp.json");
     let program = json!({ "type": "local", "args": [], "tools": ["*"] });
-    let server = place.server.entry(program, json!({ "type": "http", "tools": ["*"] }), "url");
+    let servers = place.server.servers(program, json!({ "type": "http", "tools": ["*"] }), "url");
+    let mut args: Vec<String> = words(&["-p", PROMPT, "--disable-builtin-mcps", "--no-auto-update"]).collect();
+    let mut files = Vec::new();
+    if !matches!(place.server, Server::Registered) {
+        args.extend(words(&["--trust-folder", "--allow-all-tools"]));
+        args.extend(words(&["--additional-mcp-config", &format!("@{}", config.display())]));
+        files.push((config, json!({ "mcpServers": servers }).to_string()));
+    }
     Setting {
-        args: words(&["-p", PROMPT, "--trust-folder", "--allow-all-tools", "--disable-builtin-mcps"])
-            .chain(words(&["--no-auto-update", "--additional-mcp-config", &format!("@{}", config.display())]))
-            .collect(),
-        files: vec![(config, json!({ "mcpServers": { SERVER: server } }).to_string())],
+        args,
+        files,
         env: vec![
             ("COPILOT_OFFLINE", "true".to_owned()),
             ("COPILOT_PROVIDER_BASE_URL", format!("{}{}", place.url, if provider == "openai" { "/v1" } else { "" })),
@@ -283,9 +319,9 @@ fn opencode(place: &Place) -> Setting {
         "options": { "baseURL": format!("{}/v1", place.url), "apiKey": "scripted" },
         "models": { "scripted": { "tool_call": true, "limit": { "context": 200_000, "output": 8192 } } },
     });
-    let mut server = place.server.entry(json!({ "type": "local" }), json!({ "type": "remote" }), "url");
+    let mut servers = place.server.servers(json!({ "type": "local" }), json!({ "type": "remote" }), "url");
     if let Server::Program(path) = &place.server {
-        server["command"] = json!([path]);
+        servers[SERVER]["command"] = json!([path]);
     }
     let config = json!({
         "autoupdate": false,
@@ -294,7 +330,7 @@ fn opencode(place: &Place) -> Setting {
         "small_model": "scripted/scripted",
         "provider": { "scripted": provider },
         "permission": "allow",
-        "mcp": { SERVER: server },
+        "mcp": servers,
     });
     Setting {
         files: vec![(place.project.join("opencode.json"), config.to_string())],

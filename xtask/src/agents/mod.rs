@@ -3,12 +3,14 @@
 //! Each agent runs in a project and a home of its own against the scripted model (`crates/testkit`), which calls tools of
 //! hob; what hob said is recorded on the way to the agent, what reached the model by the model. The page tells the
 //! difference. Which agents, and how they start: `kinds`; where they run: `stage`; what the model does: `tasks`; what
-//! else they go through: `trials`; what is told from the records: `record`; the page: `page`.
+//! else they go through: `trials`; whether `hob doctor` is right about each: `states`; what is told from the records:
+//! `record`; the page: `page`.
 
 mod kinds;
 mod page;
 mod record;
 mod stage;
+mod states;
 mod tasks;
 mod trials;
 
@@ -24,7 +26,9 @@ use crate::workspace::{Profile, build, command_line, root, target_dir};
 use kinds::{AGENTS, Agent};
 use record::Seen;
 use stage::{Programs, Stage};
+use states::{Compared, Installation, STATES};
 use tasks::Task;
+use trials::Registered;
 
 /// An agent's run.
 struct Row {
@@ -36,10 +40,18 @@ struct Row {
     run: Run,
     /// With structured content too, as they would get it if they were no agents.
     with_both: Run,
+    /// As `hob init` registers it.
+    registered: Result<Registered>,
     /// The tasks whose right results did not reach the model over HTTP.
     over_http: Result<Vec<&'static str>>,
     /// The same after the agent was killed in mid-evaluation and started again.
     killed: Result<Vec<&'static str>>,
+}
+
+/// `hob doctor` beside the agent's own list, in each of [`STATES`].
+struct Judged {
+    installation: &'static Installation,
+    states: Vec<Result<Option<Compared>>>,
 }
 
 /// What came of a run.
@@ -67,7 +79,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         bail!("there is no agent {names:?}; there are {}", AGENTS.map(|agent| agent.name).join(", "));
     }
     let tools = setup::tests()?;
-    let packages = installed(&tools)?;
+    let packages = installed(&tools, &chosen)?;
     let hob = match hob {
         Some(hob) => hob.canonicalize().with_context(|| format!("could not find {}", hob.display()))?,
         None => build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob"),
@@ -75,22 +87,43 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let model = build(Profile::Dev, &["--quiet", "-p", "testkit", "--bin", "scripted-model"])?.join("scripted-model");
     let programs = Programs { tools: &tools, packages: &packages, hob: &hob, model: &model };
     let mut rows = Vec::new();
+    let mut judged: Vec<Judged> = Vec::new();
     for agent in chosen {
         println!("clients: {}", agent.name);
         rows.push(row(agent, &programs)?);
+        // Some agents have several rows.
+        if !judged.iter().any(|judged| judged.installation.name == agent.installation.name) {
+            let states = STATES.iter().map(|(state, _)| states::compare(agent, *state, &programs)).collect();
+            judged.push(Judged { installation: agent.installation, states });
+        }
     }
     let tasks = tasks::tasks();
-    let page = page::page(&rows, &tasks)?;
+    let page = page::page(&rows, &judged, &tasks)?;
     println!("\n{page}");
     // A part of the agents is no page.
     if rows.len() == AGENTS.len() {
         let path = root().join("docs/generated/agents.md");
         std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
     }
-    let wrong: Vec<String> = rows.iter().filter_map(|row| row.missed(&tasks)).collect();
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => bail!("not all agents got through the script:\n  {}", wrong.join("\n  ")),
+    let missed = rows.iter().filter_map(|row| row.missed(&tasks));
+    let wrong: Vec<String> = missed.chain(judged.iter().flat_map(Judged::wrong)).collect();
+    if !wrong.is_empty() {
+        bail!("not all is right with all agents:\n  {}", wrong.join("\n  "));
+    }
+    println!("{} passed, 0 failed", rows.len() + judged.len());
+    Ok(())
+}
+
+impl Judged {
+    /// The states in which the two words differ, or that could not be made.
+    fn wrong(&self) -> Vec<String> {
+        let wrong = STATES.iter().zip(&self.states).filter_map(|((state, name), compared)| match compared {
+            Ok(None) => None,
+            Ok(Some(compared)) if compared.agrees(*state) => None,
+            Ok(Some(compared)) => Some(format!("{name}: {} ({})", compared.cell(*state), compared.said)),
+            Err(error) => Some(format!("{name}: {error:#}")),
+        });
+        wrong.map(|wrong| format!("{}: hob doctor: {wrong}", self.installation.name)).collect()
     }
 }
 
@@ -103,6 +136,12 @@ impl Row {
             Err(error) => Some(format!("{error:#}")),
         };
         let why = self.run.missed(tasks).or_else(|| self.with_both.missed(tasks));
+        let registered = match &self.registered {
+            Ok(registered) if registered.missed.is_empty() => None,
+            Ok(registered) => Some(format!("wrong: {}", registered.missed.join(", "))),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        let why = why.or_else(|| Some(format!("registered by `hob init`: {}", registered?)));
         let why = why.or_else(|| Some(format!("over HTTP: {}", trial(&self.over_http)?)));
         let why = why.or_else(|| Some(format!("after it was killed: {}", trial(&self.killed)?)))?;
         Some(format!("{}: {why}", self.agent.name))
@@ -126,16 +165,21 @@ impl Run {
     }
 }
 
-/// The pinned agents' packages.
-fn installed(tools: &Tools) -> Result<PathBuf> {
+/// Installs the pinned packages of these agents; gives the directory that has those of each list.
+fn installed(tools: &Tools, agents: &[&Agent]) -> Result<PathBuf> {
     let dir = target_dir()?.join("tools/agents");
     let bin = tools.python.parent().context("a program lies in a folder")?;
-    node_packages("agents", &root().join("xtask/agents"), bin, &dir)?;
-    Ok(dir.join("node_modules"))
+    for list in ["claude", "others"] {
+        if agents.iter().any(|agent| agent.list() == list) {
+            let lists = root().join("xtask/agents").join(list);
+            node_packages(&format!("agents-{list}"), &lists, bin, &dir.join(list))?;
+        }
+    }
+    Ok(dir)
 }
 
 fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
-    let package = programs.packages.join(agent.package);
+    let package = agent.directory(programs.packages);
     let manifest = std::fs::read_to_string(package.join("package.json")).context("could not read a package's list")?;
     let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
     let version = manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned();
@@ -144,7 +188,8 @@ fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
     let (_, with_both) = run_with(agent, " --results both", programs)?;
     let over_http = trials::over_http(agent, programs);
     let killed = trials::killed(agent, programs);
-    Ok(Row { agent, version, started, run, with_both, over_http, killed })
+    let registered = trials::registered(agent, programs);
+    Ok(Row { agent, version, started, run, with_both, registered, over_http, killed })
 }
 
 /// Runs the agent once; also gives how it was started. `args` are further ones of `hob mcp`.

@@ -6,16 +6,17 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::Row;
 use super::kinds::{Place, Server, Setting};
 use super::record::{Call, Offer};
+use super::states::STATES;
 use super::tasks::Task;
+use super::{Judged, Row};
 use crate::workspace::read;
 
 /// Characters of a result that are shown.
 const EXCERPT: usize = 400;
 
-pub(super) fn page(rows: &[Row], tasks: &[Task]) -> Result<String> {
+pub(super) fn page(rows: &[Row], judged: &[Judged], tasks: &[Task]) -> Result<String> {
     let day = read(Command::new("date").args(["-u", "+%F"]))?;
     let mut page = format!(
         "\
@@ -77,6 +78,8 @@ names, and searches; what it then gets is at the end.
         }
         page.push('\n');
     }
+    registered(&mut page, rows);
+    doctor(&mut page, judged);
     page.push_str("\n## What else they went through\n\nOver HTTP, as `hob init --http` says; and killed in mid-evaluation, then started again: the session is interrupted, and has kept its state.\n\n| agent | over HTTP | killed |\n|---|---|---|\n");
     for row in rows {
         let [http, killed] = [&row.over_http, &row.killed].map(|trial| match trial {
@@ -90,6 +93,51 @@ names, and searches; what it then gets is at the end.
         details(&mut page, row, tasks);
     }
     Ok(page)
+}
+
+/// What `hob init` leaves to a person, and whether the agent works with what `hob init --allow` wrote.
+fn registered(page: &mut String, rows: &[Row]) {
+    page.push_str(
+        "\n## Registered by `hob init`\n\nWhat it says is left for a person, and whether the agent then works with what `hob init --allow` \
+         wrote and nothing else.\n\n| agent | left for a person | with `--allow` |\n|---|---|---|\n",
+    );
+    for row in rows {
+        let name = row.agent.name;
+        let _ = match &row.registered {
+            Ok(registered) => {
+                let left = if registered.left.is_empty() { "nothing".to_owned() } else { registered.left.join("<br>") };
+                let right = match registered.missed.as_slice() {
+                    [] => "right".to_owned(),
+                    missed => format!("not right: {}", missed.join(", ")),
+                };
+                writeln!(page, "| {name} | {left} | {right} |")
+            }
+            Err(error) => writeln!(page, "| {name} | FAIL: {} ||", format!("{error:#}").replace('\n', " ")),
+        };
+    }
+}
+
+fn doctor(page: &mut String, judged: &[Judged]) {
+    page.push_str(
+        "\n## `hob doctor` beside the agent's own list\n\nWhat `mcp list` says of hob, then whether `hob doctor` calls the agent ok. \
+         A list that says \"listed\" starts nothing, and\nknows nothing of programs that are not there or are not hob. Cursor has no \
+         package: what is said of it is from its documentation.\n\n| agent |",
+    );
+    for (_, name) in STATES {
+        let _ = write!(page, " {name} |");
+    }
+    let _ = writeln!(page, "\n|---|{}", "---|".repeat(STATES.len()));
+    for judged in judged {
+        let _ = write!(page, "| {} |", judged.installation.title);
+        for ((state, _), compared) in STATES.iter().zip(&judged.states) {
+            let _ = match compared {
+                Ok(Some(compared)) => write!(page, " {} |", compared.cell(*state)),
+                Ok(None) => write!(page, " asks for none |"),
+                Err(error) => write!(page, " FAIL: {} |", format!("{error:#}").replace('\n', " ")),
+            };
+        }
+        page.push('\n');
+    }
 }
 
 fn details(page: &mut String, row: &Row, tasks: &[Task]) {
@@ -151,10 +199,12 @@ pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &
     let server = match &place.server {
         Server::Program(path) => path.display().to_string(),
         Server::Http { url, .. } => url.clone(),
+        Server::Registered => "hob mcp".to_owned(),
     };
     let parts = [
         (node.display().to_string(), "node"),
-        (packages.display().to_string(), "PACKAGES"),
+        (packages.join("claude/node_modules").display().to_string(), "PACKAGES"),
+        (packages.join("others/node_modules").display().to_string(), "PACKAGES"),
         (server, "HOB-MCP"),
         (place.home.display().to_string(), "HOME"),
         (place.project.display().to_string(), "PROJECT"),

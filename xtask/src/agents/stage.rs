@@ -55,7 +55,7 @@ impl<'a> Stage<'a> {
             server,
             url: format!("http://127.0.0.1:{}", model.port),
             project: self.project.path().to_owned(),
-            home: self.outside.path().join("home"),
+            home: self.home(),
             temporary: self.outside.path().join("tmp"),
         }
     }
@@ -74,12 +74,18 @@ impl<'a> Stage<'a> {
                 .and_then(|()| std::fs::write(path, text))
                 .with_context(|| format!("could not write {}", path.display()))?;
         }
-        let program = self.programs.packages.join(agent.package).join(agent.program);
+        let mut command = self.program(agent)?;
+        command.args(&setting.args).envs(setting.env.iter().cloned());
+        Ok(command)
+    }
+
+    /// The agent's program, without arguments.
+    pub(super) fn program(&self, agent: &Agent) -> Result<Command> {
+        let program = agent.directory(self.programs.packages).join(agent.program);
         let mut command = self.command(if agent.is_script { &self.programs.tools.node } else { &program })?;
         if agent.is_script {
             command.arg(&program);
         }
-        command.args(&setting.args).envs(setting.env.iter().cloned());
         Ok(command)
     }
 
@@ -92,7 +98,7 @@ impl<'a> Stage<'a> {
 
     /// The processes of a program that run with this stage's home.
     pub(super) fn processes(&self, program: &Path) -> Vec<String> {
-        let home = format!("HOME={}", self.outside.path().join("home").display());
+        let home = format!("HOME={}", self.home().display());
         let is_ours = |process: &Path| {
             let environment = std::fs::read(process.join("environ")).unwrap_or_default();
             std::fs::read_link(process.join("exe")).is_ok_and(|exe| exe == program)
@@ -103,7 +109,16 @@ impl<'a> Stage<'a> {
         ours.filter_map(|process| process.file_name().into_string().ok()).collect()
     }
 
-    fn command(&self, program: &Path) -> Result<Command> {
+    pub(super) fn project(&self) -> &Path {
+        self.project.path()
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.outside.path().join("home")
+    }
+
+    /// A program with this stage's home, in its project.
+    pub(super) fn command(&self, program: &Path) -> Result<Command> {
         let (path, outside) = (self.programs.tools.path()?, self.outside.path());
         let mut command = Command::new(program);
         command

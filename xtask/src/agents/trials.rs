@@ -1,4 +1,5 @@
-//! What else an agent goes through: hob over HTTP, and a death of the agent in mid-evaluation.
+//! What else an agent goes through: hob as `hob init` registers it, hob over HTTP, and a death of the agent in
+//! mid-evaluation.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::kinds::{Agent, Server};
 use super::record;
-use super::stage::{Programs, Stage};
-use super::tasks::{Task, task, turns};
+use super::stage::{Model, Programs, Stage};
+use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 use crate::workspace::{KillOnDrop, succeeds};
 
@@ -18,6 +19,34 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A task, and what its result has in it if all is well.
 type Expected = (Task, &'static str);
+
+/// The agent with what `hob init` writes, and nothing else.
+pub(super) struct Registered {
+    /// What `hob init` says is left for a person.
+    pub(super) left: Vec<String>,
+    /// After `hob init --allow`: the tasks whose right results did not reach the model.
+    pub(super) missed: Vec<&'static str>,
+}
+
+/// Registers hob as a person does, and starts the agent with what that wrote.
+pub(super) fn registered(agent: &Agent, programs: &Programs<'_>) -> Result<Registered> {
+    let stage = Stage::new(programs)?;
+    let expected = vec![
+        (task("start", "repl_start", json!({ "profile": "python" })), "[main: python"),
+        (task("evaluate", "repl_eval", json!({ "code": "40+2" })), "42\n"),
+    ];
+    let (tasks, texts): (Vec<Task>, Vec<&str>) = expected.into_iter().unzip();
+    let turns = turns(&tasks, agent.before, agent.call);
+    let model = stage.model(&turns)?;
+    let mut command = stage.agent(agent, &(agent.setting)(&stage.place(Server::Registered, &model)))?;
+    let init = ["init", "--agent", agent.installation.name];
+    let said = stdout_of(&mut stage.hob(&init)?).context("`hob init` failed")?;
+    let left = said.lines().filter_map(|line| line.strip_prefix("  ")).map(str::to_owned).collect();
+    stdout_of(stage.hob(&init)?.arg("--allow")).context("`hob init --allow` failed")?;
+    let missed = outcome(&tasks, &texts, &turns, model, &mut command)?;
+    stdout_of(&mut stage.hob(&["stop"])?).context("could not stop the daemon")?;
+    Ok(Registered { left, missed })
+}
 
 /// The agent over HTTP: the tasks whose right results did not reach its model.
 pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
@@ -90,14 +119,25 @@ fn played(agent: &Agent, stage: &Stage<'_>, server: Server, expected: Vec<Expect
     let turns = turns(&tasks, agent.before, agent.call);
     let model = stage.model(&turns)?;
     let place = stage.place(server, &model);
-    let ended = stdout_of(&mut stage.agent(agent, &(agent.setting)(&place))?);
-    let results = record::results(&model.end()?, &turns).with_context(|| format!("the agent said {ended:?}"))?;
+    outcome(&tasks, &texts, &turns, model, &mut stage.agent(agent, &(agent.setting)(&place))?)
+}
+
+/// Runs the agent to its end, and gives the tasks whose results lack these texts.
+fn outcome(
+    tasks: &[Task],
+    texts: &[&str],
+    turns: &[Turn],
+    model: Model,
+    agent: &mut Command,
+) -> Result<Vec<&'static str>> {
+    let ended = stdout_of(agent);
+    let results = record::results(&model.end()?, turns).with_context(|| format!("the agent said {ended:?}"))?;
     let reached = |index: usize, text: &str| {
         let escaped = Value::from(text).to_string();
         let mut of_task = results.iter().filter(|(of, _)| *of == index);
         of_task.any(|(_, result)| result.contains(text) || result.contains(escaped.trim_matches('"')))
     };
-    let missed = tasks.iter().zip(&texts).enumerate().filter(|(index, (_, text))| !reached(*index, text));
+    let missed = tasks.iter().zip(texts).enumerate().filter(|(index, (_, text))| !reached(*index, text));
     Ok(missed.map(|(_, (task, _))| task.name).collect())
 }
 

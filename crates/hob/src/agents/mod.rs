@@ -68,6 +68,8 @@ pub(crate) struct Agent {
     formats: [Format; 2],
     /// What its files still ask for, where they say so.
     standing: Option<standing::Reader>,
+    /// The variable that moves its files out of the home, and the directory in the home that it stands for.
+    home_variable: Option<(&'static str, &'static str)>,
 }
 
 const fn json(key: &'static str, allows: Allows) -> Format {
@@ -88,6 +90,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".claude.json"],
         formats: [json("mcpServers", Allows::Nothing); 2],
         standing: Some(standing::claude),
+        home_variable: Some(("CLAUDE_CONFIG_DIR", ".claude")),
     },
     Agent {
         name: "codex",
@@ -99,6 +102,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".codex/config.toml"],
         formats: [Format::Toml { table: "mcp_servers" }; 2],
         standing: Some(standing::codex),
+        home_variable: Some(("CODEX_HOME", ".codex")),
     },
     Agent {
         name: "cursor",
@@ -110,6 +114,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".cursor/mcp.json"],
         formats: [json("mcpServers", LAX); 2],
         standing: None,
+        home_variable: None,
     },
     Agent {
         name: "vscode",
@@ -121,6 +126,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".config/Code/User/mcp.json"],
         formats: [Format::Json { key: "servers", shape: Shape::Typed, allows: LAX }; 2],
         standing: None,
+        home_variable: Some(("XDG_CONFIG_HOME", ".config")),
     },
     Agent {
         name: "gemini",
@@ -132,6 +138,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".gemini/settings.json"],
         formats: [json("mcpServers", Allows::Comments); 2],
         standing: Some(standing::gemini),
+        home_variable: Some(("GEMINI_CLI_HOME", "")),
     },
     Agent {
         name: "copilot",
@@ -143,6 +150,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".copilot/mcp-config.json"],
         formats: [json("mcpServers", Allows::Nothing); 2],
         standing: Some(standing::copilot),
+        home_variable: Some(("COPILOT_HOME", ".copilot")),
     },
     Agent {
         name: "opencode",
@@ -154,6 +162,7 @@ pub(crate) const AGENTS: &[Agent] = &[
         user_files: &[".config/opencode/opencode.jsonc", ".config/opencode/opencode.json"],
         formats: [Format::Json { key: "mcp", shape: Shape::List, allows: LAX }; 2],
         standing: Some(standing::opencode),
+        home_variable: Some(("XDG_CONFIG_HOME", ".config")),
     },
 ];
 
@@ -191,6 +200,19 @@ impl Agent {
         let text = Edits::look(&site.home, file, Links::Follow).ok().flatten()?;
         site.places().iter().find_map(|place| {
             jsonc::entry(&text, &["projects", place, self.format(Scope::User).servers()], LAX).transpose()
+        })
+    }
+
+    /// Says that a variable has the agent read other files of the user's than those that hob looks at, if so.
+    pub(crate) fn reads_elsewhere(&self, site: &Site) -> Option<String> {
+        let (variable, usual) = self.home_variable?;
+        let dir = PathBuf::from(std::env::var_os(variable).filter(|dir| !dir.is_empty())?);
+        let is_usual = dir.components().eq(site.home.join(usual).components());
+        (!is_usual).then(|| {
+            format!(
+                "{variable} is set, so it reads its own files in {}, where hob does not look: this is what those in your home say",
+                project::visible::path(&dir)
+            )
         })
     }
 

@@ -147,6 +147,29 @@ fn ready_is_ok() {
 }
 
 #[test]
+fn an_agent_whose_files_are_elsewhere_is_not_ok() {
+    let variables = [
+        ("claude", "CLAUDE_CONFIG_DIR"),
+        ("codex", "CODEX_HOME"),
+        ("gemini", "GEMINI_CLI_HOME"),
+        ("copilot", "COPILOT_HOME"),
+        ("opencode", "XDG_CONFIG_HOME"),
+    ];
+    for (agent, (name, variable)) in AGENTS.iter().zip(variables) {
+        assert_eq!(agent.name, name);
+        let project = project(agent, &[]);
+        let elsewhere = project.top().join("elsewhere");
+        let run = |args: &[&str]| Ran::of(project.hob(args).env(variable, &elsewhere));
+        let said_so =
+            format!("{}: {variable} is set, so it reads its own files in {}", agent.title, elsewhere.display());
+        let shown = run(&["init", "--allow", "--agent", name]).ok();
+        assert!(shown.contains(&said_so), "{shown}");
+        let ran = run(&["doctor"]);
+        assert!(said(agent, &ran).starts_with("-- ") && ran.stdout.contains(&said_so), "{ran:#?}");
+    }
+}
+
+#[test]
 fn disabled_is_not_ok() {
     for agent in &AGENTS {
         let project = project(agent, &[]);

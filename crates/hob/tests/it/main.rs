@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests leaves out their helpers")]
 
 mod another_user;
+mod cancelled;
 mod checkouts;
 mod completing;
 mod cure;

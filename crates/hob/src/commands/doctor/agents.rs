@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use daemon::parts::Verdict;
 use project::{Project, visible};
 
 use super::Finding;
@@ -52,6 +53,13 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
             }
             .map(|detail| Finding::note(agent.title, detail)),
         );
+    }
+    if let Some(elsewhere) = agent.reads_elsewhere(site).filter(|_| !found.is_empty()) {
+        // What else is known of it is of files that it does not read.
+        for finding in found.iter_mut().filter(|finding| finding.verdict == Verdict::Good) {
+            finding.verdict = Verdict::Note;
+        }
+        found.push(Finding::note(agent.title, elsewhere));
     }
     found
 }

@@ -115,6 +115,9 @@ impl Init {
             let entry = if agent.lists_again() { &entry } else { &entry_of_all };
             let done = register(place, agent, entry, &mut edits).and_then(|entry| {
                 registered.push(agent);
+                if let Some(elsewhere) = agent.reads_elsewhere(&place.site) {
+                    terminal::line(format!("{}: {elsewhere}.", agent.title));
+                }
                 match agent.name == "claude" && place.scope == Scope::Project {
                     true => mail::listen(place.base(), &mut edits, self.mail, entry.serves_mail(has_mail)),
                     false => Ok(()),
