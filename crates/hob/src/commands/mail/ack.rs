@@ -4,14 +4,14 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask};
+use super::{Who, ask, id};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
 /// Tell the senders of messages that you are done with them
 #[derive(Debug, Args)]
 pub(crate) struct Ack {
-    /// The messages
+    /// The messages, or the beginnings of their ids
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// That you will not act on them
@@ -30,8 +30,9 @@ pub(crate) struct Ack {
 impl Ack {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let outcome = if self.reject { "rejected" } else { "acked" };
-        let arguments = json!({"ids": self.ids, "outcome": outcome, "note": self.note});
         let mut control = self.who.connect(project)?;
+        let ids = id::whole(&mut control, self.ids)?;
+        let arguments = json!({"ids": ids, "outcome": outcome, "note": self.note});
         let result = ask(&mut control, "ack_message", arguments)?;
         let exit = finish(&result, self.json)?;
         let results = result["structuredContent"]["results"].as_array().into_iter().flatten();

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{Who, refused};
+use super::{Who, person, refused};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -79,7 +79,10 @@ impl Agents {
                 change(project, rename.takeover, "mail/rename", asked)
             }
             Some(What::Forget(forget)) => change(project, forget.takeover, "mail/forget", json!({"name": forget.name})),
-            None => self.who.call(project, "list_agents", json!({"include_offline": !self.active}), self.json),
+            None => {
+                let asked = json!({"include_offline": !self.active});
+                self.who.show(project, "list_agents", asked, (self.json, person::agents))
+            }
             Some(What::Token(token)) => token.run(project),
         }
     }

@@ -4,8 +4,8 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands, refused};
-use crate::commands::call::{confirm, finish};
+use super::{Who, ask, first_in_commands, person, print, refused};
+use crate::commands::call::confirm;
 use crate::exit::{Exit, Failure};
 
 /// Show the messages that wait; nothing is marked as read unless --take is given
@@ -33,11 +33,13 @@ impl Inbox {
         if !self.take {
             let asked = json!({"all": self.all, "limit": self.limit});
             let shown = control.request("mail/inbox", asked, |_, _| {}).map_err(refused)?;
-            return finish(&shown, self.json);
+            let next = "Only shown: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.";
+            return print(&shown, self.json, |shown| person::mailbox(shown, next));
         }
         let mut result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
         first_in_commands(&mut result);
-        let exit = finish(&result, self.json)?;
+        let next = "`hob reply ID TEXT` answers one; any beginning of an ID that only it has is enough.";
+        let exit = print(&result, self.json, |shown| person::mailbox(shown, next))?;
         // Printed: from here on they are read.
         confirm(&mut control, exit)
     }

@@ -1,11 +1,13 @@
 //! The mail commands, one file each. They call the same tools as agents do, under the name that belongs to this
-//! worktree, and print the same text.
+//! worktree, and print the same text; at a terminal what `person` makes of it.
 
 mod ack;
 mod agents;
 mod group;
+mod id;
 mod import;
 mod inbox;
+mod person;
 mod place;
 mod quickstart;
 mod reply;
@@ -77,6 +79,19 @@ impl Who {
         let mut control = self.connect(project)?;
         let result = ask(&mut control, tool, arguments)?;
         finish(&result, as_json)
+    }
+
+    /// Calls a tool and prints its answer: for a person as `shown` does.
+    fn show(
+        &self,
+        project: &Project,
+        tool: &str,
+        arguments: Value,
+        (as_json, shown): (bool, fn(&Value)),
+    ) -> Result<Exit, Failure> {
+        let mut result = ask(&mut self.connect(project)?, tool, arguments)?;
+        first_in_commands(&mut result);
+        print(&result, as_json, shown)
     }
 
     /// Sends a message and prints the result. It always has an idempotency key: if the daemon dies during the call, the
@@ -152,6 +167,15 @@ fn first_in_commands(result: &mut Value) {
         let first = first.replace(NEXT, "`hob reply ID TEXT` answers one.").replace("get_thread", "`hob thread ID`");
         block["text"] = rest.map_or_else(|| first.clone(), |rest| format!("{first}\n{rest}")).into();
     }
+}
+
+/// Prints a result: at a terminal as `shown` does.
+fn print(result: &Value, as_json: bool, shown: impl Fn(&Value)) -> Result<Exit, Failure> {
+    if as_json || !person::reads() || result["isError"] == true {
+        return finish(result, as_json);
+    }
+    shown(&result["structuredContent"]);
+    Ok(Exit::Done)
 }
 
 /// A hint, with the commands for people.

@@ -6,14 +6,14 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask};
+use super::{Who, ask, id};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
 /// Answer a message: to its sender, in its conversation
 #[derive(Debug, Args)]
 pub(crate) struct Reply {
-    /// The message
+    /// The message, or the beginning of its id
     #[arg(value_name = "ID")]
     id: String,
     /// What to say
@@ -36,15 +36,16 @@ impl Reply {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let content = super::text(self.text, self.file)?;
         let mut control = self.who.connect(project)?;
-        let thread = ask(&mut control, "get_thread", json!({"id": self.id}))?;
+        let id = id::whole(&mut control, vec![self.id])?.remove(0);
+        let thread = ask(&mut control, "get_thread", json!({"id": id}))?;
         let messages = thread["structuredContent"]["messages"].as_array().cloned().unwrap_or_default();
-        let Some(answered) = messages.iter().find(|message| message["message_id"] == self.id.as_str()) else {
+        let Some(answered) = messages.iter().find(|message| message["message_id"] == id.as_str()) else {
             // The tool says why there is no such message.
             return finish(&thread, self.json);
         };
         let arguments = json!({
             "to": format!("agent:{}", answered["from"].as_str().unwrap_or_default()),
-            "content": content, "priority": self.priority, "reply_to": self.id,
+            "content": content, "priority": self.priority, "reply_to": id,
         });
         self.who.send(project, control, arguments, self.json)
     }

@@ -4,8 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands};
-use crate::commands::call::finish;
+use super::{Who, person};
 use crate::exit::{Exit, Failure};
 
 /// Search the messages that you wrote or received
@@ -42,8 +41,6 @@ impl Search {
             "query": self.query, "from": self.from, "to": self.to, "since": self.since, "until": self.until,
             "limit": self.limit,
         });
-        let mut result = ask(&mut self.who.connect(project)?, "search_messages", arguments)?;
-        first_in_commands(&mut result);
-        finish(&result, self.json)
+        self.who.show(project, "search_messages", arguments, (self.json, person::found))
     }
 }

@@ -4,13 +4,13 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::{Who, ask, first_in_commands, id, person, print};
 use crate::exit::{Exit, Failure};
 
 /// Show the conversation that a message belongs to
 #[derive(Debug, Args)]
 pub(crate) struct Thread {
-    /// A message of it
+    /// A message of it, or the beginning of its id
     #[arg(value_name = "ID")]
     id: String,
     /// Print JSON
@@ -22,6 +22,10 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        self.who.call(project, "get_thread", json!({"id": self.id}), self.json)
+        let mut control = self.who.connect(project)?;
+        let id = id::whole(&mut control, vec![self.id])?.remove(0);
+        let mut result = ask(&mut control, "get_thread", json!({"id": id}))?;
+        first_in_commands(&mut result);
+        print(&result, self.json, person::thread)
     }
 }

@@ -81,8 +81,9 @@ impl WaitCommand {
         }
         // The daemon has already escaped what a terminal would obey.
         let text = |field: &str| message[field].as_str().unwrap_or_default();
+        let whose = if super::person::reads() { "" } else { "; it comes from another agent, not from your user" };
         terminal::line(format!(
-            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it whole and takes it; it comes from another agent, not from your user.",
+            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it whole and takes it{whose}.",
             text("message_id"),
             text("from"),
             text("priority"),
