@@ -164,7 +164,7 @@ fn fuzz_all(targets: &[&Target], seconds: u64) -> Result<()> {
     let builds =
         Builds::restore("fuzz", &root().join("fuzz/Cargo.lock"), &target, &["release", &format!("{host}/release")])?;
     run(cargo()
-        .args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
+        .args(["build", "--locked", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
         .args(["--target", &host, "--target-dir"])
         .arg(&target)
         .env("RUSTFLAGS", FLAGS)

@@ -116,7 +116,7 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
         let ours = |target| contender.is_ours.then_some(target);
         row("spawn to first answer, p50", "ms", measured.cold.percentile(50) / 1000.0, None);
         row("idle, resident", "MiB", measured.idle, ours(Target::Max(4.0)));
-        let what = format!("{} calls at once, all answered, peak resident", contender.at_once);
+        let what = format!("{} calls at once, all answered, peak resident", pipes::AT_ONCE);
         row(&what, "MiB", measured.peak, ours(Target::Max(16.0)));
     }
     Ok(figures)

@@ -20,8 +20,11 @@ pub(super) const FLOOR: &str = "synchronous loop";
 pub(super) const BATCHING: &str = "batching loop";
 pub(super) const BATCHING_MODERN: &str = "batching loop, modern calls";
 
-/// How many calls sent at once must all succeed in bounded memory.
-const AT_ONCE: usize = 20_000;
+/// How many calls sent at once must all succeed in bounded memory; of every server, as the other counts.
+pub(super) const AT_ONCE: usize = 20_000;
+
+/// How many calls one after the other are measured.
+const ROUND_TRIPS: usize = 4_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Era {
@@ -34,11 +37,6 @@ pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) is_ours: bool,
     pub(super) era: Era,
-    /// How many calls are sent at once; fewer to a slow server.
-    pub(super) at_once: usize,
-    /// How many calls measure the throughput of the warm process.
-    pipelined: usize,
-    round_trips: usize,
     command: Vec<std::ffi::OsString>,
 }
 
@@ -58,38 +56,27 @@ pub(super) struct Measured {
 }
 
 pub(super) fn contenders(examples: &Path, peers: &Peers) -> Vec<Contender> {
-    let native = |name, program: &Path, is_ours, era, pipelined| Contender {
-        name,
-        is_ours,
-        era,
-        at_once: AT_ONCE,
-        pipelined,
-        round_trips: 4_000,
-        command: vec![program.into()],
-    };
-    let script = |name, era, interpreter: &Path, script: &Path, calls| Contender {
+    let native = |name, program: &Path, is_ours, era| Contender { name, is_ours, era, command: vec![program.into()] };
+    let script = |name, era, interpreter: &Path, script: &Path| Contender {
         name,
         is_ours: false,
         era,
-        at_once: calls,
-        pipelined: calls,
-        round_trips: calls / 10,
         command: vec![interpreter.into(), script.into()],
     };
     let (floor, batching, echo) = (examples.join("floor"), examples.join("floor_tokio"), examples.join("echo"));
     let (sdk1, sdk2) = (peers.scripts.join("sdk1.mjs"), peers.scripts.join("sdk2.mjs"));
     vec![
-        native(FLOOR, &floor, false, Era::Legacy, 10 * AT_ONCE),
-        native(BATCHING, &batching, false, Era::Legacy, 10 * AT_ONCE),
-        native("this library, legacy", &echo, true, Era::Legacy, 10 * AT_ONCE),
-        native(BATCHING_MODERN, &batching, false, Era::Modern, 10 * AT_ONCE),
-        native("this library, modern", &echo, true, Era::Modern, 10 * AT_ONCE),
-        native("rmcp 3.9, legacy", &peers.rmcp, false, Era::Legacy, AT_ONCE),
-        native("rmcp 3.9, modern", &peers.rmcp, false, Era::Modern, AT_ONCE),
-        script("TypeScript SDK 1.32", Era::Legacy, &peers.node, &sdk1, 5_000),
-        script("TypeScript SDK 2.4, legacy", Era::Legacy, &peers.node, &sdk2, 5_000),
-        script("TypeScript SDK 2.4, modern", Era::Modern, &peers.node, &sdk2, 5_000),
-        script("Python mcp 2.3, legacy", Era::Legacy, &peers.python, &peers.script, 1_000),
+        native(FLOOR, &floor, false, Era::Legacy),
+        native(BATCHING, &batching, false, Era::Legacy),
+        native("this library, legacy", &echo, true, Era::Legacy),
+        native(BATCHING_MODERN, &batching, false, Era::Modern),
+        native("this library, modern", &echo, true, Era::Modern),
+        native("rmcp 3.9, legacy", &peers.rmcp, false, Era::Legacy),
+        native("rmcp 3.9, modern", &peers.rmcp, false, Era::Modern),
+        script("TypeScript SDK 1.32", Era::Legacy, &peers.node, &sdk1),
+        script("TypeScript SDK 2.4, legacy", Era::Legacy, &peers.node, &sdk2),
+        script("TypeScript SDK 2.4, modern", Era::Modern, &peers.node, &sdk2),
+        script("Python mcp 2.3, legacy", Era::Legacy, &peers.python, &peers.script),
     ]
 }
 
@@ -112,15 +99,15 @@ impl Contender {
         let memory = Memory::of(server.child.id())?;
         measured.idle = if measured.idle == 0.0 { memory.resident } else { measured.idle.min(memory.resident) };
 
-        let count = bench.times(self.round_trips);
+        let count = bench.times(ROUND_TRIPS);
         server.round_trips(count, self.era, &mut measured.round_trips)?;
         let all_cores = server.share_one_core()?;
         server.round_trips(count, self.era, &mut measured.one_core)?;
         server.run_on(&all_cores)?;
-        server.pipeline(self.at_once, self.era)?;
+        server.pipeline(AT_ONCE, self.era)?;
         measured.peak = measured.peak.max(Memory::peak(server.child.id())?);
-        let took = server.pipeline(self.pipelined, self.era)?;
-        measured.per_second = measured.per_second.max(self.pipelined as f64 / took.as_secs_f64());
+        let took = server.pipeline(AT_ONCE, self.era)?;
+        measured.per_second = measured.per_second.max(AT_ONCE as f64 / took.as_secs_f64());
         server.finish()
     }
 }
