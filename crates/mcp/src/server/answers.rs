@@ -42,6 +42,9 @@ impl ConnectionState {
         {
             result_budget::truncate(outcome, *budget, tool.declaration(), kept, &self.principal);
         }
+        if self.shared.beside.has_any() {
+            reply = self.with_beside(&call, reply);
+        }
         let name = call.target.name();
         let Some(id) = &call.id else {
             match reply {
@@ -52,13 +55,13 @@ impl ConnectionState {
             return;
         };
         let (era, form) = (call.era, call.form);
-        let missing = call.ask_context.as_ref().and_then(|ask_context| ask_context.missing.as_ref());
+        let missing = call.missing_capabilities();
         let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
             Reply::Tool(Ok(outcome)) => {
                 build::result_with(out, id, |out| shared.results.outcome(out, era, form, outcome));
             }
             Reply::Tool(Err(_)) | Reply::Prompt { messages: Err(_), .. } | Reply::Read { read: Err(_), .. }
-                if era.is_modern() && missing.is_some() =>
+                if missing.is_some() =>
             {
                 let message = "the request needs a client capability that was not declared";
                 let error = RpcError::new(code::MISSING_CLIENT_CAPABILITY, message)

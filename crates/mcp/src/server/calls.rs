@@ -141,6 +141,11 @@ impl Call {
         begin()
     }
 
+    /// The client capabilities that its question needed in vain, in a revision that has an error for that.
+    pub(super) fn missing_capabilities(&self) -> Option<&serde_json::Value> {
+        self.ask_context.as_ref()?.missing.as_ref().filter(|_| self.era.is_modern())
+    }
+
     /// The bytes of its parameters while it waits.
     pub(super) fn bytes(&self) -> usize {
         let early_answers = self.ask_context.as_ref().map_or(0, |ask_context| ask_context.early_answer_bytes);

@@ -17,10 +17,15 @@ pub(super) struct Panicked(pub String);
 impl<T> CatchUnwind<T> {
     /// Runs `make` and keeps the future that it returns.
     pub(super) fn new(make: impl FnOnce() -> BoxFuture<T>) -> Result<CatchUnwind<T>, Panicked> {
-        // Unwind safe: foreign code only sees its own state and clones of handles, so a panic leaves nothing of ours
-        // half-changed.
-        catch_unwind(AssertUnwindSafe(make)).map(|future| CatchUnwind(Some(future))).map_err(panicked)
+        catch(make).map(|future| CatchUnwind(Some(future)))
     }
+}
+
+/// Runs foreign code.
+pub(super) fn catch<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
+    // Unwind safe: foreign code only sees its own state and clones of handles, so a panic leaves nothing of ours
+    // half-changed.
+    catch_unwind(AssertUnwindSafe(run)).map_err(panicked)
 }
 
 impl<T> Future for CatchUnwind<T> {

@@ -7,6 +7,7 @@ mod announcing;
 mod answers;
 mod asking;
 mod batch;
+mod beside;
 mod calls;
 mod catch_unwind;
 mod connection;
@@ -49,6 +50,7 @@ use tokio::sync::watch;
 pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
+use self::beside::Beside;
 use self::jobs::Jobs;
 use self::result_budget::FullTexts;
 use self::suspended::SuspendedCalls;
@@ -57,7 +59,7 @@ use crate::era::{Era, ResultForm};
 use crate::prompt::Prompts;
 use crate::resource::Resources;
 pub use crate::server_info::ServerInfo;
-use crate::tool::{AnyTool, BoxFuture, Context, Registry};
+use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Registry};
 use crate::wire::build::RpcError;
 
 /// A handler of the embedder's own method.
@@ -78,6 +80,8 @@ struct Shared {
     suspended: SuspendedCalls,
     /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
+    /// What the embedder puts before tools' results.
+    beside: Beside,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
@@ -106,6 +110,7 @@ impl Server {
                 page_size: AtomicUsize::new(lists::PAGE_SIZE),
                 suspended: SuspendedCalls::default(),
                 budget: OnceLock::new(),
+                beside: Beside::default(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
@@ -208,6 +213,47 @@ impl Server {
             }
             self.shared.budget.get_or_init(|| (characters, kept));
         }
+        self
+    }
+
+    /// Puts text before the blocks of tools' results, each a block of its own: for what a model should read now, whatever
+    /// it called. `choose` runs when a result is about to be written, failures included, with the context of its call;
+    /// it must not block. It is not asked for a call that its client has cancelled, nor for a question or a notice that
+    /// the call became a job. Structured content stays as it is, and [`Server::result_budget`] does not count the text.
+    /// May be called several times: the text of the first comes first.
+    ///
+    /// Whoever keeps a clone of the context hears whether the call was given up all the same, because a client drops an
+    /// answer that crosses with its cancellation: by [`Context::is_cancelled`] and [`Context::cancelled`]. The end of the
+    /// connection is [`Context::disconnected`].
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use mcp::server::{Server, ServerInfo};
+    /// use mcp::tool::{Context, Registry};
+    ///
+    /// /// Says it once, and again if the call that it was said with was given up.
+    /// #[derive(Default)]
+    /// struct Notice(Mutex<Option<Context>>);
+    ///
+    /// impl Notice {
+    ///     fn say(&self, cx: &Context) -> Vec<String> {
+    ///         let mut said_with = self.0.lock().expect("nobody panics with it");
+    ///         if said_with.as_ref().is_some_and(|call| !call.is_cancelled()) {
+    ///             return Vec::new();
+    ///         }
+    ///         *said_with = Some(cx.clone());
+    ///         vec!["Two messages wait.".to_owned()]
+    ///     }
+    /// }
+    ///
+    /// let notice = Arc::new(Notice::default());
+    /// let server = Server::new(ServerInfo::new("mail", "1.0.0"), Arc::new(Registry::default()))
+    ///     .beside(move |cx, _| notice.say(cx));
+    /// ```
+    #[must_use]
+    pub fn beside(self, choose: impl Fn(&Context, &Declaration) -> Vec<String> + Send + Sync + 'static) -> Server {
+        self.shared.beside.add(Arc::new(choose));
         self
     }
 

@@ -2,6 +2,7 @@
 
 mod anything;
 mod asking;
+mod beside;
 mod bounds;
 mod client;
 mod described;

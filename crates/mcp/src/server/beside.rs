@@ -1,0 +1,73 @@
+//! Text that the embedder puts before the blocks of tools' results, whatever the tool. It is chosen when a result is
+//! about to be written: what waits for the client by then, and nothing that would be lost with a cancelled call.
+
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::answers::failed_outcome;
+use super::calls::{Call, Reply, Target};
+use super::catch_unwind::catch;
+use super::connection_state::ConnectionState;
+use crate::tool::{Content, Context, Declaration, Outcome};
+
+/// Chooses the text beside one result.
+pub(super) type Choose = Arc<dyn Fn(&Context, &Declaration) -> Vec<String> + Send + Sync>;
+
+/// All that choose, in order.
+#[derive(Default)]
+pub(super) struct Beside {
+    all: RwLock<Vec<Choose>>,
+    /// Whether `all` has any: saves every call a lock.
+    has_any: AtomicBool,
+}
+
+impl Beside {
+    pub(super) fn add(&self, choose: Choose) {
+        self.all.write().push(choose);
+        self.has_any.store(true, Ordering::Release);
+    }
+
+    pub(super) fn has_any(&self) -> bool {
+        self.has_any.load(Ordering::Acquire)
+    }
+
+    /// The text beside this call's result. Whoever panics adds none.
+    fn choose(&self, cx: &Context, tool: &Declaration) -> Vec<String> {
+        let all = self.all.read().clone();
+        let chosen = all.iter().map(|choose| catch(|| choose(cx, tool)));
+        chosen
+            .flat_map(|chosen| {
+                chosen.unwrap_or_else(|panicked| {
+                    tracing::error!(call = tool.name, panic = panicked.0, "what adds text beside results panicked");
+                    Vec::new()
+                })
+            })
+            .collect()
+    }
+}
+
+impl ConnectionState {
+    /// A call's reply, which is about to be written, with the embedder's text before its own.
+    pub(super) fn with_beside(&mut self, call: &Call, reply: Reply) -> Reply {
+        let Target::Tool(tool) = &call.target else { return reply };
+        // A client that cancelled the call, or is gone, reads no answer.
+        if call.id.is_none() || call.cancel.is_cancelled() {
+            return reply;
+        }
+        let mut outcome: Outcome = match reply {
+            Reply::Tool(Ok(outcome)) => outcome,
+            // That is an error of the protocol, which has no blocks.
+            Reply::Tool(Err(_)) if call.missing_capabilities().is_some() => return reply,
+            Reply::Tool(Err(error)) => failed_outcome(call.target.name(), &error),
+            other => return other,
+        };
+        let cx = Context::of_call(call.peer.clone(), self.caller.clone(), call.cancel.clone(), call.budget);
+        let texts = self.shared.beside.choose(&cx, tool.declaration());
+        drop(cx);
+        outcome.content.splice(0..0, texts.into_iter().map(Content::Text));
+        // Whoever has kept the context hears of a cancellation that is still on its way.
+        self.calls.answered(call);
+        Reply::Tool(Ok(outcome))
+    }
+}
