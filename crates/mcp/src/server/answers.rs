@@ -55,14 +55,12 @@ impl ConnectionState {
             return;
         };
         let (era, form) = (call.era, call.form);
-        let missing = call.missing_capabilities();
+        let missing = call.missing_capabilities(&reply);
         let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
             Reply::Tool(Ok(outcome)) => {
                 build::result_with(out, id, |out| shared.results.outcome(out, era, form, outcome));
             }
-            Reply::Tool(Err(_)) | Reply::Prompt { messages: Err(_), .. } | Reply::Read { read: Err(_), .. }
-                if missing.is_some() =>
-            {
+            _ if missing.is_some() => {
                 let message = "the request needs a client capability that was not declared";
                 let error = RpcError::new(code::MISSING_CLIENT_CAPABILITY, message)
                     .with_data(&serde_json::json!({"requiredCapabilities": missing}));
@@ -149,7 +147,7 @@ fn next_progress(last: f64) -> f64 {
 /// The result of a failed tool call.
 pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
     match error {
-        ToolError::User { .. } => Outcome::error(error.to_string()),
+        ToolError::User { .. } | ToolError::Unanswered(_) => Outcome::error(error.to_string()),
         ToolError::Internal(source) => Outcome::error(log_fault(name, &fault_id(), source.as_ref())),
     }
 }
@@ -157,7 +155,7 @@ pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
 /// The error of a failed call that has no result to report it in.
 fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     match error {
-        ToolError::User { .. } => RpcError::new(code, error.to_string()),
+        ToolError::User { .. } | ToolError::Unanswered(_) => RpcError::new(code, error.to_string()),
         ToolError::Internal(source) => {
             let fault = fault_id();
             RpcError::new(code::INTERNAL, log_fault(name, &fault, source.as_ref()))

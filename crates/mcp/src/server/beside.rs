@@ -58,7 +58,7 @@ impl ConnectionState {
         let mut outcome: Outcome = match reply {
             Reply::Tool(Ok(outcome)) => outcome,
             // That is an error of the protocol, which has no blocks.
-            Reply::Tool(Err(_)) if call.missing_capabilities().is_some() => return reply,
+            Reply::Tool(Err(_)) if call.missing_capabilities(&reply).is_some() => return reply,
             Reply::Tool(Err(error)) => failed_outcome(call.target.name(), &error),
             other => return other,
         };

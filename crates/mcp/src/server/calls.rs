@@ -16,10 +16,10 @@ use super::peer::CallPeer;
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};
 use crate::prompt::{Completion, Message};
-use crate::resource::Read;
+use crate::resource::{Read, ReadError};
 #[cfg(feature = "log-bridge")]
 use crate::tool::log_bridge;
-use crate::tool::{AnyTool, BoxFuture, CancelToken, Context, Outcome, Progress, ToolError};
+use crate::tool::{AnyTool, AskError, BoxFuture, CancelToken, Context, Outcome, Progress, ToolError};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
@@ -141,9 +141,16 @@ impl Call {
         begin()
     }
 
-    /// The client capabilities that its question needed in vain, in a revision that has an error for that.
-    pub(super) fn missing_capabilities(&self) -> Option<&serde_json::Value> {
-        self.ask_context.as_ref()?.missing.as_ref().filter(|_| self.era.is_modern())
+    /// The client capabilities whose lack made it fail, in a revision that has an error for that. A call that went on
+    /// without an answer, and failed of something else, does not lack them.
+    pub(super) fn missing_capabilities(&self, reply: &Reply) -> Option<&serde_json::Value> {
+        let error = match reply {
+            Reply::Tool(Err(error)) | Reply::Prompt { messages: Err(error), .. } => error,
+            Reply::Read { read: Err(ReadError::Failed(error)), .. } => error,
+            _ => return None,
+        };
+        let is_lack = matches!(error, ToolError::Unanswered(AskError::Unsupported));
+        self.ask_context.as_ref()?.missing.as_ref().filter(|_| is_lack && self.era.is_modern())
     }
 
     /// The bytes of its parameters while it waits.

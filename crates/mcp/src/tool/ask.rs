@@ -74,7 +74,7 @@ pub enum AskError {
 
 impl From<AskError> for ToolError {
     fn from(error: AskError) -> ToolError {
-        ToolError::user(error.to_string())
+        ToolError::Unanswered(error)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use super::AskError;
+
 /// A tool's failure.
 #[derive(Debug)]
 pub enum ToolError {
@@ -13,6 +15,9 @@ pub enum ToolError {
         /// What to do next, a sentence each, which names a tool or an argument.
         hints: Vec<String>,
     },
+    /// A question that had no answer. Becomes a result with `isError`; but [`AskError::Unsupported`] becomes the error that
+    /// names the capabilities which the client lacks, in the revisions that have one.
+    Unanswered(AskError),
     /// An internal error. Logged with its chain of causes; the caller gets a short text with an id that is in the log.
     Internal(Box<dyn Error + Send + Sync>),
 }
@@ -25,11 +30,16 @@ impl ToolError {
 
     /// Adds a hint. Internal errors take none.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> ToolError {
-        if let ToolError::User { hints, .. } = &mut self {
-            hints.push(hint.into());
+    pub fn hint(self, hint: impl Into<String>) -> ToolError {
+        match self {
+            ToolError::User { message, mut hints } => {
+                hints.push(hint.into());
+                ToolError::User { message, hints }
+            }
+            // There is something to do without an answer.
+            ToolError::Unanswered(error) => ToolError::user(error.to_string()).hint(hint),
+            ToolError::Internal(_) => self,
         }
-        self
     }
 
     /// An internal error.
@@ -45,6 +55,7 @@ impl fmt::Display for ToolError {
                 f.write_str(message)?;
                 hints.iter().try_for_each(|hint| write!(f, "\n{hint}"))
             }
+            ToolError::Unanswered(error) => error.fmt(f),
             ToolError::Internal(error) => write!(f, "internal error: {error}"),
         }
     }

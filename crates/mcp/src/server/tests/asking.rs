@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::client::{Client, text};
 use super::everything;
-use crate::server::{ConnectionOptions, Limits, Server};
+use super::faults::{declaration, declared};
+use crate::server::{ConnectionOptions, Limits, Server, ServerInfo};
+use crate::tool::{Ask, AskError, Declaration, Outcome, ToolError};
 
 fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
@@ -327,6 +329,38 @@ async fn what_has_no_other_way_says_what_it_lacks() {
     assert_eq!(error["data"], json!({"requiredCapabilities": {"elicitation": {"form": {}}}}));
     client.call(3, "inquire", json!({"about": "model"})).await;
     assert_eq!(text(&client.next().await), "this needs an answer that the client has no way to give");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_outlived_an_unsupported_question_fails_with_what_it_failed_of() {
+    let asks = |name: &str| Declaration { asks: true, ..declaration(name) };
+    let sample = || Ask::Sample(json!({"messages": [], "maxTokens": 5}));
+    let tools = [
+        declared(asks("goes_on"), move |cx| async move {
+            match cx.ask(sample()).await {
+                Err(AskError::Unsupported) => Err(ToolError::user("the disk is full")),
+                answer => Ok(Outcome::text(format!("{answer:?}"))),
+            }
+        }),
+        declared(
+            asks("gives_up"),
+            move |cx| async move { Ok(Outcome::text(format!("{:?}", cx.ask(sample()).await?))) },
+        ),
+        declared(asks("hints"), move |cx| async move {
+            let said = cx.ask(sample()).await.map_err(|error| ToolError::from(error).hint("call `goes_on` instead"))?;
+            Ok(Outcome::text(format!("{said:?}")))
+        }),
+    ];
+    let mut client = connect(&Server::with_tools(ServerInfo::new("asks", "1"), tools));
+    let mut answers = Vec::new();
+    for (id, name) in [(1, "goes_on"), (2, "gives_up"), (3, "hints")] {
+        let params = json!({"name": name, "_meta": modern(json!({}))});
+        client.send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await;
+        answers.push(client.next().await);
+    }
+    assert_eq!(text(&answers[0]), "the disk is full");
+    assert_eq!(answers[1]["error"]["code"], -32021);
+    assert_eq!(text(&answers[2]), "this needs an answer that the client has no way to give\ncall `goes_on` instead");
 }
 
 #[tokio::test(start_paused = true)]
