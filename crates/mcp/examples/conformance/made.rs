@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{AnyTool, Content, Context, Declaration, Effect, Outcome, ToolError};
+use mcp::tool::{AnyTool, Asks, Content, Context, Declaration, Effect, Outcome, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ impl Made {
 
     /// Lets the tool ask.
     pub(crate) fn asks(mut self) -> Made {
-        self.declaration.asks = true;
+        self.declaration.asks = Asks::Person;
         // For clients that cannot be asked: the result says how to answer by it.
         self.declaration.input_schema["properties"]["resume"] =
             json!({"type": "object", "description": "Only to answer a question that an earlier call ended with."});

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp::prompt::{Message, Prompt};
-use mcp::tool::{Ask, AskResponse, Context, Effect, Tool, ToolError};
+use mcp::tool::{Ask, AskResponse, Asks, Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -59,7 +59,7 @@ async fn color(cx: &Context, message: &str) -> Result<String, ToolError> {
 impl Tool for Inquire {
     const NAME: &'static str = "inquire";
     const EFFECT: Effect = Effect::WRITE;
-    const ASKS: bool = true;
+    const ASKS: Asks = Asks::Person;
     type Args = Args;
     type Output = Answered;
 

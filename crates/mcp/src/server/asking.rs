@@ -16,13 +16,13 @@ use super::calls::{AskContext, Key, State, Target};
 use super::connection_state::ConnectionState;
 use super::fault_id;
 use super::methods::Request;
-use super::peer::LogPolicy;
+use super::peer::{LogPolicy, Route};
 use super::side_channel::PendingAsk;
 use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::ask::{self, ClientCapabilities};
 use crate::era::params::{self, invalid};
 use crate::era::{Era, ResultForm};
-use crate::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Outcome};
+use crate::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Asks, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
@@ -92,7 +92,7 @@ impl ConnectionState {
             return;
         };
         let (era, can) = (call.era, ask_context.can);
-        let is_tool = matches!(call.target, Target::Tool(_));
+        let by_argument = matches!(&call.target, Target::Tool(tool) if tool.declaration().asks == Asks::Person);
         let for_a_person = |ask: &Ask| matches!(ask, Ask::Form { .. } | Ask::Url { .. });
         if asks.iter().all(|(_, ask)| can.cover(era, ask)) {
             if !era.is_modern() {
@@ -103,7 +103,7 @@ impl ConnectionState {
                 true => drop(answer.send(Ok(given))),
                 false => self.suspend(key, asks, given, answer, ResumeBy::Ticket),
             }
-        } else if is_tool && asks.iter().all(|(_, ask)| for_a_person(ask)) {
+        } else if by_argument && asks.iter().all(|(_, ask)| for_a_person(ask)) {
             self.suspend(key, asks, Answers::new(), answer, ResumeBy::Argument);
         } else {
             let missing = asks.iter().map(|(_, ask)| ask).filter(|ask| !can.cover(era, ask));
@@ -212,7 +212,8 @@ impl ConnectionState {
         if answer.is_closed() {
             // The call has gone on meanwhile and may be done: it is a running call again.
             let (peer, log, wants_progress) = (call.peer.clone(), call.peer.log(), call.reported.is_some());
-            if let Some(reply) = peer.reroute(self.route(key, wants_progress, log)) {
+            let can = call.ask_context.as_ref().map(|ask_context| (call.era, ask_context.can));
+            if let Some(reply) = peer.reroute(Route { can, ..self.route(key, wants_progress, log) }) {
                 peer.finish(reply);
             }
             return;
@@ -371,8 +372,6 @@ impl ConnectionState {
         let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        call.ask_context =
-            Some(Box::new(AskContext { digest, can, missing: None, early_answers: Map::new(), early_answer_bytes: 0 }));
         let log = match request.era.is_modern() {
             true => LogPolicy::Request(request.meta.level()?),
             false => LogPolicy::Connection,
@@ -382,6 +381,13 @@ impl ConnectionState {
         call.state = State::Running(Some(task));
         let done = peer.reroute(self.route(key, call.reported.is_some(), log));
         call.peer = peer;
+        call.may_ask(Box::new(AskContext {
+            digest,
+            can,
+            missing: None,
+            early_answers: Map::new(),
+            early_answer_bytes: 0,
+        }));
         match done {
             // It finished while it was suspended, after its question timed out for example.
             Some(reply) => self.answer(call, reply),

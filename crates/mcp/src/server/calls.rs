@@ -141,6 +141,12 @@ impl Call {
         begin()
     }
 
+    /// Lets it ask.
+    pub(super) fn may_ask(&mut self, ask_context: Box<AskContext>) {
+        self.peer.may_ask(self.era, ask_context.can);
+        self.ask_context = Some(ask_context);
+    }
+
     /// The client capabilities whose lack made it fail, in a revision that has an error for that. A call that went on
     /// without an answer, and failed of something else, does not lack them.
     pub(super) fn missing_capabilities(&self, reply: &Reply) -> Option<&serde_json::Value> {

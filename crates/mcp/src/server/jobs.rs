@@ -250,11 +250,15 @@ impl Job {
         }
     }
 
-    /// Asks questions. Only a task has a way to answer them.
+    /// Whether the client can be asked this. Only a task has a way to answer.
+    pub(super) fn can_ask(&self, ask: &Ask) -> bool {
+        self.task.is_some_and(|can| can.cover(Era::V2026_07_28, ask))
+    }
+
+    /// Asks questions.
     pub(super) fn ask(&self, asking: PendingAsk) {
         let PendingAsk { asks, answer } = asking;
-        let era = Era::V2026_07_28;
-        if !self.task.is_some_and(|can| asks.iter().all(|(_, ask)| can.cover(era, ask))) {
+        if !asks.iter().all(|(_, ask)| self.can_ask(ask)) {
             let _ = answer.send(Err(AskError::Unsupported));
             return;
         }

@@ -14,7 +14,7 @@ use super::peer::{CallPeer, LogPolicy, Recipient, Route};
 use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
 use crate::era::{Era, ResultForm};
-use crate::tool::CancelToken;
+use crate::tool::{Asks, CancelToken};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json, code};
 
@@ -138,14 +138,16 @@ impl ConnectionState {
             return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
         };
         self.allow_task(request, tool.declaration())?;
-        if !tool.declaration().asks {
+        let asks = tool.declaration().asks;
+        if asks == Asks::Never {
             return self.call(request, Target::Tool(tool), request.params.arguments);
         }
-        if self.resume_sealed(request, METHOD)? || self.resume_by_argument(request, &tool)? {
+        let by_argument = asks == Asks::Person;
+        if self.resume_sealed(request, METHOD)? || (by_argument && self.resume_by_argument(request, &tool)?) {
             return Ok(());
         }
         let (key, mut call) = self.new_call(request, Target::Tool(tool))?;
-        call.ask_context = Some(self.ask_context(request, METHOD)?);
+        call.may_ask(self.ask_context(request, METHOD)?);
         self.admit(key, call, request.params.arguments);
         Ok(())
     }
@@ -221,7 +223,7 @@ impl ConnectionState {
 
     pub(super) fn route(&self, call: Key, wants_progress: bool, log: LogPolicy) -> Route {
         let (side_channel, principal) = (self.side_channel.clone(), self.principal.clone());
-        Route { side_channel, call, wants_progress, log, principal, recipient: Recipient::Request }
+        Route { side_channel, call, wants_progress, log, can: None, principal, recipient: Recipient::Request }
     }
 
     /// Opens a subscription. The acknowledgement comes first and says which part of the filter is served.

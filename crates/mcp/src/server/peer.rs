@@ -13,6 +13,8 @@ use super::announcing::json_text;
 use super::calls::{Key, Reply};
 use super::jobs::Job;
 use super::side_channel::{PendingAsk, SideChannel};
+use crate::era::Era;
+use crate::era::ask::ClientCapabilities;
 use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Peer, Progress};
 
 pub(super) struct CallPeer {
@@ -30,6 +32,8 @@ pub(super) struct Route {
     /// Whether the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
+    /// What the client can be asked by this call, and in which revision.
+    pub can: Option<(Era, ClientCapabilities)>,
     /// The principal that the call belongs to.
     pub principal: Arc<str>,
     pub recipient: Recipient,
@@ -84,6 +88,11 @@ impl CallPeer {
                 job.finish(reply);
             }
         }
+    }
+
+    /// Notes what the client can be asked by this call.
+    pub(super) fn may_ask(&self, era: Era, can: ClientCapabilities) {
+        self.route().can = Some((era, can));
     }
 
     /// Marks the call as suspended until it is [rerouted](CallPeer::reroute).
@@ -170,6 +179,14 @@ impl Peer for CallPeer {
             Recipient::Request => route.side_channel.ask(route.call, asking),
         }
         Ok(answered)
+    }
+
+    fn can_ask(&self, ask: &Ask) -> bool {
+        let route = self.route();
+        match &route.recipient {
+            Recipient::Job(job) => job.can_ask(ask),
+            Recipient::Request | Recipient::Suspended(_) => route.can.is_some_and(|(era, can)| can.cover(era, ask)),
+        }
     }
 
     fn principal(&self) -> Arc<str> {

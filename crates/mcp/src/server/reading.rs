@@ -126,7 +126,7 @@ impl ConnectionState {
     fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Handler) -> Result<(), RpcError> {
         let (key, mut call) = self.new_call(request, Target::Handler(name, serve))?;
         if name != "completion/complete" {
-            call.ask_context = Some(self.ask_context(request, name)?);
+            call.may_ask(self.ask_context(request, name)?);
         }
         self.admit(key, call, request.raw);
         Ok(())

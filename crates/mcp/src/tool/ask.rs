@@ -14,6 +14,21 @@ use super::{ToolError, schema};
 /// How long a question waits for its answer.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
+/// Whom the calls of a tool may ask, and how the answer may come ([`Tool::ASKS`](super::Tool::ASKS)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Asks {
+    /// Nobody.
+    #[default]
+    Never,
+    /// A person, in every way there is. Where the client cannot be asked, the call's result says how to answer by an
+    /// argument `resume`, and structured content is `{state, result?, ask?}`.
+    Person,
+    /// A person, in a dialog of the client and in no other way: an answer by an argument would be the model's. Where there
+    /// is no dialog, a question is [`AskError::Unsupported`] at once. Arguments and results stay as they are.
+    PersonByDialog,
+}
+
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {

@@ -90,6 +90,11 @@ pub trait Peer: Send + Sync {
         let _ = asks;
         Err(AskError::Unsupported)
     }
+    /// Whether the client itself can be asked this; not by default.
+    fn can_ask(&self, ask: &Ask) -> bool {
+        let _ = ask;
+        false
+    }
     /// The principal that calls.
     fn principal(&self) -> Arc<str> {
         Arc::from("")
@@ -211,6 +216,13 @@ impl Context {
     pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), NotifyError> {
         let params = serde_json::value::to_raw_value(params).map_err(|_| NotifyError::Closed)?;
         self.peer.notify(method, params)
+    }
+
+    /// Whether the client itself can be asked this: by a dialog of its own for a form or a page. An answer by the argument
+    /// `resume` ([`Asks::Person`](super::Asks::Person)) needs nothing of the client and is not meant. False for calls that
+    /// may not ask.
+    pub fn can_ask(&self, ask: &Ask) -> bool {
+        self.peer.can_ask(ask)
     }
 
     /// Asks the person at the other end, or their client, and waits for the answer, at most 15 minutes. The call

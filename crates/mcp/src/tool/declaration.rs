@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Content, Icon, Repeat};
+use super::{Asks, Content, Icon, Repeat};
 
 /// The effect of a tool on the world (MCP "Tool annotations").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +59,8 @@ pub struct Declaration {
     pub output_schema: Option<Value>,
     /// The effect on the world.
     pub effect: Effect,
-    /// Whether a call may ask; the schemas must then be as [`Tool::ASKS`](super::Tool::ASKS) says.
-    pub asks: bool,
+    /// Whom a call may ask; the schemas must be as [`Asks`] says.
+    pub asks: Asks,
     /// After how long a call becomes a job; the output schema must then be as
     /// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER) says.
     pub job_after: Option<Duration>,
@@ -91,7 +91,7 @@ impl Declaration {
             input_schema,
             output_schema: None,
             effect,
-            asks: false,
+            asks: Asks::Never,
             job_after: None,
             tasks_only: false,
             repeat: Repeat::UNKNOWN,

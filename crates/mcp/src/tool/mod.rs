@@ -19,7 +19,7 @@ mod repeat;
 mod schema;
 
 pub(crate) use ask::ANSWER_TIMEOUT;
-pub use ask::{Answers, Ask, AskError, AskResponse};
+pub use ask::{Answers, Ask, AskError, AskResponse, Asks};
 pub(crate) use cancel::CancelToken;
 pub use check::DeclarationError;
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
@@ -54,9 +54,8 @@ pub trait Tool: Send + Sync + 'static {
     /// for tools whose whole result is their text, such as those that imitate another system.
     const STRUCTURED: bool = true;
 
-    /// Whether a call may ask the person ([`Context::ask`]). The schemas then say how to answer from a client that
-    /// cannot be asked: by an argument `resume`, and with structured content of `{state, result?, ask?}`.
-    const ASKS: bool = false;
+    /// Whom a call may ask ([`Context::ask`]), and so what the schemas say: see [`Asks`].
+    const ASKS: Asks = Asks::Never;
 
     /// After how long a call becomes a job, if the server has jobs ([`Server::jobs`](crate::server::Server::jobs));
     /// never by default. The structured content is then `{state, result?, job?}`.

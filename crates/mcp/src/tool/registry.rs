@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use super::near::unknown_field;
-use super::{Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
+use super::{Asks, Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
 use crate::catalog::Catalog;
 
 /// A boxed future.
@@ -126,7 +126,7 @@ impl<T: Tool> AnyTool for Typed<T> {
                 Err(error) => return Ok(wrong_arguments(&self.declaration, &error)),
             };
             let output = self.tool.call(cx, args).await?;
-            let structured = match (self.declaration.output_schema.is_some(), T::ASKS || T::JOB_AFTER.is_some()) {
+            let structured = match (self.declaration.output_schema.is_some(), is_wrapped::<T>()) {
                 (true, false) => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
                 (true, true) => {
                     let done = Done { state: "done", result: &output };
@@ -168,11 +168,11 @@ struct Done<'a, T> {
 fn declare<T: Tool>() -> Declaration {
     let (description, mut input_schema) = schema::input_schema::<T::Args>();
     let output_schema = T::STRUCTURED.then(schema::output_schema::<T::Output>);
-    if T::ASKS {
+    if T::ASKS == Asks::Person {
         schema::add_resume(&mut input_schema);
     }
-    let output_schema = match T::ASKS || T::JOB_AFTER.is_some() {
-        true => output_schema.map(|result| schema::wrapped(result, T::ASKS, T::JOB_AFTER.is_some())),
+    let output_schema = match is_wrapped::<T>() {
+        true => output_schema.map(|result| schema::wrapped(result, T::ASKS == Asks::Person, T::JOB_AFTER.is_some())),
         false => output_schema.filter(schema::is_object),
     };
     Declaration {
@@ -190,6 +190,11 @@ fn declare<T: Tool>() -> Declaration {
         meta: T::meta(),
         examples: T::examples(),
     }
+}
+
+/// Whether the structured content says first whether there is a result yet.
+const fn is_wrapped<T: Tool>() -> bool {
+    matches!(T::ASKS, Asks::Person) || T::JOB_AFTER.is_some()
 }
 
 /// The limits of the search for a wrong field, in bytes of arguments and in fields.

@@ -8,7 +8,7 @@ use super::client::{Client, text};
 use super::everything;
 use super::faults::{declaration, declared};
 use crate::server::{ConnectionOptions, Server};
-use crate::tool::{Ask, Declaration, Outcome};
+use crate::tool::{Ask, Asks, Declaration, Outcome};
 
 fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
@@ -235,7 +235,8 @@ async fn a_call_asks_before_it_becomes_a_task() {
         message: "Which one?".to_owned(),
         schema: json!({"type": "object", "properties": {"name": {"type": "string"}}}),
     };
-    let plan = Declaration { asks: true, tasks_only: true, job_after: Some(Duration::ZERO), ..declaration("plan") };
+    let plan =
+        Declaration { asks: Asks::Person, tasks_only: true, job_after: Some(Duration::ZERO), ..declaration("plan") };
     let tool = declared(plan, move |cx| async move {
         let name = cx.ask(ask()).await?.accepted::<Value>()?.unwrap_or_default();
         tokio::time::sleep(Duration::from_secs(60)).await; // sleeps: the work takes a minute
