@@ -1,11 +1,11 @@
 //! Questions of calls to the client, and their answers. There are three ways: a request of the server's own, if the
 //! client declared it in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain
-//! result that says how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`).
+//! result that says how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`), which another
+//! request resumes (`resuming.rs`).
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -16,13 +16,13 @@ use super::calls::{AskContext, Key, State, Target};
 use super::connection_state::ConnectionState;
 use super::fault_id;
 use super::methods::Request;
-use super::peer::{LogPolicy, Route};
+use super::peer::Route;
+use super::resuming::{responses, split_answered};
 use super::side_channel::PendingAsk;
 use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::ask::{self, ClientCapabilities};
-use crate::era::params::{self, invalid};
 use crate::era::{Era, ResultForm};
-use crate::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Asks, Outcome};
+use crate::tool::{Answers, Ask, AskError, Asks, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
@@ -243,7 +243,7 @@ impl ConnectionState {
     }
 
     /// Suspends a call and returns the answer to its request: the open questions.
-    fn suspend_with_question(
+    pub(super) fn suspend_with_question(
         &self,
         id: &Id,
         (era, form): (Era, ResultForm),
@@ -279,173 +279,6 @@ impl ConnectionState {
         }
         line
     }
-
-    /// Serves a request that brings answers with a sealed ticket; false if it brings no ticket.
-    pub(super) fn resume_sealed(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
-        let Some(state) = request.params.request_state.filter(|_| request.era.is_modern()) else { return Ok(false) };
-        let sealed = params::string(Some(state), "requestState")?;
-        let mut responses = responses(request)?;
-        request.meta.level()?;
-        let digest = suspended::digest(method, request.params);
-        let ticket = self.shared.suspended.open(&sealed, &self.principal, &digest).ok_or_else(|| {
-            invalid("requestState: changed, or of another call or caller: send what the question came with")
-        })?;
-        let name = ticket.name.as_str();
-        let suspended = self.shared.suspended.take(name, ResumeBy::Ticket, |suspended| suspended.digest == digest);
-        let Some(mut suspended) = suspended.filter(|_| !ticket.expired) else {
-            return self.question_lost(request, method, &ticket.effects, "requestState").map(|()| true);
-        };
-        let (given, asks) = split_answered(&mut responses, std::mem::take(&mut suspended.asks));
-        suspended.given.extend(given);
-        // Questions without a fitting answer are asked again.
-        suspended.asks = asks;
-        match suspended.asks.is_empty() {
-            true => self.resume_call(request, suspended)?,
-            false => self.ask_again(request, suspended, None),
-        }
-        Ok(true)
-    }
-
-    /// Serves a call that brings answers in the argument `resume`; false if it has no such argument.
-    pub(super) fn resume_by_argument(
-        &mut self,
-        request: &Request<'_>,
-        tool: &Arc<dyn AnyTool>,
-    ) -> Result<bool, RpcError> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Resume {
-            id: String,
-            answers: Option<Map<String, Value>>,
-        }
-        let resume = request.params.arguments.and_then(|arguments| arguments.member("resume"));
-        let Some(resume) = resume.filter(|resume| !resume.is_null()) else { return Ok(false) };
-        let name = &tool.declaration().name;
-        let Ok(resume) = serde_json::from_str::<Resume>(resume.get()) else {
-            let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as the question said");
-            self.respond(request, &Outcome::error(text));
-            return Ok(true);
-        };
-        request.meta.level()?;
-        let principal = self.principal.clone();
-        let allowed = |suspended: &SuspendedCall| suspended.principal == principal && suspended.target.name() == name;
-        let Some(mut suspended) = self.shared.suspended.take(&resume.id, ResumeBy::Argument, allowed) else {
-            return self.question_lost(request, "tools/call", "not known", "resume").map(|()| true);
-        };
-        let mut problem = None;
-        let asks = std::mem::take(&mut suspended.asks);
-        let single = asks.len() == 1 && suspended.given.is_empty();
-        for (name, ask) in asks {
-            let content = match &resume.answers {
-                None => None,
-                Some(answers) if single => Some(Value::Object(answers.clone())),
-                Some(answers) => Some(answers.get(&name).cloned().unwrap_or_default()),
-            };
-            let said = match content {
-                None => Ok(AskResponse::Declined),
-                Some(content) => ask::said(&ask, json!({"action": "accept", "content": content})),
-            };
-            match said {
-                Ok(said) => {
-                    suspended.given.insert(name, said);
-                }
-                Err(reason) => {
-                    problem = Some(reason);
-                    suspended.asks.push((name, ask));
-                }
-            }
-        }
-        match suspended.asks.is_empty() {
-            true => self.resume_call(request, suspended)?,
-            false => self.ask_again(request, suspended, problem.as_deref()),
-        }
-        Ok(true)
-    }
-
-    fn ask_again(&mut self, request: &Request<'_>, suspended: SuspendedCall, problem: Option<&str>) {
-        let line = self.suspend_with_question(request.id, (request.era, request.form), suspended, problem);
-        self.emit(request.batch, |out, _| out.extend_from_slice(&line));
-    }
-
-    /// Resumes a suspended call, which belongs to this request from now on.
-    fn resume_call(&mut self, request: &Request<'_>, suspended: SuspendedCall) -> Result<(), RpcError> {
-        let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
-        let (key, mut call) = self.new_call(request, target)?;
-        let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        let log = match request.era.is_modern() {
-            true => LogPolicy::Request(request.meta.level()?),
-            false => LogPolicy::Connection,
-        };
-        let Some((cancel, task)) = running.disarm() else { return Ok(()) };
-        call.cancel = cancel;
-        call.state = State::Running(Some(task));
-        let done = peer.reroute(self.route(key, call.reported.is_some(), log));
-        call.peer = peer;
-        call.may_ask(Box::new(AskContext {
-            digest,
-            can,
-            missing: None,
-            early_answers: Map::new(),
-            early_answer_bytes: 0,
-        }));
-        match done {
-            // It finished while it was suspended, after its question timed out for example.
-            Some(reply) => self.answer(call, reply),
-            None => {
-                self.schedule_heartbeat(&call);
-                self.schedule_job(&mut call);
-                self.schedule_timeout(&mut call);
-                self.calls.insert(key, call);
-                let _ = answer.send(Ok(given));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses an answer to a question that does not exist (any more).
-    fn question_lost(
-        &mut self,
-        request: &Request<'_>,
-        method: &str,
-        effects: &str,
-        without: &str,
-    ) -> Result<(), RpcError> {
-        let text = format!(
-            "the question was lost; effects so far: {effects}\nA question waits 15 minutes, not over a restart of the \
-             server, and is answered once. Call again without `{without}` to be asked anew."
-        );
-        match method == "tools/call" {
-            true => self.respond(request, &Outcome::error(text)),
-            false => return Err(invalid(text)),
-        }
-        Ok(())
-    }
-
-    fn respond(&mut self, request: &Request<'_>, outcome: &Outcome) {
-        let Request { id, era, form, .. } = *request;
-        self.emit(request.batch, |out, shared| {
-            build::result_with(out, id, |out| shared.results.outcome(out, era, form, outcome));
-        });
-    }
-}
-
-/// The input responses of a request.
-fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
-    let read = |raw: Json<'_>| raw.read();
-    let responses = request.params.input_responses.map_or_else(|| Ok(Map::new()), read);
-    responses.map_err(|_| invalid("params: `inputResponses` must be an object of answers by name"))
-}
-
-/// Splits questions into those that the responses answer, and the others.
-fn split_answered(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
-    let (mut given, mut open) = (Answers::new(), Vec::new());
-    for (name, ask) in asks {
-        match responses.remove(&name).map(|response| ask::said(&ask, response)) {
-            Some(Ok(said)) => drop(given.insert(name, said)),
-            Some(Err(_)) | None => open.push((name, ask)),
-        }
-    }
-    (given, open)
 }
 
 /// A question as a tool's result that says how to answer it.

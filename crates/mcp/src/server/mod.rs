@@ -25,6 +25,7 @@ mod pacing;
 mod peer;
 mod reading;
 mod result_budget;
+mod resuming;
 mod side_channel;
 mod suspended;
 mod tap;
