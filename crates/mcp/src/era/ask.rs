@@ -1,9 +1,9 @@
-//! Questions → a revision's JSON, and JSON → answers; and what a client can be asked.
+//! Questions → a revision's JSON, and what a client can be asked.
 
 use serde_json::{Map, Value, json};
 
 use super::Era;
-use crate::tool::{Ask, AskResponse};
+use crate::tool::Ask;
 
 /// What a client declares that it can be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,25 +78,5 @@ pub(crate) fn request(era: Era, ask: &Ask, id: &str) -> (&'static str, Value) {
         }
         Ask::Sample(params) => ("sampling/createMessage", params.clone()),
         Ask::Roots => ("roots/list", json!({})),
-    }
-}
-
-/// Reads a client's result as the answer to this question; `Err` with the reason if it does not fit.
-pub(crate) fn said(ask: &Ask, mut result: Value) -> Result<AskResponse, String> {
-    match ask {
-        Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {
-            Some("accept") => {
-                let content = result["content"].take();
-                match ask {
-                    Ask::Form { .. } => ask.check(&content).map(|()| AskResponse::Accepted(content)),
-                    _ => Ok(AskResponse::Accepted(Value::Null)),
-                }
-            }
-            Some("decline") => Ok(AskResponse::Declined),
-            Some("cancel") => Ok(AskResponse::Dismissed),
-            _ => Err("`action` must be accept, decline or cancel".to_owned()),
-        },
-        Ask::Sample(_) | Ask::Roots if result.is_object() => Ok(AskResponse::Accepted(result)),
-        Ask::Sample(_) | Ask::Roots => Err("an object was expected".to_owned()),
     }
 }

@@ -4,6 +4,7 @@
 //! request resumes (`resuming.rs`).
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -22,7 +23,7 @@ use super::side_channel::PendingAsk;
 use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::ask::{self, ClientCapabilities};
 use crate::era::{Era, ResultForm};
-use crate::tool::{Answers, Ask, AskError, Asks, Outcome};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, Named, Outcome, Resumed};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
@@ -60,18 +61,23 @@ impl OpenQuestions {
 
 impl ConnectionState {
     /// The context for questions of a request's call.
-    pub(super) fn ask_context(&self, request: &Request<'_>, method: &str) -> Result<Box<AskContext>, RpcError> {
+    pub(super) fn ask_context(
+        &self,
+        request: &Request<'_>,
+        method: &str,
+        resumed: Option<Arc<Resumed>>,
+    ) -> Result<Box<AskContext>, RpcError> {
         let modern = request.era.is_modern();
         let can = if modern { request.meta.can() } else { self.can };
-        let early_answers = if modern { responses(request)? } else { Map::new() };
+        let early_answers = if modern && resumed.is_none() { responses(request)? } else { Map::new() };
         let early_answer_bytes = request.params.input_responses.filter(|_| modern).map_or(0, |raw| raw.get().len());
         let digest = suspended::digest(method, request.params);
-        Ok(Box::new(AskContext { digest, can, missing: None, early_answers, early_answer_bytes }))
+        Ok(Box::new(AskContext { digest, can, missing: None, resumed, early_answers, early_answer_bytes }))
     }
 
     /// Sends a call's questions to the client, in the way that the client has.
     pub(super) fn ask_client(&mut self, key: Key, asking: PendingAsk) {
-        let PendingAsk { asks, answer } = asking;
+        let PendingAsk { asks, named, answer } = asking;
         if answer.is_closed() {
             return;
         }
@@ -84,7 +90,7 @@ impl ConnectionState {
         self.resume_with_timeout(key);
         let Some(call) = self.calls.get_mut(key) else { return };
         if let Some(job) = call.peer.job() {
-            return job.ask(PendingAsk { asks, answer });
+            return job.ask(PendingAsk { asks, named, answer });
         }
         let (State::Running(Some(_)), Some(_), Some(ask_context)) = (&call.state, &call.id, &mut call.ask_context)
         else {
@@ -101,10 +107,10 @@ impl ConnectionState {
             let (given, asks) = split_answered(&mut ask_context.early_answers, asks);
             match asks.is_empty() {
                 true => drop(answer.send(Ok(given))),
-                false => self.suspend(key, asks, given, answer, ResumeBy::Ticket),
+                false => self.suspend(key, PendingAsk { asks, named, answer }, given, ResumeBy::Ticket),
             }
         } else if by_argument && asks.iter().all(|(_, ask)| for_a_person(ask)) {
-            self.suspend(key, asks, Answers::new(), answer, ResumeBy::Argument);
+            self.suspend(key, PendingAsk { asks, named, answer }, Answers::new(), ResumeBy::Argument);
         } else {
             let missing = asks.iter().map(|(_, ask)| ask).filter(|ask| !can.cover(era, ask));
             ask_context.missing = Some(ClientCapabilities::required(missing));
@@ -142,7 +148,7 @@ impl ConnectionState {
         let Some(open) = self.questions.open.get_mut(&key) else { return true };
         let parsed = |raw: Json<'_>| raw.read::<Value>().unwrap_or_default();
         let said = match (outcome, open.asks.get(&name)) {
-            (Ok(result), Some(ask)) => ask::said(ask, parsed(result)),
+            (Ok(result), Some(ask)) => ask.said(parsed(result)),
             (Err(error), _) => Err(parsed(error)["message"].as_str().unwrap_or("an error").to_owned()),
             (_, None) => return true,
         };
@@ -195,14 +201,8 @@ impl ConnectionState {
     }
 
     /// Answers a call's request with its questions and suspends the call until their answers come.
-    fn suspend(
-        &mut self,
-        key: Key,
-        asks: Vec<(String, Ask)>,
-        given: Answers,
-        answer: oneshot::Sender<Result<Answers, AskError>>,
-        resume_by: ResumeBy,
-    ) {
+    fn suspend(&mut self, key: Key, asking: PendingAsk, given: Answers, resume_by: ResumeBy) {
+        let PendingAsk { asks, named, answer } = asking;
         if self.shared.suspended.is_full() {
             let _ = answer.send(Err(AskError::Full));
             return;
@@ -233,6 +233,7 @@ impl ConnectionState {
             principal: self.principal.clone(),
             digest: ask_context.digest,
             asks,
+            named,
             given,
             answer,
             resume_by,
@@ -253,7 +254,7 @@ impl ConnectionState {
         let mut line = Vec::new();
         let results = &self.shared.results;
         let (target, resume_by, digest) = (suspended.target.clone(), suspended.resume_by, suspended.digest);
-        let (asks, effects) = (suspended.asks.clone(), suspended.peer.effects());
+        let (asks, effects, named) = (suspended.asks.clone(), suspended.peer.effects(), suspended.named.clone());
         match self.shared.suspended.suspend(suspended) {
             Ok(name) if resume_by == ResumeBy::Ticket => {
                 let requests: Map<String, Value> = asks
@@ -263,11 +264,14 @@ impl ConnectionState {
                         (name.clone(), json!({"method": method, "params": params}))
                     })
                     .collect();
-                let state = self.shared.suspended.seal(&name, &self.principal, &digest, &effects);
+                let state = {
+                    let named = named.as_ref().map(|named| named.name.as_str());
+                    self.shared.suspended.seal(&name, &self.principal, &digest, &effects, named)
+                };
                 build::result_with(&mut line, id, |out| results.input_required(out, era, &requests, &state));
             }
             Ok(name) => {
-                let outcome = plain_question(&target, &name, &asks, problem);
+                let outcome = plain_question(&target, &name, &asks, named.as_ref(), problem);
                 build::result_with(&mut line, id, |out| results.outcome(out, era, form, &outcome));
             }
             Err(suspended) => {
@@ -282,7 +286,13 @@ impl ConnectionState {
 }
 
 /// A question as a tool's result that says how to answer it.
-fn plain_question(target: &Target, id: &str, asks: &[(String, Ask)], problem: Option<&str>) -> Outcome {
+fn plain_question(
+    target: &Target,
+    id: &str,
+    asks: &[(String, Ask)],
+    named: Option<&Named>,
+    problem: Option<&str>,
+) -> Outcome {
     let name = target.name();
     let mut text = problem.map_or_else(String::new, |problem| format!("That is no answer: {problem}.\n"));
     let mut questions = Map::new();
@@ -309,8 +319,13 @@ fn plain_question(target: &Target, id: &str, asks: &[(String, Ask)], problem: Op
         _ => answers.into(),
     };
     let resume = json!({"id": id, "answers": answers});
+    let within = named.map_or(ANSWER_TIMEOUT, |named| named.until.saturating_duration_since(Instant::now()));
+    let within = match within.as_secs() {
+        seconds @ 0..120 => format!("{seconds} seconds"),
+        seconds => format!("{} minutes", seconds / 60),
+    };
     text.push_str(&format!(
-        "Nothing more is done until it is answered, within 15 minutes. Ask the person, then call {name} again with the \
+        "Nothing more is done until it is answered, within {within}. Ask the person, then call {name} again with the \
          same arguments and `resume`: {resume}; leave out `answers` for no."
     ));
     let declares_output = match target {

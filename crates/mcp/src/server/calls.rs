@@ -19,7 +19,7 @@ use crate::prompt::{Completion, Message};
 use crate::resource::{Read, ReadError};
 #[cfg(feature = "log-bridge")]
 use crate::tool::log_bridge;
-use crate::tool::{AnyTool, AskError, BoxFuture, CancelToken, Context, Outcome, Progress, ToolError};
+use crate::tool::{AnyTool, AskError, BoxFuture, CancelToken, Context, Outcome, Progress, Resumed, ToolError};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
@@ -92,6 +92,8 @@ pub(super) struct AskContext {
     pub can: ClientCapabilities,
     /// The client capabilities that a question needed in vain.
     pub missing: Option<serde_json::Value>,
+    /// The answer to a named question with which the tool is called anew.
+    pub resumed: Option<Arc<Resumed>>,
     /// Answers that came before their questions were asked, by name.
     pub early_answers: serde_json::Map<String, serde_json::Value>,
     /// Their length as JSON text.
@@ -122,7 +124,8 @@ pub(super) enum State {
 impl Call {
     /// Creates the work, without polling it.
     pub(super) fn begin(&self, caller: crate::tool::Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
-        let cx = Context::of_call(self.peer.clone(), caller, self.cancel.clone(), self.budget);
+        let resumed = self.ask_context.as_ref().and_then(|ask_context| ask_context.resumed.clone());
+        let cx = Context::of_call(self.peer.clone(), caller, self.cancel.clone(), self.budget, resumed);
         let begin = || match &self.target {
             Target::Tool(tool) => {
                 let tool = tool.clone();

@@ -257,7 +257,7 @@ impl Job {
 
     /// Asks questions.
     pub(super) fn ask(&self, asking: PendingAsk) {
-        let PendingAsk { asks, answer } = asking;
+        let PendingAsk { asks, answer, .. } = asking;
         if !asks.iter().all(|(_, ask)| self.can_ask(ask)) {
             let _ = answer.send(Err(AskError::Unsupported));
             return;
@@ -287,7 +287,7 @@ impl Job {
             let Stage::Asking(open) = &mut inner.stage else { return };
             for (name, response) in responses {
                 if let Some((_, ask)) = open.asks.get(&name)
-                    && let Ok(said) = ask::said(ask, response)
+                    && let Ok(said) = ask.said(response)
                     && let Some((name, _)) = open.asks.remove(&name)
                 {
                     open.given.insert(name, said);

@@ -11,6 +11,7 @@ use super::announcing::subscription_params;
 use super::calls::{Call, Key, ProgressState, State, Target};
 use super::connection_state::{ConnectionState, ListKind, Subscription};
 use super::peer::{CallPeer, LogPolicy, Recipient, Route};
+use super::resuming::Resumption;
 use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
 use crate::era::{Era, ResultForm};
@@ -142,12 +143,14 @@ impl ConnectionState {
         if asks == Asks::Never {
             return self.call(request, Target::Tool(tool), request.params.arguments);
         }
-        let by_argument = asks == Asks::Person;
-        if self.resume_sealed(request, METHOD)? || (by_argument && self.resume_by_argument(request, &tool)?) {
-            return Ok(());
-        }
+        let resumed = match self.resume_sealed(request, METHOD)? {
+            Resumption::Served => return Ok(()),
+            Resumption::New if asks == Asks::Person && self.resume_by_argument(request, &tool)? => return Ok(()),
+            Resumption::New => None,
+            Resumption::Anew(resumed) => Some(resumed),
+        };
         let (key, mut call) = self.new_call(request, Target::Tool(tool))?;
-        call.may_ask(self.ask_context(request, METHOD)?);
+        call.may_ask(self.ask_context(request, METHOD, resumed)?);
         self.admit(key, call, request.params.arguments);
         Ok(())
     }

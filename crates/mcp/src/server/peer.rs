@@ -15,7 +15,7 @@ use super::jobs::Job;
 use super::side_channel::{PendingAsk, SideChannel};
 use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
-use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Peer, Progress};
+use crate::tool::{Answers, Ask, AskError, LogLevel, Named, NotifyError, Peer, Progress};
 
 pub(super) struct CallPeer {
     /// The way to the call's client, which may change: a suspended call may be resumed on another connection.
@@ -135,6 +135,28 @@ impl CallPeer {
         self.route().log
     }
 
+    /// Sends questions to the connection, or to the job that the call has become.
+    fn send_asks(
+        &self,
+        asks: Vec<(String, Ask)>,
+        named: Option<Named>,
+    ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
+        let route = self.route();
+        let (answer, answered) = oneshot::channel();
+        let asking = PendingAsk { asks, named, answer };
+        match &route.recipient {
+            Recipient::Suspended(_) => return Err(AskError::Busy),
+            Recipient::Job(job) => {
+                let job = job.clone();
+                drop(route);
+                job.ask(asking);
+            }
+            Recipient::Request if self.over.load(Ordering::Relaxed) => return Err(AskError::Unanswered),
+            Recipient::Request => route.side_channel.ask(route.call, asking),
+        }
+        Ok(answered)
+    }
+
     fn route(&self) -> MutexGuard<'_, Route> {
         self.route.lock()
     }
@@ -165,20 +187,15 @@ impl Peer for CallPeer {
     }
 
     fn ask(&self, asks: Vec<(String, Ask)>) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
-        let route = self.route();
-        let (answer, answered) = oneshot::channel();
-        let asking = PendingAsk { asks, answer };
-        match &route.recipient {
-            Recipient::Suspended(_) => return Err(AskError::Busy),
-            Recipient::Job(job) => {
-                let job = job.clone();
-                drop(route);
-                job.ask(asking);
-            }
-            Recipient::Request if self.over.load(Ordering::Relaxed) => return Err(AskError::Unanswered),
-            Recipient::Request => route.side_channel.ask(route.call, asking),
-        }
-        Ok(answered)
+        self.send_asks(asks, None)
+    }
+
+    fn ask_as(
+        &self,
+        named: Named,
+        asks: Vec<(String, Ask)>,
+    ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
+        self.send_asks(asks, Some(named))
     }
 
     fn can_ask(&self, ask: &Ask) -> bool {

@@ -8,9 +8,11 @@ use serde::Deserialize;
 use super::calls::{Handler, Reply, Target};
 use super::connection_state::ConnectionState;
 use super::methods::Request;
+use super::resuming::Resumption;
 use crate::era::params::{self, invalid};
 use crate::prompt::Completing;
 use crate::resource::{MAX_URI, Resolved, Watcher};
+use crate::tool::Resumed;
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Json, code};
 
@@ -31,9 +33,11 @@ impl ConnectionState {
     }
 
     fn read_resource(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
-        if self.resume_sealed(request, "resources/read")? {
-            return Ok(());
-        }
+        let resumed = match self.resume_sealed(request, "resources/read")? {
+            Resumption::Served => return Ok(()),
+            Resumption::New => None,
+            Resumption::Anew(resumed) => Some(resumed),
+        };
         let uri = params::string(request.params.uri, "uri")?;
         let found = self.shared.resources.get().and_then(|resources| resources.find(&uri));
         let found = found.ok_or_else(|| not_found(&uri, !request.era.is_modern()))?;
@@ -50,13 +54,15 @@ impl ConnectionState {
             let uri = uri.clone();
             Box::pin(async move { Reply::Read { read: reading.await, uri, fresh_for } })
         });
-        self.serve(request, "resources/read", serve)
+        self.serve(request, "resources/read", serve, resumed)
     }
 
     fn get_prompt(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
-        if self.resume_sealed(request, "prompts/get")? {
-            return Ok(());
-        }
+        let resumed = match self.resume_sealed(request, "prompts/get")? {
+            Resumption::Served => return Ok(()),
+            Resumption::New => None,
+            Resumption::Anew(resumed) => Some(resumed),
+        };
         let name = params::string(request.params.name, "name")?;
         let prompt = self.shared.prompts.get().and_then(|prompts| prompts.get(&name));
         let prompt =
@@ -67,7 +73,7 @@ impl ConnectionState {
             let getting = prompt.clone().get(cx, arguments.clone());
             Box::pin(async move { Reply::Prompt { description, messages: getting.await } })
         });
-        self.serve(request, "prompts/get", serve)
+        self.serve(request, "prompts/get", serve, resumed)
     }
 
     fn complete(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
@@ -120,13 +126,19 @@ impl ConnectionState {
             }
             _ => return Err(invalid("ref: `type` must be ref/prompt or ref/resource")),
         };
-        self.serve(request, "completion/complete", serve)
+        self.serve(request, "completion/complete", serve, None)
     }
 
-    fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Handler) -> Result<(), RpcError> {
+    fn serve(
+        &mut self,
+        request: &Request<'_>,
+        name: &'static str,
+        serve: Handler,
+        resumed: Option<Arc<Resumed>>,
+    ) -> Result<(), RpcError> {
         let (key, mut call) = self.new_call(request, Target::Handler(name, serve))?;
         if name != "completion/complete" {
-            call.may_ask(self.ask_context(request, name)?);
+            call.may_ask(self.ask_context(request, name, resumed)?);
         }
         self.admit(key, call, request.raw);
         Ok(())

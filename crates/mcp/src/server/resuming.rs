@@ -11,16 +11,27 @@ use super::connection_state::ConnectionState;
 use super::methods::Request;
 use super::peer::LogPolicy;
 use super::suspended::{self, ResumeBy, SuspendedCall};
-use crate::era::ask;
 use crate::era::params::{self, invalid};
-use crate::tool::{Answers, AnyTool, Ask, AskResponse, Outcome};
+use crate::tool::{Answers, AnyTool, Ask, AskResponse, Outcome, Resumed};
 use crate::wire::Json;
 use crate::wire::build::{self, RpcError};
 
+/// What became of a request that may bring answers.
+pub(super) enum Resumption {
+    /// It brings none, and is a new call.
+    New,
+    /// It is served.
+    Served,
+    /// It answers a named question whose call waits no longer, and is a new call with that answer.
+    Anew(Arc<Resumed>),
+}
+
 impl ConnectionState {
-    /// Serves a request that brings answers with a sealed ticket; false if it brings no ticket.
-    pub(super) fn resume_sealed(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
-        let Some(state) = request.params.request_state.filter(|_| request.era.is_modern()) else { return Ok(false) };
+    /// Serves a request that brings answers with a sealed ticket.
+    pub(super) fn resume_sealed(&mut self, request: &Request<'_>, method: &str) -> Result<Resumption, RpcError> {
+        let Some(state) = request.params.request_state.filter(|_| request.era.is_modern()) else {
+            return Ok(Resumption::New);
+        };
         let sealed = params::string(Some(state), "requestState")?;
         let mut responses = responses(request)?;
         request.meta.level()?;
@@ -31,7 +42,10 @@ impl ConnectionState {
         let name = ticket.name.as_str();
         let suspended = self.shared.suspended.take(name, ResumeBy::Ticket, |suspended| suspended.digest == digest);
         let Some(mut suspended) = suspended.filter(|_| !ticket.expired) else {
-            return self.question_lost(request, method, &ticket.effects, "requestState").map(|()| true);
+            if let Some(named) = ticket.named {
+                return Ok(Resumption::Anew(Arc::new(Resumed::new(named, responses))));
+            }
+            return self.question_lost(request, method, &ticket.effects, "requestState").map(|()| Resumption::Served);
         };
         let (given, asks) = split_answered(&mut responses, std::mem::take(&mut suspended.asks));
         suspended.given.extend(given);
@@ -41,7 +55,7 @@ impl ConnectionState {
             true => self.resume_call(request, suspended)?,
             false => self.ask_again(request, suspended, None),
         }
-        Ok(true)
+        Ok(Resumption::Served)
     }
 
     /// Serves a call that brings answers in the argument `resume`; false if it has no such argument.
@@ -81,7 +95,7 @@ impl ConnectionState {
             };
             let said = match content {
                 None => Ok(AskResponse::Declined),
-                Some(content) => ask::said(&ask, json!({"action": "accept", "content": content})),
+                Some(content) => ask.said(json!({"action": "accept", "content": content})),
             };
             match said {
                 Ok(said) => {
@@ -123,6 +137,7 @@ impl ConnectionState {
             digest,
             can,
             missing: None,
+            resumed: None,
             early_answers: Map::new(),
             early_answer_bytes: 0,
         }));
@@ -181,7 +196,7 @@ pub(super) fn split_answered(
 ) -> (Answers, Vec<(String, Ask)>) {
     let (mut given, mut open) = (Answers::new(), Vec::new());
     for (name, ask) in asks {
-        match responses.remove(&name).map(|response| ask::said(&ask, response)) {
+        match responses.remove(&name).map(|response| ask.said(response)) {
             Some(Ok(said)) => drop(given.insert(name, said)),
             Some(Err(_)) | None => open.push((name, ask)),
         }

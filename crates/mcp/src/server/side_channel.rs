@@ -13,7 +13,7 @@ use tokio::sync::{oneshot, watch};
 use super::Limits;
 use super::calls::{Key, Reply};
 use crate::resource::Watcher;
-use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Progress};
+use crate::tool::{Answers, Ask, AskError, LogLevel, Named, NotifyError, Progress};
 use crate::wire::build;
 
 /// Shared by a connection, which alone takes out, and everything that may send on it.
@@ -68,6 +68,8 @@ pub(super) struct Inbound {
 /// Questions of a call and the sender of their answers.
 pub(super) struct PendingAsk {
     pub asks: Vec<(String, Ask)>,
+    /// The tool's own name for them.
+    pub named: Option<Named>,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 

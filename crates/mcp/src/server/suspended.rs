@@ -17,7 +17,7 @@ use super::calls::Target;
 use super::peer::CallPeer;
 use crate::era::base64;
 use crate::era::params::Params;
-use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken, Named};
 use crate::wire::Json;
 
 /// Calls that may be suspended at once.
@@ -33,6 +33,8 @@ pub(super) struct SuspendedCall {
     pub digest: [u8; 32],
     /// The questions that are not answered yet.
     pub asks: Vec<(String, Ask)>,
+    /// The tool's own name for them.
+    pub named: Option<Named>,
     /// The answers so far.
     pub given: Answers,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
@@ -81,6 +83,8 @@ pub(super) struct SuspendedCalls {
 /// The contents of a sealed ticket.
 pub(super) struct Ticket {
     pub name: String,
+    /// The tool's own name for the question. Such a ticket does not expire.
+    pub named: Option<String>,
     pub expired: bool,
     /// What the call had done when it was suspended.
     pub effects: String,
@@ -90,7 +94,7 @@ impl SuspendedCalls {
     /// Keeps a call under a new name; returns it if there are too many.
     pub(super) fn suspend(&self, mut suspended: SuspendedCall) -> Result<String, Box<SuspendedCall>> {
         let now = Instant::now();
-        suspended.until = now + ANSWER_TIMEOUT;
+        suspended.until = suspended.named.as_ref().map_or(now + ANSWER_TIMEOUT, |named| named.until);
         let mut calls = self.lock();
         let late: Vec<String> =
             calls.iter().filter(|(_, suspended)| suspended.until <= now).map(|(name, _)| name.clone()).collect();
@@ -136,9 +140,20 @@ impl SuspendedCalls {
     }
 
     /// Seals a ticket for one caller and one call.
-    pub(super) fn seal(&self, name: &str, principal: &str, digest: &[u8; 32], effects: &str) -> String {
+    pub(super) fn seal(
+        &self,
+        name: &str,
+        principal: &str,
+        digest: &[u8; 32],
+        effects: &str,
+        named: Option<&str>,
+    ) -> String {
         let expiry = now() + ANSWER_TIMEOUT.as_secs();
-        let ticket = format!("{name}.{expiry}.{}", base64::encode(effects.as_bytes()));
+        let mut ticket = format!("{name}.{expiry}.{}", base64::encode(effects.as_bytes()));
+        if let Some(named) = named {
+            ticket.push('.');
+            ticket.push_str(&base64::encode(named.as_bytes()));
+        }
         let seal = self.mac(&ticket, principal, digest);
         format!("{ticket}.{}", base64::encode(&seal.finalize().into_bytes()))
     }
@@ -149,8 +164,13 @@ impl SuspendedCalls {
         self.mac(ticket, principal, digest).verify_slice(&base64::decode(seal)?).ok()?;
         let mut parts = ticket.split('.');
         let (name, expiry, effects) = (parts.next()?, parts.next()?, parts.next()?);
-        let effects = String::from_utf8(base64::decode(effects)?).ok()?;
-        Some(Ticket { name: name.to_owned(), expired: expiry.parse::<u64>().ok()? < now(), effects })
+        let text = |part: &str| String::from_utf8(base64::decode(part)?).ok();
+        let named = match parts.next() {
+            Some(named) => Some(text(named)?),
+            None => None,
+        };
+        let expired = named.is_none() && expiry.parse::<u64>().ok()? < now();
+        Some(Ticket { name: name.to_owned(), named, expired, effects: text(effects)? })
     }
 
     fn mac(&self, ticket: &str, principal: &str, digest: &[u8; 32]) -> Hmac<Sha256> {
@@ -227,9 +247,12 @@ mod tests {
     #[test]
     fn a_ticket_opens_for_its_caller_and_its_call_only() {
         let calls = SuspendedCalls::default();
-        let sealed = calls.seal("abc", "me", &[1; 32], "wrote a. file");
+        let sealed = calls.seal("abc", "me", &[1; 32], "wrote a. file", Some("q.1"));
         let ticket = calls.open(&sealed, "me", &[1; 32]).expect("unchanged");
         assert_eq!((ticket.name.as_str(), ticket.effects.as_str(), ticket.expired), ("abc", "wrote a. file", false));
+        assert_eq!(ticket.named.as_deref(), Some("q.1"));
+        let unnamed = calls.seal("abc", "me", &[1; 32], "", None);
+        assert_eq!(calls.open(&unnamed, "me", &[1; 32]).expect("unchanged").named, None);
         assert!(calls.open(&sealed, "you", &[1; 32]).is_none());
         assert!(calls.open(&sealed, "me", &[2; 32]).is_none());
         assert!(SuspendedCalls::default().open(&sealed, "me", &[1; 32]).is_none(), "another key");

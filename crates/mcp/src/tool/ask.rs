@@ -100,8 +100,28 @@ impl Ask {
         Ask::Form { message: message.into(), schema: schema::input_schema::<T>().1 }
     }
 
+    /// Reads a client's result as the answer; `Err` with the reason if it does not fit. It is the same in every revision.
+    pub(crate) fn said(&self, mut result: Value) -> Result<AskResponse, String> {
+        match self {
+            Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {
+                Some("accept") => {
+                    let content = result["content"].take();
+                    match self {
+                        Ask::Form { .. } => self.check(&content).map(|()| AskResponse::Accepted(content)),
+                        _ => Ok(AskResponse::Accepted(Value::Null)),
+                    }
+                }
+                Some("decline") => Ok(AskResponse::Declined),
+                Some("cancel") => Ok(AskResponse::Dismissed),
+                _ => Err("`action` must be accept, decline or cancel".to_owned()),
+            },
+            Ask::Sample(_) | Ask::Roots if result.is_object() => Ok(AskResponse::Accepted(result)),
+            Ask::Sample(_) | Ask::Roots => Err("an object was expected".to_owned()),
+        }
+    }
+
     /// Whether a filled form fits the question; `Err` with the reason if not.
-    pub(crate) fn check(&self, answer: &Value) -> Result<(), String> {
+    fn check(&self, answer: &Value) -> Result<(), String> {
         let Ask::Form { schema, .. } = self else { return Ok(()) };
         let Some(fields) = answer.as_object() else { return Err("an object was expected".to_owned()) };
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {

@@ -11,10 +11,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 use super::ask::ANSWER_TIMEOUT;
 use super::cancel::CancelToken;
-use super::{Answers, Ask, AskError, AskResponse, ToolError};
+use super::resumed::ONLY;
+use super::{Answers, Ask, AskError, AskResponse, Named, Resumed, ToolError};
+
+/// The longest patience of a question, which keeps times within what a clock can say.
+const MAX_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The embedder's data on the peer of a connection, of a type of its own, which [`Context::caller`] returns.
 pub type Caller = Arc<dyn Any + Send + Sync>;
@@ -90,6 +95,15 @@ pub trait Peer: Send + Sync {
         let _ = asks;
         Err(AskError::Unsupported)
     }
+    /// Asks a question under a name of its own; as [`Peer::ask`] by default.
+    fn ask_as(
+        &self,
+        named: Named,
+        asks: Vec<(String, Ask)>,
+    ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
+        let _ = named;
+        self.ask(asks)
+    }
     /// Whether the client itself can be asked this; not by default.
     fn can_ask(&self, ask: &Ask) -> bool {
         let _ = ask;
@@ -122,6 +136,7 @@ pub struct Context {
     caller: Caller,
     cancelled: CancelSource,
     budget: Option<Duration>,
+    resumed: Option<Arc<Resumed>>,
 }
 
 /// The source of a call's cancellation.
@@ -139,7 +154,7 @@ impl Context {
         cancelled: watch::Receiver<bool>,
         budget: Option<Duration>,
     ) -> Context {
-        Context { peer, caller, cancelled: CancelSource::Watch(cancelled), budget }
+        Context { peer, caller, cancelled: CancelSource::Watch(cancelled), budget, resumed: None }
     }
 
     /// The context of a call that a connection runs.
@@ -148,8 +163,9 @@ impl Context {
         caller: Caller,
         cancel: CancelToken,
         budget: Option<Duration>,
+        resumed: Option<Arc<Resumed>>,
     ) -> Context {
-        Context { peer, caller, cancelled: CancelSource::Call(cancel), budget }
+        Context { peer, caller, cancelled: CancelSource::Call(cancel), budget, resumed }
     }
 
     /// A context without a peer, for tests and for calls that the program makes itself.
@@ -253,8 +269,34 @@ impl Context {
     /// # assert_eq!(error.to_string(), "this needs an answer that the client has no way to give");
     /// ```
     pub async fn ask(&self, ask: Ask) -> Result<AskResponse, AskError> {
-        let mut answers = self.ask_all(vec![("answer".to_owned(), ask)]).await?;
-        answers.remove("answer").ok_or(AskError::Unanswered)
+        let mut answers = self.ask_all(vec![(ONLY.to_owned(), ask)]).await?;
+        answers.remove(ONLY).ok_or(AskError::Unanswered)
+    }
+
+    /// Asks as [`Context::ask`] does, under a name of the tool's own, and waits for `patience`. In a revision whose clients
+    /// bring answers with another request (2026-07-28) the name is sealed into the question, which does not expire: an
+    /// answer that comes when the call waits no longer, because its patience is over or the server was restarted with the
+    /// same [key](crate::server::Server::seal_key), calls the tool anew, with [`Context::resumed`]. So what is done before
+    /// asking may be done once more, and an answer may come twice.
+    ///
+    /// A tool that drops the future before has withdrawn the question, because it was answered elsewhere for example: an
+    /// answer that comes then gets the result of that call.
+    pub async fn ask_as(&self, name: &str, patience: Duration, ask: Ask) -> Result<AskResponse, AskError> {
+        if let Some(answer) = self.resumed().and_then(|resumed| resumed.take(name, &ask)) {
+            return Ok(answer);
+        }
+        let until = Instant::now() + patience.min(MAX_PATIENCE);
+        let answered = self.peer.ask_as(Named { name: name.to_owned(), until }, vec![(ONLY.to_owned(), ask)])?;
+        match tokio::time::timeout_at(until, answered).await {
+            Ok(Ok(answers)) => answers?.remove(ONLY).ok_or(AskError::Unanswered),
+            Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
+        }
+    }
+
+    /// The name of an earlier call's question and its answer, if the tool is called anew because of them. A question of
+    /// this call under the same name is answered by it at once.
+    pub fn resumed(&self) -> Option<&Resumed> {
+        self.resumed.as_deref()
     }
 
     /// Asks several questions at once, each under a name of its own.

@@ -16,6 +16,7 @@ pub(crate) mod log_bridge;
 mod near;
 mod registry;
 mod repeat;
+mod resumed;
 mod schema;
 
 pub(crate) use ask::ANSWER_TIMEOUT;
@@ -31,6 +32,7 @@ pub use log_bridge::LogBridge;
 pub(crate) use registry::wrong_arguments;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
 pub use repeat::Repeat;
+pub use resumed::{Named, Resumed};
 pub use schema::{Nulls, input_schema, output_schema, trim};
 
 pub use crate::content::{Annotations, Content, Icon, Media, Role, Theme};

@@ -13,6 +13,7 @@ mod jobs;
 mod listing;
 mod load;
 mod logs;
+mod named_asks;
 mod process;
 mod reading;
 mod sockets;

@@ -1,0 +1,53 @@
+//! Named questions: their answers reach the tool even if the call that asked waits no longer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::{Ask, AskError, AskResponse};
+
+/// The name on the wire of a question that is asked alone.
+pub(super) const ONLY: &str = "answer";
+
+/// The name of a question, and how long its call waits for the answer ([`Context::ask_as`](super::Context::ask_as)).
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// When the call waits no longer.
+    pub until: Instant,
+}
+
+/// The answer to a named question with which the tool is called anew, because the call that asked waits no longer
+/// ([`Context::resumed`](super::Context::resumed)).
+#[derive(Debug)]
+pub struct Resumed {
+    name: String,
+    responses: Map<String, Value>,
+    /// Whether a question of this call has taken the answer.
+    taken: AtomicBool,
+}
+
+impl Resumed {
+    pub(crate) fn new(name: String, responses: Map<String, Value>) -> Resumed {
+        Resumed { name, responses, taken: AtomicBool::new(false) }
+    }
+
+    /// The name of the question.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The answer, read as one to this question. An error if there is none, or if it does not fit.
+    pub fn answer(&self, ask: &Ask) -> Result<AskResponse, AskError> {
+        let response = self.responses.get(ONLY).ok_or(AskError::Unanswered)?;
+        ask.said(response.clone()).map_err(AskError::Refused)
+    }
+
+    /// The answer for a question of this name, once.
+    pub(super) fn take(&self, name: &str, ask: &Ask) -> Option<AskResponse> {
+        let answer = self.answer(ask).ok().filter(|_| name == self.name)?;
+        (!self.taken.swap(true, Ordering::Relaxed)).then_some(answer)
+    }
+}
