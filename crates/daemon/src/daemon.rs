@@ -68,6 +68,7 @@ impl Daemon {
             line: limit(limits.line_bytes),
             line_hint: "send less in one message, or raise limits.line_bytes in hob.toml",
             running: limit(limits.calls_running),
+            paused: limit(limits.calls_waiting),
             waiting: limit(limits.calls_waiting),
             ..Limits::default()
         }

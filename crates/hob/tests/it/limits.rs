@@ -107,12 +107,16 @@ fn bytes_in_a_line() {
 fn calls_running_and_waiting() {
     let (_project, mut peer) = limited("[limits]\ncalls_running = 1\ncalls_waiting = 1\n");
     start(&mut peer, "main", "bash");
+    // One call waits for its evaluation without counting as running; a second one keeps its place.
+    let waits = peer.start_call("repl_eval", json!({"code": "sleep 1; echo waits", "wait_ms": 50_000}));
     let held = peer.start_call("repl_eval", json!({"code": "sleep 1; echo held", "wait_ms": 50_000}));
     // One of these calls waits in the queue; hob stops reading before the others, and none is lost.
     let others: Vec<i64> = (0..3).map(|_| peer.start_call("repl_list", json!({}))).collect();
-    let first = peer.wait_for("the first answer", |message| message.get("id").is_some());
-    assert_eq!(first["id"], held, "{first}");
-    assert_says(&first["result"].to_string(), &["held"]);
+    for (id, said) in [(waits, "waits"), (held, "held")] {
+        let answer = peer.wait_for("the next answer", |message| message.get("id").is_some());
+        assert_eq!(answer["id"], id, "{answer}");
+        assert_says(&answer["result"].to_string(), &[said]);
+    }
     for id in others {
         assert!(!peer.answer(id).is_error);
     }

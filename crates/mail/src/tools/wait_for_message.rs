@@ -114,17 +114,21 @@ impl Tool for WaitForMessage {
             unseen: in_flight.as_ref().map(InFlight::unseen).unwrap_or_default(),
         };
         let mut waiting = std::pin::pin!(wait(&mail, &session, args.after, request));
-        let came = loop {
-            tokio::select! {
-                biased;
-                came = &mut waiting => break came?,
-                () = cx.cancelled() => return Err(ToolError::user("The wait was cancelled; nothing was taken.")),
-                () = tokio::time::sleep(HEARTBEAT) => {
-                    let message = Some(format!("waiting for a message, {} s", begun.elapsed().as_secs()));
-                    cx.progress(Progress { progress: begun.elapsed().as_secs_f64(), total: None, message });
+        let waited = async {
+            loop {
+                tokio::select! {
+                    biased;
+                    came = &mut waiting => break came,
+                    () = cx.cancelled() => break Err(ToolError::user("The wait was cancelled; nothing was taken.")),
+                    () = tokio::time::sleep(HEARTBEAT) => {
+                        let message = Some(format!("waiting for a message, {} s", begun.elapsed().as_secs()));
+                        cx.progress(Progress { progress: begun.elapsed().as_secs_f64(), total: None, message });
+                    }
                 }
             }
         };
+        // Many may wait on one connection, and others are served meanwhile.
+        let came = cx.waits(waited).await?;
         if let Some(handed) = came.handed {
             self.0.hands_out(&cx, &mail, &session, handed);
         }

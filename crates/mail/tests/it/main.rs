@@ -24,3 +24,4 @@ mod regressions;
 mod spaces;
 mod spool;
 mod unwritable;
+mod waiting;

@@ -25,6 +25,7 @@ pub(crate) fn all() -> Vec<Arc<dyn AnyTool>> {
         tool(Refuse),
         tool(Report),
         tool(Sleep),
+        tool(Watch),
     ]
 }
 
@@ -146,4 +147,9 @@ declare!(Report, "report", Count, |cx, args| {
 declare!(Sleep, "sleep", Count, |_cx, args| {
     tokio::time::sleep(Duration::from_millis(args.count.into())).await;
     done("slept")
+});
+
+declare!(Watch, "watch", Nothing, |cx, _args| {
+    cx.waits(cx.cancelled()).await;
+    done("nothing came")
 });

@@ -62,7 +62,7 @@ impl ConnectionState {
             Reply::Tool(Err(error)) => failed_outcome(call.target.name(), &error),
             other => return other,
         };
-        let cx = Context::of_call(call.peer.clone(), self.caller.clone(), call.cancel.clone(), call.budget, None);
+        let cx = call.context(self.caller.clone());
         let texts = self.shared.beside.choose(&cx, tool.declaration());
         drop(cx);
         outcome.content.splice(0..0, texts.into_iter().map(Content::Text));

@@ -19,7 +19,10 @@ use crate::prompt::{Completion, Message};
 use crate::resource::{Read, ReadError};
 #[cfg(feature = "log-bridge")]
 use crate::tool::log_bridge;
-use crate::tool::{AnyTool, AskError, BoxFuture, CancelToken, Context, Outcome, Progress, Resumed, ToolError};
+use crate::tool::{
+    About, AnyTool, AskError, BoxFuture, Caller, CancelToken, Client, Context, Outcome, Peer, Progress, Resumed,
+    ToolError,
+};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
@@ -70,6 +73,7 @@ pub(super) struct Call {
     pub peer: Arc<CallPeer>,
     pub cancel: CancelToken,
     pub budget: Option<Duration>,
+    pub client: Option<Arc<Client>>,
     /// The batch its answer belongs to.
     pub batch: Option<u64>,
     pub reported: Option<ProgressState>,
@@ -115,7 +119,7 @@ pub(super) enum State {
     Waiting(Option<Box<RawValue>>),
     /// Started; in a task of its own after the first poll.
     Running(Option<AbortHandle>),
-    /// Started, and waiting for the client to answer a question. Takes no slot.
+    /// Started, and waiting for the client to answer a question.
     Asking(AbortHandle),
     /// Cancelled by the client; may go on until this time.
     Cancelled(AbortHandle, Instant),
@@ -123,9 +127,8 @@ pub(super) enum State {
 
 impl Call {
     /// Creates the work, without polling it.
-    pub(super) fn begin(&self, caller: crate::tool::Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
-        let resumed = self.ask_context.as_ref().and_then(|ask_context| ask_context.resumed.clone());
-        let cx = Context::of_call(self.peer.clone(), caller, self.cancel.clone(), self.budget, resumed);
+    pub(super) fn begin(&self, caller: Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
+        let cx = self.context(caller);
         let begin = || match &self.target {
             Target::Tool(tool) => {
                 let tool = tool.clone();
@@ -138,10 +141,16 @@ impl Call {
         };
         #[cfg(feature = "log-bridge")]
         if log_bridge::is_on() {
-            let peer: Arc<dyn crate::tool::Peer> = self.peer.clone();
+            let peer: Arc<dyn Peer> = self.peer.clone();
             return log_bridge::with_listener(&peer, begin).map(|work| Work::Logged(Box::new(work), peer.clone()));
         }
         begin()
+    }
+
+    pub(super) fn context(&self, caller: Caller) -> Context {
+        let resumed = self.ask_context.as_ref().and_then(|ask_context| ask_context.resumed.clone());
+        let about = About { budget: self.budget, client: self.client.clone(), resumed };
+        Context::of_call(self.peer.clone(), caller, self.cancel.clone(), about)
     }
 
     /// Lets it ask.
@@ -179,7 +188,7 @@ pub(super) enum Work {
     Handler(CatchUnwind<Reply>),
     /// Work whose `tracing` events go to its client.
     #[cfg(feature = "log-bridge")]
-    Logged(Box<Work>, Arc<dyn crate::tool::Peer>),
+    Logged(Box<Work>, Arc<dyn Peer>),
 }
 
 impl Future for Work {
@@ -208,8 +217,8 @@ pub(super) struct Calls {
     /// Calls in the queue that still wait: a cancelled call leaves the table at once, the queue later.
     waiting: usize,
     waiting_bytes: usize,
-    /// Calls that are started and not over, cancelled ones included.
-    running: usize,
+    /// Calls that are started and not over, waiting and cancelled ones included.
+    started: usize,
     /// Answered calls whose work still watches for a cancellation.
     answered: VecDeque<(Id, CancelToken)>,
 }
@@ -225,8 +234,7 @@ impl Calls {
                 self.waiting += 1;
                 self.waiting_bytes += call.bytes();
             }
-            State::Running(_) | State::Cancelled(..) => self.running += 1,
-            State::Asking(_) => {}
+            State::Running(_) | State::Asking(_) | State::Cancelled(..) => self.started += 1,
         }
         self.calls.insert(key, call);
     }
@@ -240,8 +248,7 @@ impl Calls {
                 self.waiting_bytes -= call.bytes();
                 self.compact_queue();
             }
-            State::Running(_) | State::Cancelled(..) => self.running -= 1,
-            State::Asking(_) => {}
+            State::Running(_) | State::Asking(_) | State::Cancelled(..) => self.started -= 1,
         }
         Some(call)
     }
@@ -260,29 +267,25 @@ impl Calls {
         self.queue.len()
     }
 
-    /// The next call that may start, taken out of the table.
-    pub(super) fn next_waiting(&mut self, slots: usize) -> Option<(Key, Call)> {
-        while self.running < slots {
+    /// The next call that waits to start, taken out of the table.
+    pub(super) fn next_waiting(&mut self) -> Option<(Key, Call)> {
+        loop {
             let key = self.queue.pop_front()?;
             if let Some(call) = self.remove(key) {
                 return Some((key, call));
             }
         }
-        None
     }
 
     /// Marks a running call as cancelled; it may go on until `until`. Frees its id.
     pub(super) fn cancel(&mut self, key: Key, until: Instant) {
         let Some(call) = self.calls.get_mut(&key) else { return };
         call.peer.end();
+        // It takes a slot until it ends, whatever it waits for.
+        call.peer.leave_slot();
         call.cancel.cancel();
-        match &call.state {
-            State::Running(Some(task)) => call.state = State::Cancelled(task.clone(), until),
-            State::Asking(task) => {
-                call.state = State::Cancelled(task.clone(), until);
-                self.running += 1;
-            }
-            _ => {}
+        if let State::Running(Some(task)) | State::Asking(task) = &call.state {
+            call.state = State::Cancelled(task.clone(), until);
         }
         if let Some(id) = self.calls.get_mut(&key).and_then(|call| call.id.take()) {
             self.ids.remove(&id);
@@ -316,7 +319,7 @@ impl Calls {
             && let State::Running(Some(task)) = &call.state
         {
             call.state = State::Asking(task.clone());
-            self.running -= 1;
+            call.peer.begin_wait();
         }
     }
 
@@ -326,7 +329,7 @@ impl Calls {
             && let State::Asking(task) = &call.state
         {
             call.state = State::Running(Some(task.clone()));
-            self.running += 1;
+            call.peer.end_wait();
         }
     }
 
@@ -359,8 +362,8 @@ impl Calls {
         self.calls.is_empty()
     }
 
-    pub(super) fn running(&self) -> usize {
-        self.running
+    pub(super) fn started(&self) -> usize {
+        self.started
     }
 
     pub(super) fn waiting(&self) -> usize {

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::asking::OpenQuestions;
 use super::batch::Batch;
 use super::calls::{Call, Calls, Key, Reply, State};
+use super::client_info::ClientInfo;
 use super::io::Output;
 use super::log_throttle::LogThrottle;
 use super::pacing::HeldAnswers;
@@ -20,7 +21,7 @@ use super::side_channel::SideChannel;
 use super::{ConnectionOptions, Drained, Limits, Shared, Tap};
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};
-use crate::tool::{Caller, Progress};
+use crate::tool::{Caller, Client, Progress};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Json, Message, TooLong, code};
 
@@ -51,6 +52,9 @@ pub(super) struct ConnectionState {
     pub questions: OpenQuestions,
     /// Whether the client has announced the end of the handshake.
     pub initialized: bool,
+    /// The client of the handshake, and what the latest request said of its own that named one.
+    pub client: Option<Arc<Client>>,
+    pub latest_client: Option<ClientInfo>,
     /// How long the client waits for an answer; the embedder's value comes before the handshake's.
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
@@ -135,6 +139,8 @@ impl ConnectionState {
             result_form_for: options.result_form,
             can: ClientCapabilities::default(),
             questions: OpenQuestions::default(),
+            client: None,
+            latest_client: None,
             initialized: false,
             budget: options.budget,
             budget_is_fixed: options.budget.is_some(),
@@ -246,7 +252,7 @@ impl ConnectionState {
     /// Starts a call, or lets it wait for a slot.
     pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<Json<'_>>) {
         self.schedule_heartbeat(&call);
-        if self.calls.running() < self.limits.running && self.calls.waiting() == 0 {
+        if self.calls.waiting() == 0 && self.has_slot() {
             return self.start(key, call, input.map(Json::raw));
         }
         call.state = State::Waiting(input.map(|input| input.raw().to_owned()));
@@ -262,6 +268,14 @@ impl ConnectionState {
             return;
         }
         self.calls.insert(key, call);
+        self.side_channel.queue(true);
+        // A call may have begun to wait while nobody was known to need its slot.
+        self.start_waiting();
+    }
+
+    /// Whether another call may run.
+    fn has_slot(&self) -> bool {
+        self.calls.started().saturating_sub(self.side_channel.paused()) < self.limits.running
     }
 
     pub(super) fn schedule_heartbeat(&mut self, call: &Call) {
@@ -273,8 +287,10 @@ impl ConnectionState {
 
     /// Starts waiting calls while there are slots.
     pub(super) fn start_waiting(&mut self) {
-        while self.has_output_room()
-            && let Some((key, mut call)) = self.calls.next_waiting(self.limits.running)
+        while self.calls.waiting() > 0
+            && self.has_output_room()
+            && self.has_slot()
+            && let Some((key, mut call)) = self.calls.next_waiting()
         {
             let input = match &mut call.state {
                 State::Waiting(input) => input.take(),
@@ -282,6 +298,7 @@ impl ConnectionState {
             };
             self.start(key, call, input.as_deref());
         }
+        self.side_channel.queue(self.calls.waiting() > 0);
     }
 
     /// Polls a call once right here: most calls are then done and cost no task. The others get a task of their own.
@@ -303,6 +320,7 @@ impl ConnectionState {
             }
             Poll::Ready(reply) => self.answer(call, reply),
             Poll::Pending => {
+                call.peer.take_slot();
                 let peer = call.peer.clone();
                 let task = tokio::spawn(async move {
                     let reply = work.await;

@@ -19,7 +19,7 @@ use super::timer::Timer;
 use super::{ConnectionOptions, Server};
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};
-use crate::tool::BoxFuture;
+use crate::tool::{BoxFuture, Client};
 use crate::wire::{Frame, Id};
 
 /// When an exchange is over.
@@ -64,6 +64,7 @@ pub(crate) struct Handshake {
     pub era: Era,
     form: ResultForm,
     can: ClientCapabilities,
+    client: Option<Arc<Client>>,
     budget: Option<Duration>,
     /// The side channel of the exchange that the handshake was made on.
     first: Arc<SideChannel>,
@@ -95,6 +96,7 @@ impl Exchange {
         state.era = shake.era;
         state.form = shake.form;
         state.can = shake.can;
+        state.client = shake.client.clone();
         state.budget = shake.budget;
         state.questions.set_prefix(prefix);
         exchange.inbox = Arc::new(Inbox::new(state.side_channel.clone(), state.limits.waiting_bytes));
@@ -107,6 +109,7 @@ impl Exchange {
             era: self.state.era,
             form: self.state.form,
             can: self.state.can,
+            client: self.state.client.clone(),
             budget: self.state.budget,
             first: self.state.side_channel.clone(),
         }

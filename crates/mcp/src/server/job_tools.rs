@@ -99,7 +99,7 @@ impl JobTool {
             job.cancel();
             return Outcome::text(format!("job {id} ({}) was ended", job.tool));
         }
-        wait_for(&job, &cx, Duration::from_secs(wait)).await;
+        cx.waits(wait_for(&job, &cx, Duration::from_secs(wait))).await;
         job_outcome(&job)
     }
 

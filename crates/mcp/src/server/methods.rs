@@ -1,16 +1,15 @@
 //! Serves each method and each notification of a client.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::announcing::subscription_params;
 use super::calls::{Call, Key, ProgressState, State, Target};
+use super::client_info::ClientInfo;
 use super::connection_state::{ConnectionState, ListKind, Subscription};
-use super::peer::{CallPeer, LogPolicy, Recipient, Route};
+use super::peer::{CallPeer, LogPolicy, Recipient, Route, Slot};
 use super::resuming::Resumption;
 use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
@@ -121,10 +120,12 @@ impl ConnectionState {
         self.can = params
             .client_capabilities
             .map_or_else(ClientCapabilities::default, |raw| ClientCapabilities::read(raw.get()));
+        let info = params.client_info.map(|said| ClientInfo::read(said, self.result_form_for));
         if !self.budget_is_fixed {
-            self.budget = params.client_info.and_then(client_timeout);
+            self.budget = info.as_ref().and_then(|info| info.budget);
         }
-        self.form = (self.result_form_for)(&params.client_info.and_then(client_name).unwrap_or_default());
+        self.form = info.as_ref().map_or_else(|| (self.result_form_for)(""), |info| info.form);
+        self.client = info.and_then(|info| info.client);
         tracing::debug!(asked, era = era.name(), client = params.client_info.map(Json::get), "initialize");
         self.emit(None, |out, shared| {
             build::result_with(out, id, |out| shared.results.initialize(out, era, shared.capabilities()))
@@ -190,9 +191,10 @@ impl ConnectionState {
         let reported = token.map(|token| ProgressState { token: token.into(), last: None, at: Instant::now(), end: 0 });
         let wants_progress = reported.is_some();
         let peer = Arc::new(CallPeer::new(self.route(key, wants_progress, log)));
-        let budget = match meta.client.filter(|_| !self.budget_is_fixed) {
-            Some(client) => client_timeout(client),
-            None => self.budget,
+        let fixed = self.budget.filter(|_| self.budget_is_fixed);
+        let (client, budget) = match self.said_with(meta) {
+            Some(info) => (info.client.clone(), fixed.or(info.budget)),
+            None => (self.client.clone(), self.budget),
         };
         let cancel = CancelToken::default();
         let wants_job = matches!(&target, Target::Tool(tool) if tool.declaration().job_after.is_some());
@@ -205,6 +207,7 @@ impl ConnectionState {
             peer,
             cancel,
             budget,
+            client,
             batch,
             reported,
             ask_context: None,
@@ -217,16 +220,32 @@ impl ConnectionState {
     }
 
     /// The form of results for a request: its own `clientInfo` decides, else that of the handshake.
-    fn result_form(&self, meta: &Meta<'_>) -> ResultForm {
-        match meta.client {
-            Some(client) => (self.result_form_for)(&client_name(client).unwrap_or_default()),
-            None => self.form,
+    fn result_form(&mut self, meta: &Meta<'_>) -> ResultForm {
+        let form = self.form;
+        self.said_with(meta).map_or(form, |info| info.form)
+    }
+
+    /// What the client says of itself with this request, read once for all that say the same.
+    fn said_with(&mut self, meta: &Meta<'_>) -> Option<&ClientInfo> {
+        let said = meta.client?;
+        if !self.latest_client.as_ref().is_some_and(|info| info.is(said)) {
+            self.latest_client = Some(ClientInfo::read(said, self.result_form_for));
         }
+        self.latest_client.as_ref()
     }
 
     pub(super) fn route(&self, call: Key, wants_progress: bool, log: LogPolicy) -> Route {
         let (side_channel, principal) = (self.side_channel.clone(), self.principal.clone());
-        Route { side_channel, call, wants_progress, log, can: None, principal, recipient: Recipient::Request }
+        Route {
+            side_channel,
+            call,
+            wants_progress,
+            log,
+            can: None,
+            principal,
+            recipient: Recipient::Request,
+            slot: Slot::default(),
+        }
     }
 
     /// Opens a subscription. The acknowledgement comes first and says which part of the filter is served.
@@ -308,16 +327,4 @@ impl ConnectionState {
             _ => tracing::debug!(method, "a notification nobody listens to was ignored"),
         }
     }
-}
-
-/// The client's name in its `clientInfo`.
-fn client_name(client: Json<'_>) -> Option<Cow<'_, str>> {
-    client.member("name")?.text()
-}
-
-/// How long a client waits for an answer, as far as its name tells: Codex and Gemini give up after a minute by default.
-fn client_timeout(client: Json<'_>) -> Option<Duration> {
-    let name = client_name(client)?;
-    let has = |part: &str| name.as_bytes().windows(part.len()).any(|found| found.eq_ignore_ascii_case(part.as_bytes()));
-    (has("codex") || has("gemini")).then_some(Duration::from_secs(60))
 }

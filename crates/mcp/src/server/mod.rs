@@ -10,6 +10,7 @@ mod batch;
 mod beside;
 mod calls;
 mod catch_unwind;
+mod client_info;
 mod connection;
 mod connection_state;
 #[cfg(feature = "http")]

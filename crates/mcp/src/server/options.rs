@@ -21,6 +21,9 @@ pub struct Limits {
     pub line_hint: &'static str,
     /// Calls that run at once; more wait.
     pub running: usize,
+    /// Running calls that wait for something ([`Context::waits`](crate::tool::Context::waits)) or for a person, and do not
+    /// count as running meanwhile; more do count.
+    pub paused: usize,
     /// Calls that wait; at the limit the server stops reading until one has started.
     pub waiting: usize,
     /// Messages in a batch.
@@ -58,6 +61,7 @@ impl Default for Limits {
             line: DEFAULT_LINE_LIMIT,
             line_hint: "",
             running: 64,
+            paused: 1024,
             waiting: 1024,
             batch: DEFAULT_BATCH_LIMIT,
             waiting_bytes: 64 << 20,

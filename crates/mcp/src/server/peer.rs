@@ -37,6 +37,17 @@ pub(super) struct Route {
     /// The principal that the call belongs to.
     pub principal: Arc<str>,
     pub recipient: Recipient,
+    /// Its waits that have begun and not ended, and whether it takes a slot of the connection's, or would without them.
+    pub slot: Slot,
+}
+
+/// A call's slot among those that run on its connection.
+#[derive(Default)]
+pub(super) struct Slot {
+    waits: u32,
+    is_taken: bool,
+    /// Whether the connection counts it as paused.
+    is_paused: bool,
 }
 
 /// What waits for a call's result.
@@ -75,9 +86,20 @@ impl CallPeer {
         self.over.store(true, Ordering::Relaxed);
     }
 
+    /// The call runs from now on, beyond its first poll.
+    pub(super) fn take_slot(&self) {
+        self.route().take_slot();
+    }
+
+    /// The call no longer counts among those that run.
+    pub(super) fn leave_slot(&self) {
+        self.route().leave_slot();
+    }
+
     /// Hands the call's result to its recipient.
     pub(super) fn finish(&self, reply: Reply) {
         let mut route = self.route();
+        route.leave_slot();
         match &mut route.recipient {
             // Under the lock, so that the connection finds the reply in the side channel before it suspends the call.
             Recipient::Request => route.side_channel.finish(route.call, reply),
@@ -97,12 +119,16 @@ impl CallPeer {
 
     /// Marks the call as suspended until it is [rerouted](CallPeer::reroute).
     pub(super) fn suspend(&self) {
-        self.route().recipient = Recipient::Suspended(None);
+        let mut route = self.route();
+        route.leave_slot();
+        route.recipient = Recipient::Suspended(None);
     }
 
     /// Marks the call as a job.
     pub(super) fn become_job(&self, job: Arc<Job>) {
-        self.route().recipient = Recipient::Job(job);
+        let mut route = self.route();
+        route.leave_slot();
+        route.recipient = Recipient::Job(job);
     }
 
     /// The job that the call has become.
@@ -118,6 +144,8 @@ impl CallPeer {
         let mut route = self.route();
         // The old route may hold the last handle of a side channel, so it is dropped outside of the lock.
         let former = std::mem::replace(&mut *route, next);
+        route.slot.waits = former.slot.waits;
+        route.take_slot();
         drop(route);
         match former.recipient {
             Recipient::Suspended(done) => done,
@@ -166,6 +194,30 @@ impl CallPeer {
     }
 }
 
+impl Route {
+    fn take_slot(&mut self) {
+        self.slot.is_taken = true;
+        self.pause();
+    }
+
+    fn leave_slot(&mut self) {
+        self.slot.is_taken = false;
+        self.unpause();
+    }
+
+    fn pause(&mut self) {
+        if self.slot.waits > 0 && self.slot.is_taken && !self.slot.is_paused {
+            self.slot.is_paused = self.side_channel.pause();
+        }
+    }
+
+    fn unpause(&mut self) {
+        if std::mem::take(&mut self.slot.is_paused) {
+            self.side_channel.unpause();
+        }
+    }
+}
+
 impl Peer for CallPeer {
     fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError> {
         self.side_channel().notify(method, params.get())
@@ -196,6 +248,20 @@ impl Peer for CallPeer {
         asks: Vec<(String, Ask)>,
     ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         self.send_asks(asks, Some(named))
+    }
+
+    fn begin_wait(&self) {
+        let mut route = self.route();
+        route.slot.waits += 1;
+        route.pause();
+    }
+
+    fn end_wait(&self) {
+        let mut route = self.route();
+        route.slot.waits = route.slot.waits.saturating_sub(1);
+        if route.slot.waits == 0 {
+            route.unpause();
+        }
     }
 
     fn can_ask(&self, ask: &Ask) -> bool {

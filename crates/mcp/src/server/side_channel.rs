@@ -4,7 +4,7 @@
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -28,6 +28,11 @@ pub(super) struct SideChannel {
     /// Receives notifications once this one is closed.
     fallback: Option<Arc<SideChannel>>,
     closed: watch::Sender<bool>,
+    /// Running calls that wait and take no slot.
+    paused: AtomicUsize,
+    max_paused: usize,
+    /// Whether calls wait for a slot.
+    queued: AtomicBool,
     notifications: usize,
     notification_bytes: usize,
 }
@@ -92,6 +97,9 @@ impl SideChannel {
             listed: Arc::default(),
             fallback: None,
             closed: watch::channel(false).0,
+            paused: AtomicUsize::new(0),
+            max_paused: limits.paused,
+            queued: AtomicBool::new(false),
             notifications: limits.notifications,
             notification_bytes: limits.notification_bytes,
         }
@@ -175,6 +183,34 @@ impl SideChannel {
         if !inner.closed {
             inner.inbound.finished.push((call, reply));
             self.wake(inner);
+        }
+    }
+
+    /// Frees a slot for as long as a call waits; false if there are too many such calls.
+    pub(super) fn pause(&self) -> bool {
+        let one_more = |paused: usize| (paused < self.max_paused).then_some(paused + 1);
+        let is_paused = self.paused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
+        // In one order with `queue`: either the connection is woken, or it has seen the free slot.
+        if is_paused && self.queued.load(Ordering::SeqCst) {
+            self.wake(self.lock());
+        }
+        is_paused
+    }
+
+    /// A paused call goes on, even if no slot is free: it had one.
+    pub(super) fn unpause(&self) {
+        self.paused.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// How many running calls take no slot.
+    pub(super) fn paused(&self) -> usize {
+        self.paused.load(Ordering::SeqCst)
+    }
+
+    /// Notes whether calls wait for a slot. The caller then has to look for one once more.
+    pub(super) fn queue(&self, is_queued: bool) {
+        if self.queued.load(Ordering::Relaxed) != is_queued {
+            self.queued.store(is_queued, Ordering::SeqCst);
         }
     }
 

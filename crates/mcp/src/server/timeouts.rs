@@ -53,6 +53,7 @@ impl ConnectionState {
         self.drop_questions(key);
         let Some(call) = self.calls.remove(key) else { return };
         self.progress.remove(&key);
+        call.peer.leave_slot();
         call.cancel.cancel();
         if let State::Running(Some(task)) = &call.state {
             let (task, grace) = (task.clone(), self.limits.cancel_grace);

@@ -5,24 +5,35 @@
 //! forbids it (progress, log), and delivered otherwise (custom notifications of the connection).
 
 use std::any::Any;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::ask::ANSWER_TIMEOUT;
 use super::cancel::CancelToken;
+use super::peer::{NoPeer, Wait};
 use super::resumed::ONLY;
-use super::{Answers, Ask, AskError, AskResponse, Named, Resumed, ToolError};
+use super::{Answers, Ask, AskError, AskResponse, Named, NotifyError, Peer, Resumed, ToolError};
 
 /// The longest patience of a question, which keeps times within what a clock can say.
 const MAX_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The embedder's data on the peer of a connection, of a type of its own, which [`Context::caller`] returns.
 pub type Caller = Arc<dyn Any + Send + Sync>;
+
+/// A program that calls, as it calls itself (MCP `clientInfo`). Nothing proves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The name, at most 256 characters of it.
+    pub name: String,
+    /// The version, as long; empty if the client gives none.
+    pub version: String,
+}
 
 /// The progress of a call (MCP "Progress").
 #[derive(Debug, Clone, PartialEq)]
@@ -71,72 +82,21 @@ impl LogLevel {
     }
 }
 
-/// Why a notification was not queued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotifyError {
-    /// The connection has ended.
-    #[error("the connection has ended")]
-    Closed,
-    /// The peer reads too slowly: the queue is full, and the notification was dropped.
-    #[error("the peer reads too slowly: the notification queue is full")]
-    Full,
-}
-
-/// The connection as a call sees it. The server's connection implements it, and tests may. No method blocks.
-pub trait Peer: Send + Sync {
-    /// Queues a notification on the connection.
-    fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError>;
-    /// Queues progress under the call's token; the latest report wins.
-    fn progress(&self, progress: Progress);
-    /// Queues a log message if the client asked for that level.
-    fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>);
-    /// Asks questions; unsupported by default.
-    fn ask(&self, asks: Vec<(String, Ask)>) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
-        let _ = asks;
-        Err(AskError::Unsupported)
-    }
-    /// Asks a question under a name of its own; as [`Peer::ask`] by default.
-    fn ask_as(
-        &self,
-        named: Named,
-        asks: Vec<(String, Ask)>,
-    ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
-        let _ = named;
-        self.ask(asks)
-    }
-    /// Whether the client itself can be asked this; not by default.
-    fn can_ask(&self, ask: &Ask) -> bool {
-        let _ = ask;
-        false
-    }
-    /// The principal that calls.
-    fn principal(&self) -> Arc<str> {
-        Arc::from("")
-    }
-    /// Records an effect of the call.
-    fn effect(&self, what: String) {
-        let _ = what;
-    }
-    /// Lets the client close its stream and reconnect after a while; does nothing by default.
-    fn reconnect_after(&self, after: Duration) {
-        let _ = after;
-    }
-    /// Lists the unlisted tools of a group on this connection; does nothing by default.
-    fn list_more(&self, group: &str) {
-        let _ = group;
-    }
-    /// Turns true once the connection has ended.
-    fn closed(&self) -> watch::Receiver<bool>;
-}
-
 /// The context of a running call; see the module.
 #[derive(Clone)]
 pub struct Context {
     peer: Arc<dyn Peer>,
     caller: Caller,
     cancelled: CancelSource,
-    budget: Option<Duration>,
-    resumed: Option<Arc<Resumed>>,
+    about: About,
+}
+
+/// What is known of a call.
+#[derive(Clone, Default)]
+pub(crate) struct About {
+    pub budget: Option<Duration>,
+    pub client: Option<Arc<Client>>,
+    pub resumed: Option<Arc<Resumed>>,
 }
 
 /// The source of a call's cancellation.
@@ -154,18 +114,13 @@ impl Context {
         cancelled: watch::Receiver<bool>,
         budget: Option<Duration>,
     ) -> Context {
-        Context { peer, caller, cancelled: CancelSource::Watch(cancelled), budget, resumed: None }
+        let about = About { budget, ..About::default() };
+        Context { peer, caller, cancelled: CancelSource::Watch(cancelled), about }
     }
 
     /// The context of a call that a connection runs.
-    pub(crate) fn of_call(
-        peer: Arc<dyn Peer>,
-        caller: Caller,
-        cancel: CancelToken,
-        budget: Option<Duration>,
-        resumed: Option<Arc<Resumed>>,
-    ) -> Context {
-        Context { peer, caller, cancelled: CancelSource::Call(cancel), budget, resumed }
+    pub(crate) fn of_call(peer: Arc<dyn Peer>, caller: Caller, cancel: CancelToken, about: About) -> Context {
+        Context { peer, caller, cancelled: CancelSource::Call(cancel), about }
     }
 
     /// A context without a peer, for tests and for calls that the program makes itself.
@@ -213,7 +168,12 @@ impl Context {
 
     /// How long the client waits for an answer, if known.
     pub fn budget(&self) -> Option<Duration> {
-        self.budget
+        self.about.budget
+    }
+
+    /// The program at the other end, as it calls itself in the handshake or with this request; `None` if it does not.
+    pub fn client(&self) -> Option<&Client> {
+        self.about.client.as_deref()
     }
 
     /// Reports progress, if the client gave a token. Never blocks; the latest report wins.
@@ -296,7 +256,7 @@ impl Context {
     /// The name of an earlier call's question and its answer, if the tool is called anew because of them. A question of
     /// this call under the same name is answered by it at once.
     pub fn resumed(&self) -> Option<&Resumed> {
-        self.resumed.as_deref()
+        self.about.resumed.as_deref()
     }
 
     /// Asks several questions at once, each under a name of its own.
@@ -306,6 +266,32 @@ impl Context {
             Ok(Ok(answers)) => answers,
             Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
         }
+    }
+
+    /// Waits for something that needs no work of this call, such as a message, another call or a program: meanwhile the call
+    /// takes none of the slots for [running](crate::server::Limits::running) calls, and others are served. What is ready at
+    /// once costs nothing. Cancel safe if the future is.
+    ///
+    /// ```
+    /// # use mcp::tool::{Context, ToolError};
+    /// async fn next(cx: &Context, messages: &tokio::sync::Notify) -> Result<String, ToolError> {
+    ///     tokio::select! {
+    ///         () = cx.waits(messages.notified()) => Ok("there is one".to_owned()),
+    ///         () = cx.cancelled() => Err(ToolError::user("the wait was cancelled")),
+    ///     }
+    /// }
+    /// ```
+    pub async fn waits<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let mut wait = None;
+        poll_fn(|task| {
+            let polled = future.as_mut().poll(task);
+            if polled.is_pending() && wait.is_none() {
+                wait = Some(Wait::begin(&*self.peer));
+            }
+            polled
+        })
+        .await
     }
 
     /// Lets the client close its stream while the call runs on, and reconnect after this long for what was sent
@@ -353,18 +339,5 @@ impl<T> Pending<T> {
     /// Waits for the answer.
     pub async fn wait(self) -> Result<T, ToolError> {
         self.0.await.unwrap_or_else(|_| Err(ToolError::internal("the answer was dropped before it was given")))
-    }
-}
-
-struct NoPeer;
-
-impl Peer for NoPeer {
-    fn notify(&self, _: &str, _: Box<RawValue>) -> Result<(), NotifyError> {
-        Err(NotifyError::Closed)
-    }
-    fn progress(&self, _: Progress) {}
-    fn log(&self, _: LogLevel, _: &str, _: Box<RawValue>) {}
-    fn closed(&self) -> watch::Receiver<bool> {
-        watch::channel(true).1
     }
 }

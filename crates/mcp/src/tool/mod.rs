@@ -14,6 +14,7 @@ mod function;
 #[cfg(feature = "log-bridge")]
 pub(crate) mod log_bridge;
 mod near;
+mod peer;
 mod registry;
 mod repeat;
 mod resumed;
@@ -23,12 +24,14 @@ pub(crate) use ask::ANSWER_TIMEOUT;
 pub use ask::{Answers, Ask, AskError, AskResponse, Asks};
 pub(crate) use cancel::CancelToken;
 pub use check::DeclarationError;
-pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
+pub(crate) use context::About;
+pub use context::{Answer, Caller, Client, Context, LogLevel, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
 pub use function::tool_fn;
 #[cfg(feature = "log-bridge")]
 pub use log_bridge::LogBridge;
+pub use peer::{NotifyError, Peer};
 pub(crate) use registry::wrong_arguments;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
 pub use repeat::Repeat;

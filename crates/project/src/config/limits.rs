@@ -42,9 +42,9 @@ limits! {
     connections: 2048, 1..=100_000;
     /// Bytes in one line of a connection.
     line_bytes: 16 * MIB, 64 * KIB..=256 * MIB;
-    /// Calls that run at once on one connection.
+    /// Calls that run at once on one connection; those that only wait for something do not count.
     calls_running: 64, 1..=10_000;
-    /// Calls that wait on one connection while others run.
+    /// Calls that wait on one connection: for others to run first, and as many for something without counting as running.
     calls_waiting: 1024, 1..=100_000;
     /// Live sessions of the project.
     sessions: 8, 1..=1000;

@@ -95,7 +95,8 @@ pub(crate) fn output_limit(max_bytes: Option<usize>) -> usize {
     max_bytes.unwrap_or(12_000).min(MAX_BYTES)
 }
 
-/// Waits for an answer, reporting progress now and then. A client's cancel ends the waiting: the answer's future is
+/// Waits for an answer, reporting progress now and then; meanwhile the call takes no slot of its connection, since the
+/// work is the REPL's. A client's cancel ends the waiting: the answer's future is
 /// dropped, which withdraws an evaluation that is still queued and does not touch a running one.
 pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
     cx: &Context,
@@ -104,16 +105,21 @@ pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
 ) -> Result<T, ToolError> {
     let begun = Instant::now();
     let mut answer = std::pin::pin!(answer);
-    loop {
-        tokio::select! {
-            biased;
-            answer = &mut answer => return answer.map_err(Into::into),
-            () = cx.cancelled() => return Err(ToolError::user("The call was cancelled; what runs goes on: repl_list shows it.")),
-            () = tokio::time::sleep(HEARTBEAT) => {
-                let seconds = begun.elapsed().as_secs();
-                let message = Some(format!("{what}, {seconds} s"));
-                cx.progress(Progress { progress: begun.elapsed().as_secs_f64(), total: None, message });
+    let answered = async {
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer.map_err(Into::into),
+                () = cx.cancelled() => {
+                    return Err(ToolError::user("The call was cancelled; what runs goes on: repl_list shows it."));
+                }
+                () = tokio::time::sleep(HEARTBEAT) => {
+                    let seconds = begun.elapsed().as_secs();
+                    let message = Some(format!("{what}, {seconds} s"));
+                    cx.progress(Progress { progress: begun.elapsed().as_secs_f64(), total: None, message });
+                }
             }
         }
-    }
+    };
+    cx.waits(answered).await
 }

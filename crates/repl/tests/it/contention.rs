@@ -5,13 +5,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp::server::{ConnectionOptions, Server, ServerInfo};
 use process::Guard;
 
 use project::{Caller, Limits};
 use repl::session::EvalRequest;
 use repl::{Repl, ReplError, ReplOptions, StartRequest};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::fixture::caller;
+use crate::fixture::{Fixture, caller};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -141,4 +144,33 @@ async fn sessions_that_ended_long_ago_are_forgotten_but_not_their_output() {
     let left = repl.output(&caller, Some("s39")).expect("kept").log.read_blocking(&Default::default()).bytes();
     assert!(String::from_utf8_lossy(&left).contains("39\n"));
     repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixty_four_calls_that_wait_for_evaluations_hold_up_no_other() {
+    let fixture = Fixture::new();
+    let server = Server::with_tools(ServerInfo::new("repl", "1"), fixture.tools.clone());
+    let options = ConnectionOptions { caller: Arc::new(fixture.caller(0)), ..ConnectionOptions::default() };
+    let (client, _) = mcp::transport::memory::connect(&server, options);
+    let mut client = BufReader::new(client);
+    let call = |id: u64, name: &str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments});
+        format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+    };
+    let start = call(0, "repl_start", json!({"profile": "bash", "session": "main"}));
+    client.write_all(start.as_bytes()).await.expect("it reads");
+    let mut line = String::new();
+    client.read_line(&mut line).await.expect("it answers");
+    assert!(!line.contains("isError"), "{line}");
+    // Some evaluate and the others wait for them, longer than this test takes.
+    let eval = json!({"code": "sleep 1000", "wait_ms": 50_000});
+    let mut calls: String = (1..=8).map(|id| call(id, "repl_eval", eval.clone())).collect();
+    calls.extend((9..=64).map(|id| call(id, "repl_wait", json!({"wait_ms": 50_000}))));
+    calls.push_str(&call(65, "repl_list", json!({})));
+    client.write_all(calls.as_bytes()).await.expect("it reads");
+    line.clear();
+    client.read_line(&mut line).await.expect("it answers");
+    let answer: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(answer["id"], 65, "{answer}");
+    fixture.repl.shutdown().await;
 }

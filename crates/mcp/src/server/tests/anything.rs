@@ -30,6 +30,7 @@ fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
     let tool = prop_oneof![
         Just(("echo", json!({"text": "hi"}))),
         Just(("hold", json!({}))),
+        Just(("watch", json!({}))),
         Just(("sleep", json!({"count": 3}))),
         Just(("report", json!({"count": 2}))),
         Just(("notify", json!({"count": 3}))),

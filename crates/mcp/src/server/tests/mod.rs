@@ -5,6 +5,7 @@ mod asking;
 mod beside;
 mod bounds;
 mod client;
+mod client_names;
 mod described;
 #[path = "../../../examples/everything/all.rs"]
 mod everything;
@@ -20,6 +21,7 @@ mod sockets;
 mod streams;
 mod taps;
 mod timeouts;
+mod waits;
 pub(crate) mod wire_table;
 
 use super::{ConnectionOptions, Server};
