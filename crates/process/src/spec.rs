@@ -7,6 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -95,6 +96,14 @@ pub enum SpawnError {
     /// The program exists, but may not be executed.
     #[error("program {0} is not executable by this user")]
     NotExecutable(PathBuf),
+    /// The program is a script, and what its first line names is missing.
+    #[error("program {program} names the interpreter {interpreter} in its first line, which does not exist")]
+    NoInterpreter {
+        /// The script.
+        program: PathBuf,
+        /// What its first line names.
+        interpreter: PathBuf,
+    },
     /// The working directory is unusable.
     #[error("working directory {path}: {source}")]
     Cwd {
@@ -207,7 +216,11 @@ impl Spec {
         };
         let guardian = guardian.transpose().map_err(SpawnError::Guardian)?;
 
-        let started = child::start(&mut command).map_err(system)?;
+        let started = child::start(&mut command).map_err(|error| match missing_interpreter(&program, &error) {
+            // The system says of the script that it does not exist.
+            Some(interpreter) => SpawnError::NoInterpreter { program: program.clone(), interpreter },
+            None => system(error),
+        })?;
         drop(command);
         let group = child::group_of(&started, self.nonce.clone(), input, guardian);
         let child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
@@ -263,6 +276,20 @@ fn usable(path: &Path) -> Usable {
         }
         _ => Usable::No,
     }
+}
+
+/// What a script names in its first line, where that is why it could not be started.
+fn missing_interpreter(program: &Path, error: &io::Error) -> Option<PathBuf> {
+    if error.kind() != io::ErrorKind::NotFound {
+        return None;
+    }
+    // The kernel reads no more of it (execve(2)).
+    let mut head = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(program).ok()?, 256), &mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let word = line.split(u8::is_ascii_whitespace).find(|word| !word.is_empty())?;
+    let interpreter = PathBuf::from(OsStr::from_bytes(word));
+    (!interpreter.exists()).then_some(interpreter)
 }
 
 fn check_cwd(cwd: &Path) -> Result<(), SpawnError> {

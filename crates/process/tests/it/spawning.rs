@@ -138,15 +138,25 @@ async fn errors_name_what_was_looked_for() {
     let plain = tempfile::NamedTempFile::new().unwrap();
     plain.as_file().set_permissions(PermissionsExt::from_mode(0o644)).unwrap();
 
+    let script = tempfile::tempdir().unwrap();
+    std::fs::write(script.path().join("py"), "#! /no/such/python3 -u\n").unwrap();
+    std::fs::set_permissions(script.path().join("py"), PermissionsExt::from_mode(0o755)).unwrap();
+
     let check = |program: &str, cwd: &str, expected: Expect| {
         let mut wanted = Spec::new(program, cwd).env([("PATH", "/usr/bin:/nowhere")]);
         wanted.guard = Guard::Without;
         let text = wanted.spawn().unwrap_err().to_string();
+        let text = text.replace(script.path().to_str().unwrap(), "SCRIPT");
         expected.assert_eq(&text.replace(plain.path().to_str().unwrap(), "PLAIN"));
     };
     check("no-such-repl", "/", expect![[r#"program "no-such-repl" was not found; searched PATH=/usr/bin:/nowhere"#]]);
     check("./no-such-repl", "/usr", expect!["program /usr/./no-such-repl does not exist"]);
     check(plain.path().to_str().unwrap(), "/", expect!["program PLAIN is not executable by this user"]);
+    check(
+        "./py",
+        script.path().to_str().unwrap(),
+        expect!["program SCRIPT/./py names the interpreter /no/such/python3 in its first line, which does not exist"],
+    );
     check("sh", "/no/such/place", expect!["working directory /no/such/place: No such file or directory (os error 2)"]);
     check("sh", "/etc/passwd", expect!["working directory /etc/passwd: not a directory"]);
     check("sh", "here", expect!["working directory here is not an absolute path"]);
