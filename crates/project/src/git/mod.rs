@@ -1,9 +1,13 @@
 //! Git's directories, read without running git: the worktree around a directory and the main worktree that all
 //! worktrees of the repository share (gitrepository-layout(5), git-worktree(1) "DETAILS").
 
+mod index;
+
 use std::path::{Path, PathBuf};
 
 use crate::regular;
+
+pub use index::is_tracked;
 
 /// How many linked worktrees of a bare repository are examined.
 const LINKS_MAX: usize = 1000;
@@ -147,13 +151,17 @@ fn is_bare(git_dir: &Path) -> bool {
 
 /// A setting of the `core` section.
 fn core(git_dir: &Path, wanted: &str) -> Option<String> {
+    setting(git_dir, "[core]", wanted)
+}
+
+fn setting(git_dir: &Path, section: &str, wanted: &str) -> Option<String> {
     let config = read_small(&git_dir.join("config"))?;
-    let mut in_core = false;
+    let mut is_inside = false;
     let mut found = None;
     for line in config.lines().map(str::trim) {
         if line.starts_with('[') {
-            in_core = line.eq_ignore_ascii_case("[core]");
-        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
+            is_inside = line.eq_ignore_ascii_case(section);
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| is_inside)
             && key.trim().eq_ignore_ascii_case(wanted)
         {
             found = Some(value.trim().trim_matches('"').to_owned());
@@ -173,12 +181,12 @@ pub(crate) fn read_small(path: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::fs;
     use std::process::Command;
 
-    fn git(cwd: &Path, args: &[&str]) {
+    pub(super) fn git(cwd: &Path, args: &[&str]) {
         let status = Command::new("git")
             .current_dir(cwd)
             .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always", "-c"])
