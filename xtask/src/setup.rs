@@ -122,7 +122,7 @@ fn install(needs: &[&Need]) -> Result<()> {
     }
 }
 
-/// The clients that the tests use, and their interpreters.
+/// The clients that the tests use, and their interpreters. Beside Node lie uv and poetry.
 pub(crate) struct Tools {
     /// The interpreter of the venv with the Python clients.
     pub(crate) python: PathBuf,
@@ -133,19 +133,14 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Installs Python packages and Node in a venv, and Node's packages in a directory of their own.
+    /// Installs Python packages and Node in venvs, and Node's packages in a directory of their own.
     fn install(dir: &Path) -> Result<Self> {
         let clients = root().join("xtask/clients");
-        let list = clients.join("requirements.txt");
-        let packages = std::fs::read(&list).with_context(|| format!("could not read {list:?}"))?;
-        // A venv links to the interpreter that made it, so the version is part of the cache key.
-        let version = read(Command::new("python3").arg("--version"))?;
-        let venv = installed("python", &[&packages, version.as_bytes()], |venv| {
-            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
-            run(Command::new(venv.join("bin/python"))
-                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-                .arg(&list))
-        })?;
+        let venv = python_packages("python", &clients.join("requirements.txt"))?;
+        let of_sessions = python_packages("python-tools", &root().join("xtask/python/requirements.txt"))?;
+        for program in ["poetry", "uv"] {
+            link(&of_sessions.join("bin").join(program), &dir.join("bin").join(program))?;
+        }
         let bin = venv.join("bin");
         let python = bin.join("python");
         let scripts = dir.join("node");
@@ -163,6 +158,19 @@ impl Tools {
         let own = self.node.parent().expect("a program lies in a folder").to_path_buf();
         Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
     }
+}
+
+/// A venv with the packages of a list.
+fn python_packages(what: &str, list: &Path) -> Result<PathBuf> {
+    let packages = std::fs::read(list).with_context(|| format!("could not read {list:?}"))?;
+    // A venv links to the interpreter that made it, so the version is part of the cache key.
+    let version = read(Command::new("python3").arg("--version"))?;
+    installed(what, &[&packages, version.as_bytes()], |venv| {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
+        run(Command::new(venv.join("bin/python"))
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+            .arg(list))
+    })
 }
 
 /// Copies scripts beside their packages: Node resolves packages from the script's directory.

@@ -92,6 +92,9 @@ impl ReplError {
             ReplError::Start { source: StartError::Spawn(SpawnError::Cwd { .. }), .. } => {
                 vec!["Give a directory that exists in `cwd`.".to_owned()]
             }
+            ReplError::Start { source: StartError::Spawn(SpawnError::NoInterpreter { .. }), .. } => {
+                vec!["Make that script anew, or give another `command`.".to_owned()]
+            }
             ReplError::Start {
                 source: StartError::Spawn(SpawnError::Record { .. }) | StartError::Output { .. },
                 ..

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use project::Caller;
 
 use crate::error::ReplError;
-use crate::profile::{Profile, Profiles};
+use crate::profile::{Install, Interpreter, Profile, ProfileError, Profiles, Search};
 use crate::session::Launch;
 
 /// What a caller asks for, and its limits.
@@ -26,22 +26,53 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     if !asked.is_dir() {
         return Err(ReplError::NoDirectory { path: asked });
     }
-    let path = wanted.env.get("PATH").or(caller.env.get("PATH")).map_or("", String::as_str);
+    let path = wanted.env.get("PATH").or(caller.env.get("PATH")).cloned().unwrap_or_default();
+    let path = path.as_str();
     let Choice { profile, cwd, fallback } = choose(profiles, caller, &wanted, asked, path)?;
     let mut env = caller.env.clone();
     env.extend(wanted.env.clone());
+    let python = match wanted.command.is_none() && profile.virtual_environments {
+        true => {
+            let active = env.get("VIRTUAL_ENV").map(String::as_str);
+            Search { cwd: &cwd, root: &caller.worktree, path, active }.interpreter()
+        }
+        false => Interpreter::default(),
+    };
+    if let Some(venv) = &python.activate {
+        activate(venv, path, &mut env);
+    }
     // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them
     // print escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
-    // A complete command is started exactly as given.
-    let own = wanted.command.map(|command| {
-        let title = command.join(" ");
-        Profile { command, title, requires: Vec::new(), memory: Vec::new(), ..profile.clone() }
-    });
-    let profile = own.as_ref().unwrap_or(profile);
-    let launch = profile.launch(env.into_iter().collect(), cwd, memory_limit(wanted.memory_limit))?;
-    Ok(Launch { fallback, ..launch })
+    let own = match (wanted.command, python.command) {
+        // A complete command is started exactly as given.
+        (Some(command), _) => {
+            let title = command.join(" ");
+            // How to install the profile's own program is no advice for another.
+            let is_of_profile = command.first().is_some_and(|program| program == profile.program());
+            let install = if is_of_profile { profile.install.clone() } else { Install::default() };
+            Some(Profile { command, title, install, requires: Vec::new(), memory: Vec::new(), ..profile.clone() })
+        }
+        (None, Some(command)) => Some(Profile { command, ..profile.clone() }),
+        (None, None) => None,
+    };
+    let limit = memory_limit(wanted.memory_limit);
+    let launch = own.as_ref().unwrap_or(profile).launch(env.into_iter().collect(), cwd, limit);
+    let launch = launch.map_err(|error| match error {
+        ProfileError::Missing { program, .. } if own.is_some() && program != profile.program() => {
+            ProfileError::NotInPath { program }
+        }
+        other => other,
+    })?;
+    Ok(Launch { fallback, notes: python.note.into_iter().collect(), ..launch })
+}
+
+/// What the activation script of a virtual environment does.
+fn activate(venv: &Path, path: &str, env: &mut BTreeMap<String, String>) {
+    env.insert("PATH".to_owned(), format!("{}:{path}", venv.join("bin").display()));
+    env.insert("VIRTUAL_ENV".to_owned(), venv.display().to_string());
+    env.remove("PYTHONHOME");
 }
 
 /// The profile, where it runs, and why it was chosen where no file spoke for it.

@@ -47,7 +47,7 @@ impl Profiles {
                 fits.retain(|(profile, _)| other.is_none() || profile.driver != DriverKind::Bash);
             }
             fits.sort_by_key(|(profile, _)| (profile.rank, &profile.name));
-            let found = fits.iter().find(|(profile, _)| profile.check(path).is_ok()).or(fits.first());
+            let found = fits.iter().find(|(profile, _)| profile.check(path, dir).is_ok()).or(fits.first());
             if let Some((profile, because)) = found {
                 let mut packages = match because.as_str() {
                     "cabal.project" if !names(dir).iter().any(|name| name.ends_with(".cabal")) => packages(dir),
@@ -60,7 +60,7 @@ impl Profiles {
         }
         let order = if other.is_some() { DEFAULT_OF_OTHERS } else { DEFAULT };
         let known: Vec<&Profile> = order.iter().filter_map(|name| self.by_name.get(*name)).collect();
-        let installed = known.iter().find(|profile| profile.check(path).is_ok()).or(known.first());
+        let installed = known.iter().find(|profile| profile.check(path, cwd).is_ok()).or(known.first());
         let profile = installed.copied().or_else(|| self.by_name.values().next());
         let profile = profile.expect("profiles are built in, and can only be replaced");
         let fallback = Some(match other {
@@ -120,14 +120,15 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Where a program is on a `PATH`. Relative entries are skipped: what they name came with a checkout.
-pub fn program_path(program: &str, path: &str) -> Option<PathBuf> {
+/// Where a program is on a `PATH`, or from `cwd` if it has a slash. Relative entries are skipped: what they name came with
+/// a checkout.
+pub fn program_path(program: &str, path: &str, cwd: &Path) -> Option<PathBuf> {
     let usable = |file: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
     if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(usable);
+        return Some(cwd.join(program)).filter(usable);
     }
     std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(program)).find(usable)
 }

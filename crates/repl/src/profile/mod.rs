@@ -7,15 +7,17 @@
 mod detect;
 mod packages;
 mod resolve;
+mod virtual_environment;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 pub use detect::{Detected, program_path};
+pub(crate) use virtual_environment::{Interpreter, Search};
 
 /// Which code speaks to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -67,6 +69,9 @@ pub struct Profile {
     /// How long the first prompt may take.
     #[serde(default = "default_start_timeout_ms")]
     pub start_timeout_ms: u64,
+    /// Whether the project's own virtual environment comes before the command; see `virtual_environment`.
+    #[serde(default)]
+    pub virtual_environments: bool,
     /// What to do when the program is missing.
     #[serde(default)]
     pub install: Install,
@@ -110,20 +115,35 @@ impl Profile {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Checks that the profile may be started and that its programs are installed. `path` is the session's `PATH`.
-    pub fn check(&self, path: &str) -> Result<(), ProfileError> {
+    /// Checks that the profile may be started and that its programs are installed. `path` is the session's `PATH`, and
+    /// `cwd` its directory, to which a program with a slash is relative.
+    pub fn check(&self, path: &str, cwd: &Path) -> Result<(), ProfileError> {
         if self.origin == Origin::Untrusted {
             return Err(ProfileError::Untrusted { name: self.name.clone(), command: self.command.join(" ") });
         }
         let needed = std::iter::once(self.program()).chain(self.requires.iter().map(String::as_str));
-        match needed.into_iter().find(|program| program_path(program, path).is_none()) {
+        match needed.into_iter().find(|program| program_path(program, path, cwd).is_none()) {
             None => Ok(()),
+            Some(program) if program.contains('/') => {
+                Err(ProfileError::NoProgram { program: program.to_owned(), problem: unusable(&cwd.join(program)) })
+            }
             Some(program) => Err(ProfileError::Missing {
                 name: self.name.clone(),
                 program: program.to_owned(),
                 install: self.install.sentence(),
             }),
         }
+    }
+}
+
+/// What is wrong with a path that no program can be started from, as a clause.
+fn unusable(path: &Path) -> String {
+    let shown = project::visible::path(path);
+    match (std::fs::metadata(path), std::fs::read_link(path)) {
+        (Ok(meta), _) if meta.is_file() => format!("{shown} is not executable"),
+        (Ok(_), _) => format!("{shown} is no file"),
+        (Err(_), Ok(target)) => format!("{shown} is a link to {}, which is not there", project::visible::path(&target)),
+        (Err(_), Err(_)) => format!("{shown} is not there"),
     }
 }
 
@@ -167,6 +187,16 @@ pub enum ProfileError {
         /// How to install it, as a sentence.
         install: String,
     },
+    /// A program with a slash is not where it says.
+    #[error("the program {program:?} cannot be started: {problem}")]
+    NoProgram {
+        program: String,
+        /// What is wrong, with the whole path.
+        problem: String,
+    },
+    /// A program of a command that a caller gave is not installed.
+    #[error("the program {program:?} is not in the PATH")]
+    NotInPath { program: String },
     /// The project brought the profile, and the user has not trusted the project.
     #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
     Untrusted {
@@ -204,6 +234,13 @@ impl ProfileError {
             ProfileError::Missing { install, .. } => {
                 vec![install.clone(), "Or name another `profile`.".to_owned()]
             }
+            ProfileError::NoProgram { .. } => vec![
+                "Make it, or correct `command`: a program with a slash is relative to the session's directory."
+                    .to_owned(),
+            ],
+            ProfileError::NotInPath { .. } => vec![
+                "Install it, or give its path: one with a slash is relative to the session's directory.".to_owned(),
+            ],
             ProfileError::Untrusted { .. } => {
                 vec!["Read the project's hob.toml, then run `hob trust` in a terminal.".to_owned()]
             }
@@ -282,7 +319,7 @@ impl Profiles {
 
     /// Adds every `NAME.toml` of a directory; a missing directory adds nothing. An invalid file is an error of its own
     /// and does not affect the others.
-    pub fn add_dir(&mut self, dir: &std::path::Path, origin: Origin) -> Vec<ProfileError> {
+    pub fn add_dir(&mut self, dir: &Path, origin: Origin) -> Vec<ProfileError> {
         let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
@@ -366,7 +403,7 @@ impl Profiles {
 /// A profile is a page of text; anything larger is a mistake.
 const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
-fn read(file: &std::path::Path, origin: Origin) -> Result<String, String> {
+fn read(file: &Path, origin: Origin) -> Result<String, String> {
     let text = match origin {
         // A command that counts without a grant: only from a file that no other user can have written.
         Origin::User => {
@@ -421,7 +458,7 @@ mod tests {
             "../../README.md",
         ];
         for file in files {
-            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
             let text = std::fs::read_to_string(path).unwrap();
             // The places where they stand together.
             let lists: Vec<String> = text
@@ -456,7 +493,7 @@ mod tests {
         };
         expect![[r#"
             fine
-            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `install`
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `virtual_environments`, `install`
             the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]
@@ -477,7 +514,11 @@ mod tests {
         let missing = ProfileError::Missing { name: "x".into(), program: "x".into(), install: String::new() };
         assert_eq!(missing.hints(), ["Install it, or name another `profile`."]);
         let profiles = Profiles::builtin();
-        let error = profiles.get("cabal").expect("built in").check("/nonexistent").expect_err("nothing is there");
+        let error = profiles
+            .get("cabal")
+            .expect("built in")
+            .check("/nonexistent", Path::new("/"))
+            .expect_err("nothing is there");
         expect![[r#"
             the profile "cabal" needs the program "cabal", which is not in the PATH
             Install it: apt-get install cabal-install ghc (or install both with ghcup).
@@ -494,7 +535,8 @@ mod tests {
         profiles.add("evil", evil, "hob.toml", Origin::Untrusted).expect("it is known");
         profiles.add("ghci", evil, "hob.toml", Origin::Untrusted).expect("it is ignored");
         assert_eq!(profiles.get("ghci").expect("built in").program(), "ghci");
-        let error = profiles.get("evil").expect("known").check("/bin:/usr/bin").expect_err("not allowed");
+        let error =
+            profiles.get("evil").expect("known").check("/bin:/usr/bin", Path::new("/")).expect_err("not allowed");
         expect![[
             r#"the profile "evil" would run "sh -c evil", which this project asks for and its owner has not allowed"#
         ]]

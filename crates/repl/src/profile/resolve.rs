@@ -42,7 +42,7 @@ impl Profile {
         memory_limit: u64,
     ) -> Result<Launch, ProfileError> {
         let path = env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
-        self.check(path)?;
+        self.check(path, &cwd)?;
         env.retain(|(name, _)| !self.env.contains_key(name));
         env.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let arguments = self.driver.arguments().iter().map(|argument| (*argument).to_owned());
@@ -64,6 +64,7 @@ impl Profile {
             memory_limit,
             called: if self.title.is_empty() { self.name.clone() } else { self.title.clone() },
             fallback: None,
+            notes: Vec::new(),
         })
     }
 }

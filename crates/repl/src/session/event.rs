@@ -161,6 +161,8 @@ pub struct SessionInfo {
     pub away: Option<Duration>,
     /// Why this profile was chosen where no file spoke for it, as a clause.
     pub fallback: Option<String>,
+    /// What else was decided about its start, each a sentence.
+    pub start_notes: Vec<String>,
     /// What messages call the program.
     pub called: String,
     /// How many wait.

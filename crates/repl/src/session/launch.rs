@@ -26,4 +26,6 @@ pub struct Launch {
     pub called: String,
     /// Why this profile was chosen where no file spoke for it, as a clause.
     pub fallback: Option<String>,
+    /// What else was decided about it, each a sentence.
+    pub notes: Vec<String>,
 }

@@ -103,6 +103,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         waited_for: false,
         away: None,
         fallback: launch.fallback.clone(),
+        start_notes: launch.notes.clone(),
         called: launch.called.clone(),
         queue_depth: 0,
         evals: 0,

@@ -14,7 +14,7 @@ impl Repl {
             let sessions = self.lock();
             let plan = &sessions.slots.get(key)?.entry.as_ref()?.plan;
             // The common case, checked first because every evaluation comes here.
-            if asked.cwd.is_none() && asked.env.is_empty() && plan.from == caller.cwd {
+            if asked.cwd.is_none() && asked.env.is_empty() && plan.from.cwd == caller.cwd {
                 return None;
             }
             plan.clone()

@@ -56,7 +56,9 @@ impl Repl {
         if started.fresh {
             request.wait = request.wait.saturating_sub(begun.elapsed());
             if started.notes.is_empty() {
-                started.notes.extend(profile.is_none().then(|| new_session_note(&started.handle.info())));
+                let info = started.handle.info();
+                started.notes.extend(profile.is_none().then(|| new_session_note(&info)));
+                started.notes.extend(info.start_notes);
                 if started.handle.begun() > 0 {
                     started.notes.push(EARLIER.to_owned());
                 }

@@ -132,8 +132,8 @@ struct Entry {
 struct StartPlan {
     /// What the caller asked for.
     request: StartRequest,
-    /// The caller's working directory.
-    from: PathBuf,
+    /// The caller, whose environment and directory it has.
+    from: Caller,
     /// What the request resolved to.
     spec: SessionSpec,
 }

@@ -15,7 +15,9 @@ use super::{Entry, Journal, Repl, SessionKey, StartPlan, StartRequest, Started};
 use crate::error::ReplError;
 use crate::resolve::{self, Wanted};
 
-use crate::session::{EventSink, HOB_ENDS, Handle, SessionError, SessionEvent, SessionInfo, SessionSpec, start};
+use crate::session::{
+    EventSink, HOB_ENDS, Handle, Launch, SessionError, SessionEvent, SessionInfo, SessionSpec, start,
+};
 
 /// Held while the session of a name is started or ended. Fair: first come, first served.
 pub(super) type StartLock = Arc<tokio::sync::Mutex<()>>;
@@ -52,6 +54,7 @@ impl Repl {
                 plan.spec.launch.profile
             )
         }));
+        notes.extend(plan.spec.launch.notes.clone());
         let (handle, _guard) = self.launch(key, plan, guard).await?;
         Ok(Started { handle, fresh: true, notes })
     }
@@ -104,7 +107,10 @@ impl Repl {
             }
             _ => self.restart_plan(caller, &key)?,
         };
-        let notes = known.map(|handle| death_note(&handle.info())).into_iter().collect();
+        let mut notes: Vec<String> = known.as_ref().map(|handle| death_note(&handle.info())).into_iter().collect();
+        if known.is_some_and(|known| known.info().start_notes != plan.spec.launch.notes) {
+            notes.extend(plan.spec.launch.notes.clone());
+        }
         let (handle, guard) = self.launch(key, plan, guard).await?;
         Ok((Started { handle, fresh: true, notes }, guard))
     }
@@ -112,20 +118,40 @@ impl Repl {
     /// How to start the session of that name: as it was started before, if it was. A program that never reached its
     /// first prompt is resolved again with this caller's environment, which may have been repaired meanwhile.
     pub(super) fn restart_plan(&self, caller: &Caller, key: &SessionKey) -> Result<StartPlan, ReplError> {
-        let request = {
+        let (plan, prompted) = {
             let sessions = self.lock();
             match sessions.slots.get(key).and_then(|slot| slot.entry.as_ref()) {
-                Some(entry) if entry.handle.info().prompted => return Ok(entry.plan.clone()),
-                Some(entry) => entry.plan.request.clone(),
-                None => StartRequest::default(),
+                Some(entry) => (Some(entry.plan.clone()), entry.handle.info().prompted),
+                None => (None, false),
             }
         };
-        self.plan(caller, key, request)
+        match plan {
+            Some(plan) if prompted => Ok(self.renewed(key, plan)),
+            plan => self.plan(caller, key, plan.map(|plan| plan.request).unwrap_or_default()),
+        }
+    }
+
+    /// The same start, but for the project's virtual environment, which may have been made since.
+    fn renewed(&self, key: &SessionKey, plan: StartPlan) -> StartPlan {
+        let launch = &plan.spec.launch;
+        let profile = self.options.profiles.get(&launch.profile);
+        if plan.request.command.is_some() || !profile.is_ok_and(|profile| profile.virtual_environments) {
+            return plan;
+        }
+        let (profile, cwd) = (Some(launch.profile.clone()), Some(launch.cwd.clone()));
+        let request = StartRequest { profile, cwd, ..plan.request.clone() };
+        match self.spec(&plan.from, key, request) {
+            Ok(new) => {
+                let launch = Launch { fallback: plan.spec.launch.fallback, ..new.launch };
+                StartPlan { spec: SessionSpec { launch, ..plan.spec }, ..plan }
+            }
+            Err(_) => plan,
+        }
     }
 
     fn plan(&self, caller: &Caller, key: &SessionKey, request: StartRequest) -> Result<StartPlan, ReplError> {
         let spec = self.spec(caller, key, request.clone())?;
-        Ok(StartPlan { request, from: caller.cwd.clone(), spec })
+        Ok(StartPlan { request, from: caller.clone(), spec })
     }
 
     pub(super) fn spec(

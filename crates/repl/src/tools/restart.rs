@@ -89,6 +89,7 @@ impl Tool for Restart {
         if replayed.left > 0 {
             notes.push(format!("There was no time for {} more; give a longer `wait_ms`.", replayed.left));
         }
+        notes.extend(info.start_notes.clone());
         Ok(start::output(info, true, notes))
     }
 

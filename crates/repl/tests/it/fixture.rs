@@ -23,6 +23,8 @@ pub(crate) struct Fixture {
     /// Two worktrees.
     pub(crate) dirs: [tempfile::TempDir; 2],
     pub(crate) path: String,
+    /// More variables of the callers.
+    pub(crate) env: BTreeMap<String, String>,
 }
 
 impl Fixture {
@@ -45,7 +47,7 @@ impl Fixture {
         let output_dir = Some(dirs[0].path().join("output"));
         let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..options });
         let path = std::env::var("PATH").expect("a PATH");
-        Fixture { tools: tools(repl.clone()), repl, dirs, path }
+        Fixture { tools: tools(repl.clone()), repl, dirs, path, env: BTreeMap::new() }
     }
 
     /// The same project under the next daemon.
@@ -71,7 +73,9 @@ impl Fixture {
     pub(crate) fn caller(&self, worktree: usize) -> Caller {
         let dir = self.dirs[worktree].path();
         let env = [("PATH".to_owned(), self.path.clone()), ("HOME".to_owned(), dir.display().to_string())];
-        Caller { env: BTreeMap::from(env), name: Some("tester".to_owned()), ..caller(dir) }
+        let mut env = BTreeMap::from(env);
+        env.extend(self.env.clone());
+        Caller { env, name: Some("tester".to_owned()), ..caller(dir) }
     }
 
     /// The text of the answer, or of the error after `error: `.

@@ -14,4 +14,5 @@ mod package;
 mod refusals;
 mod set_up;
 mod unused;
+mod virtual_environments;
 mod wrong_use;

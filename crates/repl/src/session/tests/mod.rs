@@ -63,6 +63,7 @@ pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> 
             memory_limit: 8 << 30,
             called: "test".to_owned(),
             fallback: None,
+            notes: Vec::new(),
         },
         queue: 16,
         idle: None,

@@ -1,0 +1,321 @@
+//! Which Python a project has: that of its own virtual environment (`.venv`), or of the one that uv or poetry keeps for it.
+//!
+//! A `.venv` holds programs, and a checkout can bring one. So only one that was made here is run: git does not track it,
+//! and its activation script names the place where it stands. Whatever else a `.venv` is, a note says how to run it. uv
+//! and poetry are programs that the user has installed; they are started as `cabal` and `stack` are, and build what the
+//! project asks for.
+
+use std::path::{Component, Path, PathBuf};
+
+use project::{regular, visible};
+
+use super::program_path;
+
+/// The names of virtual environments, in the order in which they are looked for.
+const NAMES: [&str; 2] = [".venv", "venv"];
+/// The largest of the small files that are read here.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Has uv bring the environment up to date and say where its Python is, which then takes the place of this script: uv as
+/// its parent would pass each interrupt on, which has reached Python already.
+const UV: &str = "python=$(uv run --quiet python -c 'import sys; print(sys.executable)' </dev/null) || exit\n\
+                  VIRTUAL_ENV=${python%/bin/*} PATH=${python%/*}:$PATH exec \"$python\" \"$@\"";
+
+/// Where to look for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search<'a> {
+    /// The session's directory.
+    pub(crate) cwd: &'a Path,
+    /// The directory above which nothing is looked for.
+    pub(crate) root: &'a Path,
+    /// The session's `PATH`.
+    pub(crate) path: &'a str,
+    /// An environment that the caller has activated (`VIRTUAL_ENV`).
+    pub(crate) active: Option<&'a str>,
+}
+
+/// What to start instead of a profile's command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Interpreter {
+    /// `None`: the profile's own.
+    pub(crate) command: Option<Vec<String>>,
+    /// The environment to activate: it becomes `VIRTUAL_ENV`, and its programs come first.
+    pub(crate) activate: Option<PathBuf>,
+    /// What the caller should know of it.
+    pub(crate) note: Option<String>,
+}
+
+impl Search<'_> {
+    /// The Python of the project around the session's directory.
+    pub(crate) fn interpreter(&self) -> Interpreter {
+        // The caller's choice, which its PATH leads to.
+        if self.active.is_some_and(|active| self.is_in_path(&Path::new(active).join("bin"))) {
+            return Interpreter::default();
+        }
+        let found = self.upwards().find_map(|dir| {
+            let name = NAMES.iter().find(|name| dir.join(name).join("pyvenv.cfg").symlink_metadata().is_ok())?;
+            Some((dir.join(name), judge(dir, name)))
+        });
+        let broken = match found {
+            None => None,
+            Some((venv, Judged::Usable(python))) => {
+                let note = format!("Python is that of {}.", self.shown(&venv));
+                let command = Some(vec![python.to_string_lossy().into_owned()]);
+                return Interpreter { command, activate: Some(venv), note: Some(note) };
+            }
+            // uv and poetry would run it.
+            Some((venv, Judged::Withheld(why))) => {
+                let shown = self.shown(&venv);
+                let command = format!("[{:?}]", format!("{shown}/bin/python"));
+                let note = format!(
+                    "{shown} is not used by itself: {why}. If you know what it holds, repl_start with `command` {command} runs it; \
+                     a profile with that command in hob.toml does so once `hob trust` has granted it."
+                );
+                return Interpreter { note: Some(note), ..Interpreter::default() };
+            }
+            Some((venv, Judged::Broken(why))) => Some(format!("{} has no Python: {why}.", self.shown(&venv))),
+        };
+        let mut found = self.tool();
+        found.note = match (broken, found.note) {
+            (Some(broken), Some(note)) => Some(format!("{broken} {note}")),
+            (broken, note) => broken.or(note),
+        };
+        found
+    }
+
+    /// What uv or poetry has for the project, where its files name one of them.
+    fn tool(&self) -> Interpreter {
+        let Some((sign, tool)) = self.upwards().find_map(tool_of) else { return Interpreter::default() };
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let (program, command) = match tool {
+            Tool::Uv => ("uv", words(&["sh", "-c", UV, "uv"])),
+            Tool::Poetry => ("poetry", words(&["poetry", "run", "python"])),
+        };
+        match program_path(program, self.path, self.cwd) {
+            Some(_) => Interpreter {
+                command: Some(command),
+                activate: None,
+                note: Some(format!("Python is that of `{program} run`, as {sign} says.")),
+            },
+            None => Interpreter {
+                note: Some(format!(
+                    "{sign} says that {program} keeps the project's environment, and {program} is not in the PATH: Python runs without \
+                     it."
+                )),
+                ..Interpreter::default()
+            },
+        }
+    }
+
+    fn upwards(&self) -> impl Iterator<Item = &Path> {
+        let above = self.cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(self.root));
+        std::iter::once(self.cwd).chain(above)
+    }
+
+    fn is_in_path(&self, bin: &Path) -> bool {
+        std::env::split_paths(self.path).any(|dir| dir == bin)
+    }
+
+    /// A path as it is written from the session's directory.
+    fn shown(&self, path: &Path) -> String {
+        visible::path(path.strip_prefix(self.cwd).unwrap_or(path))
+    }
+}
+
+/// What is known of a virtual environment.
+enum Judged {
+    /// It was made here; this is its Python.
+    Usable(PathBuf),
+    /// It may have come with the checkout. Why, as a clause.
+    Withheld(String),
+    /// It was made here, and its Python cannot be started. Why, as a clause.
+    Broken(String),
+}
+
+fn judge(dir: &Path, name: &str) -> Judged {
+    let withheld = |why: &str| Judged::Withheld(why.to_owned());
+    let Ok(dir) = dir.canonicalize() else { return withheld("its directory cannot be read") };
+    let venv = dir.join(name);
+    if !venv.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return withheld("it is a link");
+    }
+    match project::is_tracked(&venv) {
+        Some(false) => {}
+        Some(true) => return withheld("git tracks it, so it came with the repository"),
+        None => return withheld("git's list of files cannot be read, and it may have come with the repository"),
+    }
+    let Some(made) = made_at(&venv) else { return withheld("it does not say where it was made") };
+    if made.canonicalize().ok().as_deref() != Some(&*venv) {
+        return Judged::Withheld(format!("it says that it was made at {}", visible::path(&made)));
+    }
+    let bin = venv.join("bin");
+    let python = ["python", "python3"].map(|name| bin.join(name));
+    match python.iter().find(|python| program_path(&python.to_string_lossy(), "", &bin).is_some()) {
+        Some(python) => Judged::Usable(python.clone()),
+        None => Judged::Broken(super::unusable(&python[0])),
+    }
+}
+
+/// Where a virtual environment was made, as its activation script says. No checkout knows where it will be put.
+fn made_at(venv: &Path) -> Option<PathBuf> {
+    let text = regular::read(&venv.join("bin/activate"), MAX_BYTES).ok()?;
+    let values = text.lines().filter_map(|line| {
+        let line = line.trim();
+        line.strip_prefix("export ").unwrap_or(line).strip_prefix("VIRTUAL_ENV=")
+    });
+    values.map(|value| PathBuf::from(value.trim_matches(['"', '\'']))).find(|path| is_place(path))
+}
+
+/// Whether a path leads to the same place whoever follows it: what the kernel makes up does not.
+fn is_place(path: &Path) -> bool {
+    let mut parts = path.components();
+    let first = (parts.next(), parts.next());
+    let is_made_up = |part: &std::ffi::OsStr| part == "proc" || part == "dev";
+    matches!(first, (Some(Component::RootDir), Some(Component::Normal(part))) if !is_made_up(part))
+        && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// What keeps a project's environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    Uv,
+    Poetry,
+}
+
+/// The tool that the files of a directory name, and the file that does.
+fn tool_of(dir: &Path) -> Option<(&'static str, Tool)> {
+    for (file, tool) in [("uv.lock", Tool::Uv), ("poetry.lock", Tool::Poetry)] {
+        if dir.join(file).is_file() {
+            return Some((file, tool));
+        }
+    }
+    let text = regular::read(&dir.join("pyproject.toml"), MAX_BYTES).ok()?;
+    let project: toml::Table = toml::from_str(&text).ok()?;
+    let has = |tool: &str| project.get("tool").and_then(|tools| tools.get(tool)).is_some();
+    let backend =
+        project.get("build-system").and_then(|system| system.get("build-backend")?.as_str()).unwrap_or_default();
+    let tool = match () {
+        () if has("uv") || backend.starts_with("uv_build") => Tool::Uv,
+        () if has("poetry") || backend.starts_with("poetry.") => Tool::Poetry,
+        () => return None,
+    };
+    Some(("pyproject.toml", tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// A project with a `.venv` that was made there.
+    fn project() -> (tempfile::TempDir, PathBuf) {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap().join("project");
+        let bin = root.join(".venv/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::write(root.join(".venv/pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+        fs::write(bin.join("activate"), format!("VIRTUAL_ENV='{}'\n", root.join(".venv").display())).unwrap();
+        symlink("/bin/sh", bin.join("python")).unwrap();
+        (temp, root)
+    }
+
+    fn search(root: &Path, cwd: &str, path: &str) -> Interpreter {
+        Search { cwd: &root.join(cwd), root, path, active: None }.interpreter()
+    }
+
+    /// The program, or why it is the profile's own.
+    fn said(root: &Path) -> String {
+        let found = search(root, "", "/nowhere");
+        let why = found.note.unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().to_owned();
+        let why = why.replace(&root.display().to_string(), "ROOT");
+        found.command.map_or(why, |command| command.join(" ").replace(&root.display().to_string(), "ROOT"))
+    }
+
+    #[test]
+    fn the_nearest_environment_that_was_made_here() {
+        let (_temp, root) = project();
+        let python = root.join(".venv/bin/python").display().to_string();
+        for cwd in ["", "src"] {
+            let found = search(&root, cwd, "/usr/bin");
+            assert_eq!(found.command, Some(vec![python.clone()]), "{cwd}");
+            assert_eq!(found.activate, Some(root.join(".venv")));
+        }
+        // One that the caller has activated is the caller's choice; a variable alone is none.
+        let active = |path| Search { cwd: &root, root: &root, path, active: Some("/mine") }.interpreter();
+        assert_eq!(active("/mine/bin:/usr/bin"), Interpreter::default());
+        assert_eq!(active("/usr/bin").command, Some(vec![python]));
+        // As activation scripts of all sorts write it.
+        for line in ["VIRTUAL_ENV=\"P\"", "VIRTUAL_ENV=$(cygpath P)\n  export VIRTUAL_ENV=P", "    VIRTUAL_ENV=P"] {
+            let place = root.join(".venv").display().to_string();
+            fs::write(root.join(".venv/bin/activate"), line.replace('P', &place)).unwrap();
+            assert!(search(&root, "", "").command.is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_may_have_come_with_the_checkout_is_not_run() {
+        let (temp, root) = project();
+        let activate = root.join(".venv/bin/activate");
+        for (text, why) in [
+            ("", ".venv is not used by itself: it does not say where it was made. "),
+            ("VIRTUAL_ENV=//proc/self/cwd/.venv", ".venv is not used by itself: it does not say where it was made. "),
+            ("VIRTUAL_ENV=.venv", ".venv is not used by itself: it does not say where it was made. "),
+            ("VIRTUAL_ENV=/work/p/.venv", ".venv is not used by itself: it says that it was made at /work/p/.venv. "),
+        ] {
+            fs::write(&activate, text).unwrap();
+            assert_eq!(said(&root), why, "{text}");
+        }
+        // uv and poetry would run it.
+        fs::write(root.join("uv.lock"), "").unwrap();
+        assert!(search(&root, "", "/usr/bin:/bin").command.is_none());
+        fs::rename(root.join(".venv"), temp.path().join("elsewhere")).unwrap();
+        symlink(temp.path().join("elsewhere"), root.join(".venv")).unwrap();
+        assert_eq!(said(&root), ".venv is not used by itself: it is a link. ");
+    }
+
+    #[test]
+    fn an_environment_whose_python_is_gone_gives_way() {
+        let (_temp, root) = project();
+        fs::remove_file(root.join(".venv/bin/python")).unwrap();
+        symlink("/usr/bin/python2.2", root.join(".venv/bin/python")).unwrap();
+        let gone = ".venv has no Python: ROOT/.venv/bin/python is a link to /usr/bin/python2.2, which is not there.";
+        assert_eq!(said(&root), gone);
+        let bin = root.join("bin");
+        fs::create_dir(&bin).unwrap();
+        fs::write(bin.join("uv"), "").unwrap();
+        fs::set_permissions(bin.join("uv"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(root.join("uv.lock"), "").unwrap();
+        let found = search(&root, "", &bin.display().to_string());
+        assert!(found.command.is_some() && found.note.unwrap().starts_with(".venv has no Python"), "uv makes it anew");
+    }
+
+    #[test]
+    fn the_projects_files_name_uv_or_poetry() {
+        let check = |file: &str, text: &str| {
+            let temp = tempfile::tempdir().unwrap();
+            fs::write(temp.path().join(file), text).unwrap();
+            fs::create_dir(temp.path().join("member")).unwrap();
+            fs::write(temp.path().join("member/pyproject.toml"), "[project]\nname = 'x'\n").unwrap();
+            Search { cwd: &temp.path().join("member"), root: temp.path(), path: "", active: None }.interpreter().note
+        };
+        for (file, text, tool) in [
+            ("uv.lock", "", "uv"),
+            ("poetry.lock", "", "poetry"),
+            ("pyproject.toml", "[tool.uv]\n", "uv"),
+            ("pyproject.toml", "[tool.poetry]\nname = 'x'\n", "poetry"),
+            ("pyproject.toml", "[build-system]\nbuild-backend = 'uv_build'\n", "uv"),
+            ("pyproject.toml", "[build-system]\nbuild-backend = 'poetry.core.masonry.api'\n", "poetry"),
+        ] {
+            let expected = format!(
+                "{file} says that {tool} keeps the project's environment, and {tool} is not in the PATH: Python runs without it."
+            );
+            assert_eq!(check(file, text), Some(expected), "{text}");
+        }
+        for text in ["[tool.other]\n", "[build-system]\nbuild-backend = 'hatchling.build'\n", "no toml", "tool = 1\n"] {
+            assert_eq!(check("pyproject.toml", text), None, "{text}");
+        }
+    }
+}
