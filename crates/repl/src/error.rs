@@ -151,6 +151,9 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::NothingRuns { .. } => {
             "Give input in `stdin` of repl_eval, or while the evaluation runs.".to_owned()
         }
+        SessionError::HasItsInput { eval, .. } => format!(
+            "repl_wait {{\"eval\": {eval}}} waits on; to answer what a program asks, leave `stdin` out and use repl_input."
+        ),
         SessionError::StillRunning { eval, .. } => {
             format!("repl_wait waits on; repl_interrupt {{\"eval\": {eval}}} stops it.")
         }

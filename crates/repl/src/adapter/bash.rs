@@ -10,7 +10,7 @@
 //! and for each evaluation contains no word that an alias could replace: words are quoted and keywords avoided. The two
 //! that cannot be avoided, `{` and `!`, are protected from existing aliases.
 
-use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Step, Verdict, without_answers};
+use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, SCRIPT_PATH, Step, Verdict, without_answers};
 
 /// The adapter for bash 4.1 and newer.
 #[derive(Debug, Clone, Copy)]
@@ -44,21 +44,17 @@ impl Adapter for Bash {
                 hint: "Leave `set -o vi` and `set -o emacs` out: there is no line to edit in a session.".to_owned(),
             });
         }
-        // `!` keeps the status of the whole from `set -e` and a trap on ERR, which have seen that of each command; the
-        // definition after it says that the line was not given up, and no trace, trap or alias sees it. After an open
-        // quote the parser does not recognise a first `!`, so another command precedes it.
-        let code = quoted(code);
-        let line = format!("\\__hob_first; ! \\eval -- \"$__hob_line\"{code}; __hob_ended() ((__hob_end=1))\n");
-        let step = Step { bytes: line.into_bytes(), advance: 1, script: None };
-        Ok(Plan { steps: vec![step], notes: Vec::new() })
+        Ok(evaluation(code, ""))
     }
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
-        let mut plan = self.plan(code)?;
-        for step in &mut plan.steps {
-            step.bytes.splice(0..0, *b"__hob_reading=1; ");
-        }
-        Ok(plan)
+        self.plan(code)?;
+        // The shell goes on reading its own lines where it did: only this command has another input.
+        Ok(evaluation(code, &format!("<{SCRIPT_PATH} ")))
+    }
+
+    fn path_word(&self, path: &str) -> String {
+        quoted(path)
     }
 
     fn is_quit(&self, code: &str) -> bool {
@@ -131,12 +127,22 @@ impl Adapter for Bash {
     }
 }
 
+/// The code as one line, with a redirection of its own. `!` keeps the status of the whole from `set -e` and a trap on ERR,
+/// which have seen that of each command; the definition after it says that the line was not given up, and no trace, trap
+/// or alias sees it. After an open quote the parser does not recognise a first `!`, so another command precedes it.
+fn evaluation(code: &str, redirection: &str) -> Plan {
+    let code = quoted(code);
+    let line =
+        format!("\\__hob_first; ! {redirection}\\eval -- \"$__hob_line\"{code}; __hob_ended() ((__hob_end=1))\n");
+    let step = Step { bytes: line.into_bytes(), advance: 1, script: None };
+    Plan { steps: vec![step], notes: Vec::new() }
+}
+
 /// Makes a bash that reads commands from a pipe interactive. It complains of the missing terminal at its start: that
 /// goes nowhere, and its standard error comes back from descriptor 9.
 const INTERACTIVE: &str = "exec \"$BASH\" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null";
 
-/// Installs the marks, with numbers after `number`, as one line since bash reads by lines. Between the two marks, input
-/// that was given beforehand and left unread is taken back: after the first, a reader is not taken for the program.
+/// Installs the marks, with numbers after `number`, as one line since bash reads by lines.
 ///
 /// The marks go to copies of the descriptors, so that the end is seen even after `exec >file`; copies that a program
 /// closed are made again. What must not be removed by accident is read-only.
@@ -226,15 +232,9 @@ __hob_line='\__hob_before'; if [[ $__hob_last != 0 ]]; then __hob_line+=' && __h
 __hob_line+=";$__hob_debug "; fi;
 if [[ $__hob_enabled ]]; then __hob_say "bash: this session cannot do without the builtins that follow, and has enabled them again:$__hob_enabled" 2; __hob_enabled=; fi;
 if [[ $__hob_by && ! $__hob_check ]]; then __hob_ask; fi;
-__hob_number=$((__hob_number + 1)); __hob_say "NONCE $__hob_number $__hob_status" 1; __hob_unread=; if [[ ! $__hob_to ]]; then __hob_lost 2; fi;
-if [[ $__hob_by && ${__hob_reading-} ]]; then __hob_take_back; fi; __hob_reading=;
-__hob_say "NONCE $__hob_number ${__hob_by:++$__hob_unread}" 2; if [[ ! $__hob_to ]]; then __hob_lost 1; fi;
+__hob_number=$((__hob_number + 1)); __hob_say "NONCE $__hob_number $__hob_status" 1; if [[ ! $__hob_to ]]; then __hob_lost 2; fi;
+__hob_say "NONCE $__hob_number " 2; if [[ ! $__hob_to ]]; then __hob_lost 1; fi;
 __hob_by= __hob_status= __hob_pipe= __hob_ready= __hob_tried=;
-};
-__hob_take_back() {
-"$__hob_via" local LC_ALL=C IFS= __hob_some=1; while [[ $__hob_some ]] && "$__hob_via" read -r -t 0; do
-"$__hob_via" read -r -d '' -N 65536 -t 0.01 __hob_some;
-__hob_unread=$((__hob_unread + ${#__hob_some})); done;
 };
 __hob_copy() {
 if [[ ! -p /dev/fd/$1 ]]; then __hob_to=; else
@@ -264,7 +264,7 @@ if [[ $__hob_via ]]; then "$__hob_via" return "$__hob_last"; else /proc/self/exe
 __hob_look='${__hob_via:+"$__hob_via"} set +aeuvxEHT; __hob_debug=$(${__hob_via:+"$__hob_via"} trap -p DEBUG) __hob_traps=$(${__hob_via:+"$__hob_via"} trap -p ERR); ${__hob_via:+"$__hob_via"} trap - DEBUG ERR; __hob_looked=1; \__hob_keep';
 # What is done where that line was given up.
 __hob_slow="$__hob_look"$'\n((__hob_by)) || FUNCNEST=1 \\__hob_probe builtin || ((1))\n((__hob_by)) || FUNCNEST=1 \\__hob_probe command || ((1))\n\\__hob_unposix\n\\__hob_quiet';
-readonly -f __hob_begin __hob_probe __hob_posix __hob_unposix __hob_options __hob_quiet __hob_ask __hob_first __hob_keep __hob_is_trap __hob_again __hob_mark __hob_take_back __hob_copy __hob_say __hob_print __hob_lost __hob_before; readonly __hob_look __hob_slow; PS1= PS2=;
+readonly -f __hob_begin __hob_probe __hob_posix __hob_unposix __hob_options __hob_quiet __hob_ask __hob_first __hob_keep __hob_is_trap __hob_again __hob_mark __hob_copy __hob_say __hob_print __hob_lost __hob_before; readonly __hob_look __hob_slow; PS1= PS2=;
 # Read anew each time, with the aliases of then and whatever state the parser is in: so no word in it is one that either
 # changes, but for the brace. Not in a function, where traps on DEBUG and ERR do not show. A descriptor that cannot be
 # written to tells whether there are any, and holds no file that a restricted shell refuses.

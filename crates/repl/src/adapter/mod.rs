@@ -73,7 +73,7 @@ pub struct Step {
     pub bytes: Vec<u8>,
     /// The least by which the marker's number grows.
     pub advance: u64,
-    /// A file for code too long for a pipe; `bytes` refers to it by [`SCRIPT_PATH`].
+    /// A file for code too long for a pipe, or for input; `bytes` refers to it by the first [`SCRIPT_PATH`].
     pub script: Option<Vec<u8>>,
 }
 
@@ -98,6 +98,16 @@ pub enum InstallStep {
     Write(Vec<u8>),
     /// Give up numbered markers and use [`Adapter::fallback_mark`].
     Fallback,
+}
+
+/// How code gets the input that is given with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenInput {
+    /// As a file of its own, with an end: the only step of [`Adapter::plan_with_input`] refers to it.
+    Whole,
+    /// By the pipe that the REPL reads its code from, which ends only with the session. What to say of that to who waits
+    /// for a program that has read all of it.
+    Endless(&'static str),
 }
 
 /// A line that proves that the REPL is in step: it changes nothing, needs nothing, and has a recognisable answer.
@@ -305,10 +315,21 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// How to hand over this code, or why not to.
     fn plan(&self, code: &str) -> Result<Plan, Refusal>;
 
-    /// [`Adapter::plan`] for code that is given input beforehand. If the last marker on standard error tells how much
-    /// was left unread ([`StderrPayload`]), input is handed over in chunks, else line by line as the program asks.
+    /// [`Adapter::plan`] for code that is given input beforehand. Where the step's script is to be that input, it ends
+    /// there ([`Adapter::input`]). If else the last marker on standard error tells how much was left unread
+    /// ([`StderrPayload`]), input is handed over in chunks, or line by line as the program asks.
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         self.plan(code)
+    }
+
+    /// How code gets the input that is given with it.
+    fn input(&self) -> GivenInput {
+        GivenInput::Whole
+    }
+
+    /// A path as a word in a step's bytes.
+    fn path_word(&self, path: &str) -> String {
+        path.to_owned()
     }
 
     /// Whether a step is a piece of the code, and not only preparation for the next step.

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict};
+use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, SCRIPT_PATH, Step, Verdict};
 use diagnostics::{Diagnostic, Severity, Source};
 
 /// The adapter for Python 3.8 and newer.
@@ -72,7 +72,8 @@ impl Adapter for Python {
     }
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
-        let step = Step { bytes: frame('I', code), advance: 1, script: None };
+        let bytes = format!("I {} {SCRIPT_PATH}\n{code}", code.len()).into_bytes();
+        let step = Step { bytes, advance: 1, script: None };
         Ok(Plan { steps: vec![step], notes: Vec::new() })
     }
 
@@ -153,7 +154,8 @@ impl Adapter for Python {
     }
 }
 
-/// The kind, the length of the code and, of an evaluation, its number; then the code.
+/// The kind, the length of the code and, of an evaluation, its number; then the code. One with input has its file's path
+/// before the number.
 fn frame(kind: char, code: &str) -> Vec<u8> {
     format!("{kind} {}\n{code}", code.len()).into_bytes()
 }

@@ -1,5 +1,5 @@
 # Runs inside the Python of a session. Frames come in on a descriptor of their own, so that standard input belongs to
-# the program: a line "KIND LENGTH", then that many bytes. After each frame a marker goes to standard output and
+# the program: a line "KIND LENGTH [[PATH] NUMBER]", then that many bytes. After each frame a marker goes to standard output and
 # standard error: what stands before it belongs to that frame.
 #
 # The directory of a project is on the path of a Python that runs here, and may hold a `json.py`. So nothing is imported
@@ -112,7 +112,7 @@ class Driver:
         # Kept outside the step, so that an interrupt anywhere in it cannot lose the marker.
         self.report = {}
         self.pending = True
-        self.reads = False
+        self.given = self.former = None
         while True:
             try:
                 if self.pending:
@@ -122,10 +122,11 @@ class Driver:
                 frame = self.read()
                 if frame is None:
                     return
-                kind, code, number = frame
+                kind, code, number, path = frame
                 self.report = {}
                 self.pending = True
-                self.reads = kind == "I"
+                if path:
+                    self.read_from(path)
                 if kind in "EI":
                     self.evaluate(code, number)
             except KeyboardInterrupt:
@@ -134,11 +135,14 @@ class Driver:
     def read(self):
         if not self.code.is_there(self.code.number):
             raise Lost
-        head = self.frames.readline().split()
-        if len(head) < 2 or head[0] == b"Q":
+        kind, _, head = self.frames.readline().rstrip(b"\n").partition(b" ")
+        if not head or kind == b"Q":
             return None
-        code = self.frames.read(int(head[1])).decode("utf-8", "surrogateescape")
-        return head[0].decode(), code, head[-1].decode()
+        length, _, rest = head.partition(b" ")
+        # The path of a file may have blanks.
+        path, _, number = rest.rpartition(b" ")
+        code = self.frames.read(int(length)).decode("utf-8", "surrogateescape")
+        return kind.decode(), code, number.decode(), path
 
     def evaluate(self, code, number):
         name = "<eval %s>" % number
@@ -310,29 +314,49 @@ class Driver:
         for copy, payload in ((self.out, as_json(report)), (self.err, self.take_back())):
             copy.write(encoded("%s %d %s\n" % (self.nonce, self.number, payload)))
 
-    def take_back(self):
-        # What the program did not read of its input, in the pipe and in Python's own buffers, is not the next one's.
-        if not self.reads:
-            return "+"
-        self.reads = False
-        count = 0
-        kept = posix.dup(0)
+    def read_from(self, path):
+        """Puts a file in the place of standard input, for one evaluation."""
         try:
-            (select,) = self.library.take("select")
-            while select.select([0], [], [], 0)[0]:
-                unread = posix.read(0, 65536)
-                count += len(unread)
-                if not unread:
-                    break
+            number = posix.open(path, posix.O_RDONLY)
+        except OSError:
+            # An interrupt that came first had it removed.
+            number = posix.open("/dev/null", posix.O_RDONLY)
+        try:
+            self.former = posix.dup(0)
+            posix.set_inheritable(self.former, False)
+        except OSError:
+            # The session has closed it.
+            self.former = None
+        self.given = Kept.identity(number)
+        if number:
+            posix.dup2(number, 0)
+            posix.close(number)
+        else:
+            posix.set_inheritable(0, True)
+
+    def take_back(self):
+        """Puts standard input back. What the program left unread, in the file and in Python's own buffers, is counted."""
+        if self.given is None:
+            return ""
+        count = 0
+        try:
+            if Kept.identity(0) == self.given:
+                count = max(0, posix.fstat(0).st_size - posix.lseek(0, 0, 1))
             null = posix.open("/dev/null", posix.O_RDONLY)
-            posix.dup2(null, 0)
-            posix.close(null)
+            if null:
+                posix.dup2(null, 0)
+                posix.close(null)
             count += len(sys.__stdin__.read().encode(sys.__stdin__.encoding, sys.__stdin__.errors))
         except Exception:
+            # A stream of the program's own making, or none.
             pass
         finally:
-            posix.dup2(kept, 0)
-            posix.close(kept)
+            if self.former is None:
+                posix.close(0)
+            else:
+                posix.dup2(self.former, 0)
+                posix.close(self.former)
+            self.given = self.former = None
         return "+%d" % count
 
 

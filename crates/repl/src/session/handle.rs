@@ -397,6 +397,9 @@ pub enum SessionError {
     /// Nothing runs that could read input.
     #[error("nothing runs in session {session:?} that could read input")]
     NothingRuns { session: String },
+    /// The evaluation that runs was given its whole input beforehand.
+    #[error("evaluation {eval} has all of its input, which `stdin` of repl_eval gave it")]
+    HasItsInput { session: String, eval: u64 },
     /// A command did not end in time and still runs.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
     StillRunning { session: String, eval: u64 },

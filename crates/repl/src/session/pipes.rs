@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use process::Extra;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use tokio::net::unix::pipe;
 
@@ -117,6 +118,8 @@ impl OutputPipe {
 #[derive(Debug)]
 pub(super) struct InputPipe {
     pipe: Option<pipe::Sender>,
+    /// Device and number of the pipe.
+    identity: Option<(u64, u64)>,
     waiting: VecDeque<Vec<u8>>,
     written: usize,
     closing: bool,
@@ -124,7 +127,20 @@ pub(super) struct InputPipe {
 
 impl InputPipe {
     pub(super) fn new(pipe: Option<pipe::Sender>) -> InputPipe {
-        InputPipe { pipe, waiting: VecDeque::new(), written: 0, closing: false }
+        let identity = pipe.as_ref().and_then(identity);
+        InputPipe { pipe, identity, waiting: VecDeque::new(), written: 0, closing: false }
+    }
+
+    /// Opens a pipe that was closed again, by its other end in a process.
+    fn reopen(&mut self, pid: i32) {
+        if self.closing && self.pipe.is_none() {
+            let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let end = rustix::fs::open(format!("/proc/{pid}/fd/0"), flags, Mode::empty()).ok();
+            // The program may have put another file there.
+            let end = end.filter(|end| identity(end) == self.identity);
+            self.pipe = end.and_then(|end| pipe::Sender::from_owned_fd(end).ok());
+            self.closing = self.pipe.is_none();
+        }
     }
 
     pub(super) fn push(&mut self, bytes: Vec<u8>) {
@@ -186,6 +202,10 @@ impl InputPipe {
     }
 }
 
+fn identity(fd: &impl AsFd) -> Option<(u64, u64)> {
+    rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino))
+}
+
 /// Standard input, and the code channel where that is another pipe.
 #[derive(Debug)]
 pub(super) struct InputPipes {
@@ -205,6 +225,13 @@ impl InputPipes {
     /// The pipe that code goes to.
     pub(super) fn code(&mut self) -> &mut InputPipe {
         self.apart.as_mut().unwrap_or(&mut self.stdin)
+    }
+
+    /// Opens standard input again where it was closed and the REPL itself does not read it.
+    pub(super) fn reopen(&mut self, pid: i32) {
+        if self.apart.is_some() {
+            self.stdin.reopen(pid);
+        }
     }
 
     /// Resolves when more can be written to either pipe. Cancel safe.

@@ -1,11 +1,12 @@
-//! Files for code that is too long for a pipe: at most one at a time, private to the user, removed with the session.
+//! Files for code that is too long for a pipe, and for the input of code: at most one at a time, private to the user,
+//! removed when the evaluation has ended.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-use crate::adapter::SCRIPT_PATH;
+use crate::adapter::{Adapter, SCRIPT_PATH};
 
 /// The path for a session's script.
 #[derive(Debug)]
@@ -21,14 +22,20 @@ impl Scripts {
     }
 
     /// Writes the script, if there is one, and puts its path where the code refers to it.
-    pub(super) fn place(&mut self, bytes: Vec<u8>, script: Option<Vec<u8>>) -> io::Result<Vec<u8>> {
+    pub(super) fn place(
+        &mut self,
+        bytes: Vec<u8>,
+        script: Option<Vec<u8>>,
+        adapter: &dyn Adapter,
+    ) -> io::Result<Vec<u8>> {
         self.clear();
         let Some(script) = script else { return Ok(bytes) };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
         self.written = true;
         file.write_all(&script)?;
         let code = String::from_utf8_lossy(&bytes);
-        Ok(code.replace(SCRIPT_PATH, &self.path.to_string_lossy()).into_bytes())
+        // The code itself may hold those words, too.
+        Ok(code.replacen(SCRIPT_PATH, &adapter.path_word(&self.path.to_string_lossy()), 1).into_bytes())
     }
 
     /// Removes the file. A program that has it open can still read it.

@@ -33,7 +33,7 @@ pub(super) struct Args {
     pub wait_ms: Option<u64>,
     /// Of output; default 12000.
     pub max_bytes: Option<usize>,
-    /// What the code reads.
+    /// All that it reads.
     pub stdin: Option<String>,
 }
 

@@ -23,8 +23,7 @@ pub(super) struct Args {
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// Close standard input after it. In GHCi and bash that also ends the session after the evaluation; in Python every later
-    /// read sees the end.
+    /// Close standard input after it. In GHCi and bash that also ends the session after the evaluation.
     #[serde(default)]
     pub eof: bool,
     /// Default main.

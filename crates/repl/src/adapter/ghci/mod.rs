@@ -20,8 +20,8 @@ mod prompt;
 mod report;
 
 use super::{
-    Adapter, Barrier, InstallStep, InterruptPlan, Nonce, Plan, Printed, Refusal, Step, Stopped, Verdict, Words,
-    without_answers,
+    Adapter, Barrier, GivenInput, InstallStep, InterruptPlan, Nonce, Plan, Printed, Refusal, Step, Stopped, Verdict,
+    Words, without_answers,
 };
 
 /// The driver of GHCi.
@@ -98,6 +98,13 @@ impl Adapter for Ghci {
         }
         plan.steps = steps;
         Ok(plan)
+    }
+
+    fn input(&self) -> GivenInput {
+        GivenInput::Endless(
+            "It has read all of `stdin` and asks for more. GHCi reads its code from there, too, so that has no end of its \
+             own: repl_input gives more, and its `eof` the end, with which the session ends after the evaluation.",
+        )
     }
 
     fn is_piece(&self, step: &Step) -> bool {

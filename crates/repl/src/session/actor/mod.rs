@@ -308,7 +308,7 @@ impl Actor {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Code { bytes, script } => match self.scripts.place(bytes, script) {
+            Action::Code { bytes, script } => match self.scripts.place(bytes, script, self.machine.adapter()) {
                 Ok(bytes) => {
                     self.inputs.code().push(bytes);
                     self.state.busy_wait.begin();
@@ -358,6 +358,9 @@ impl Actor {
     fn note_timing(&mut self, event: &SessionEvent) {
         if matches!(event, SessionEvent::EvalFinished { .. }) {
             self.state.busy_wait.end();
+            self.scripts.clear();
+            // The end of input was that evaluation's alone, where no REPL reads it.
+            self.inputs.reopen(self.group.pid());
         }
         // Jobs that exist between evaluations are background jobs.
         if self.jobs && matches!(event, SessionEvent::Started | SessionEvent::EvalFinished { .. }) {

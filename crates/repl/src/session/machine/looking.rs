@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::super::{SessionState, Stream};
 use super::{EvalRecord, Machine, Phase, Queued, Waiter};
+use crate::adapter::Adapter;
 use crate::result::{Completion, Status};
 
 impl Machine {
@@ -21,6 +22,10 @@ impl Machine {
             Phase::Ended { status: Status::Crashed, .. } => SessionState::Crashed,
             Phase::Ended { .. } => SessionState::Killed,
         }
+    }
+
+    pub(in super::super) fn adapter(&self) -> &dyn Adapter {
+        &*self.adapter
     }
 
     /// Whether the first prompt ever came.

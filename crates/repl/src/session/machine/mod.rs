@@ -1,11 +1,13 @@
 //! Decides what a session does next: events in, actions out, no I/O of its own. The actor performs the actions.
 //!
 //! `vocabulary` defines events and actions; this file holds the state and the queue, which `looking` shows; `starting`,
-//! `running` and `syncing` are the phases of a live session, `interrupting` and `settling` the way of an interrupt
-//! through them, `unused` the end of what nobody asks about, `ending` what remains when the process has ended.
+//! `running` (with `feeding` for its input) and `syncing` are the phases of a live session, `interrupting` and
+//! `settling` the way of an interrupt through them, `unused` the end of what nobody asks about, `ending` what remains
+//! when the process has ended.
 
 mod breakpoint;
 mod ending;
+mod feeding;
 mod interrupting;
 mod looking;
 mod records;

@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
-use super::super::handle::SessionError;
-use super::super::{InputOutcome, SessionEvent, SessionState, Stream};
+use super::super::{SessionEvent, SessionState, Stream};
 use super::ending::signal_in_words;
 use super::interrupting::InterruptRequest;
 use super::settling::Rhythm;
 use super::syncing::{Sync, SyncReason};
-use super::{Action, Intent, Machine, Phase, Probed, Side, Waiter};
-use crate::adapter::{Adapter, Printed, Step, Words};
+use super::{Action, Intent, Machine, Phase, Probed, Side};
+use crate::adapter::{Adapter, GivenInput, Printed, Step, Words};
 use crate::result::Status;
 
 /// Silence after which the kernel is asked whether the program waits for input.
@@ -22,9 +21,6 @@ const EAGER: Duration = Duration::from_millis(2);
 const PATIENT: Duration = Duration::from_millis(250);
 /// How long a number that is too small may still be on its way to the right one.
 const DOUBT: Duration = Duration::from_millis(200);
-
-/// How much input is handed over at once: a pipe holds twice as much.
-const CHUNK: usize = 32 * 1024;
 
 /// How many definitions are remembered for a new process.
 const MAX_HISTORY: usize = 2000;
@@ -44,14 +40,18 @@ pub(super) struct Run {
     /// In the fallback: whether the line that prints the number was sent.
     marked: bool,
     /// Lines that the program has not asked for yet.
-    input: VecDeque<Vec<u8>>,
-    close_input: bool,
+    pub(super) input: VecDeque<Vec<u8>>,
+    pub(super) close_input: bool,
     /// Whether input is handed over in chunks, since unread input is taken back.
-    bulk: bool,
+    pub(super) bulk: bool,
+    /// Whether it has all of its input, with an end.
+    pub(super) whole: bool,
+    /// How much of that it did not read.
+    pub(super) unread: usize,
     /// The input handed over last.
-    handed: Vec<u8>,
+    pub(super) handed: Vec<u8>,
     pub(super) fed: bool,
-    waiting: bool,
+    pub(super) waiting: bool,
     probe_at: Instant,
     probe_gap: Duration,
     probing: bool,
@@ -95,45 +95,9 @@ impl Run {
         self.waiting = false;
     }
 
-    /// Whether there is input that the program has not asked for yet.
-    pub(super) fn has_input(&self) -> bool {
-        !self.input.is_empty() || self.close_input
-    }
-
     /// How many pieces of the code come after the current one.
     pub(super) fn pieces_left(&self, adapter: &dyn Adapter) -> usize {
         self.steps.iter().filter(|step| adapter.is_piece(step)).count()
-    }
-
-    fn pending(&self) -> usize {
-        self.input.iter().map(Vec::len).sum()
-    }
-
-    /// The next input to hand over.
-    fn next_input(&mut self) -> Option<Vec<u8>> {
-        let mut next = self.input.pop_front()?;
-        while let Some(line) = self.input.front().filter(|line| self.bulk && next.len() + line.len() <= CHUNK) {
-            next.extend_from_slice(line);
-            self.input.pop_front();
-        }
-        self.handed.clone_from(&next);
-        Some(next)
-    }
-
-    /// Puts the last `count` bytes handed over back into the queue, for the next piece: the program did not read them.
-    pub(super) fn take_back(&mut self, count: usize) {
-        let from = self.handed.len().saturating_sub(count);
-        let unread = self.handed.split_off(from);
-        self.handed.clear();
-        if !unread.is_empty() {
-            for line in unread.split_inclusive(|&byte| byte == b'\n').rev() {
-                self.input.push_front(line.to_vec());
-            }
-        }
-    }
-
-    fn push_input(&mut self, text: &str) {
-        self.input.extend(text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()));
     }
 
     pub(super) fn probe_soon(&mut self, now: Instant) {
@@ -149,7 +113,8 @@ impl Machine {
         let Some(queued) = self.queue.pop_front() else { return };
         let mut steps = VecDeque::from(queued.plan.steps);
         steps.iter_mut().for_each(|step| self.adapter.number(step, queued.eval));
-        let step = steps.pop_front().expect("a plan has a step");
+        let mut step = steps.pop_front().expect("a plan has a step");
+        let whole = queued.stdin.is_some() && self.adapter.input() == GivenInput::Whole;
         let record = self.records.running(queued.eval);
         record.status = Status::Running;
         record.started = Some(now);
@@ -169,6 +134,8 @@ impl Machine {
             input: VecDeque::new(),
             close_input: false,
             bulk: self.takes_back && queued.stdin.is_some(),
+            whole,
+            unread: 0,
             handed: Vec::new(),
             fed: false,
             waiting: false,
@@ -180,9 +147,13 @@ impl Machine {
             rhythm: Rhythm::default(),
             asked: None,
         };
-        if let Some(stdin) = &queued.stdin {
-            run.push_input(stdin);
-            run.probe_soon(now);
+        match queued.stdin {
+            Some(stdin) if whole => step.script = Some(stdin.into_bytes()),
+            Some(stdin) => {
+                run.push_input(&stdin);
+                run.probe_soon(now);
+            }
+            None => {}
         }
         self.write(step.bytes, step.script, step.advance);
         // Emitted after the write, so that the program already works meanwhile.
@@ -440,47 +411,6 @@ impl Machine {
             notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it anew."));
         }
         self.feed(now);
-    }
-
-    /// The program asks for input: gives it the next line, or tells the waiters that it waits.
-    fn feed(&mut self, now: Instant) {
-        let Phase::Running(run) = &mut self.phase else { return };
-        let eval = run.eval;
-        if let Some(line) = run.next_input() {
-            run.fed = true;
-            run.waiting = false;
-            run.probe_soon(now);
-            self.records.running(eval).status = Status::Running;
-            return self.actions.push(Action::Feed(line));
-        }
-        if run.close_input {
-            run.close_input = false;
-            run.waiting = false;
-            run.fed = true;
-            return self.actions.push(Action::CloseStdin);
-        }
-        if !run.waiting {
-            run.waiting = true;
-            self.records.running(eval).status = Status::WaitingForInput;
-            self.answer(eval);
-        }
-    }
-
-    pub(super) fn input(&mut self, eval: Option<u64>, text: String, eof: bool, waiter: Waiter, now: Instant) {
-        if let Some(error) = self.not_running_error(eval).or_else(|| self.has_ended()) {
-            return self.actions.push(Action::Refuse { waiter, error });
-        }
-        let Phase::Running(run) = &mut self.phase else {
-            let error = SessionError::NothingRuns { session: self.name.clone() };
-            return self.actions.push(Action::Refuse { waiter, error });
-        };
-        run.push_input(&text);
-        run.close_input |= eof;
-        run.waiting = false;
-        run.probe_soon(now);
-        let input = InputOutcome { eval: run.eval, pending: run.pending(), closed: eof };
-        self.records.running(input.eval).status = Status::Running;
-        self.actions.push(Action::Accept { waiter, input });
     }
 
     /// Leaves the running evaluation for synchronization.

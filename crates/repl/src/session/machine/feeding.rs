@@ -1,0 +1,112 @@
+//! The input of what runs: what it was given, when it gets it, and what it leaves.
+
+use std::time::Instant;
+
+use super::super::InputOutcome;
+use super::super::handle::SessionError;
+use super::running::Run;
+use super::{Action, Machine, Phase, Waiter};
+use crate::adapter::GivenInput;
+use crate::result::Status;
+
+/// How much input is handed over at once: a pipe holds twice as much.
+const CHUNK: usize = 32 * 1024;
+
+impl Run {
+    /// Whether there is input that the program has not asked for yet.
+    pub(super) fn has_input(&self) -> bool {
+        !self.input.is_empty() || self.close_input
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.unread + self.input.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// The next input to hand over.
+    fn next_input(&mut self) -> Option<Vec<u8>> {
+        let mut next = self.input.pop_front()?;
+        while let Some(line) = self.input.front().filter(|line| self.bulk && next.len() + line.len() <= CHUNK) {
+            next.extend_from_slice(line);
+            self.input.pop_front();
+        }
+        self.handed.clone_from(&next);
+        Some(next)
+    }
+
+    /// Puts the last `count` bytes handed over back into the queue, for the next piece: the program did not read them.
+    pub(super) fn take_back(&mut self, count: usize) {
+        if self.whole {
+            self.unread = count;
+            return;
+        }
+        let from = self.handed.len().saturating_sub(count);
+        let unread = self.handed.split_off(from);
+        self.handed.clear();
+        if !unread.is_empty() {
+            for line in unread.split_inclusive(|&byte| byte == b'\n').rev() {
+                self.input.push_front(line.to_vec());
+            }
+        }
+    }
+
+    pub(super) fn push_input(&mut self, text: &str) {
+        self.input.extend(text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()));
+    }
+}
+
+impl Machine {
+    /// The program asks for input: gives it the next line, or tells the waiters that it waits.
+    pub(super) fn feed(&mut self, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let eval = run.eval;
+        if let Some(line) = run.next_input() {
+            run.fed = true;
+            run.waiting = false;
+            run.probe_soon(now);
+            self.records.running(eval).status = Status::Running;
+            return self.actions.push(Action::Feed(line));
+        }
+        if run.close_input {
+            run.close_input = false;
+            run.waiting = false;
+            run.fed = true;
+            return self.actions.push(Action::CloseStdin);
+        }
+        if !run.waiting {
+            run.waiting = true;
+            let record = self.records.running(eval);
+            record.status = Status::WaitingForInput;
+            if let (true, GivenInput::Endless(note)) = (run.bulk, self.adapter.input())
+                && record.notes.last().is_none_or(|last| last != note)
+            {
+                record.notes.push(note.to_owned());
+            }
+            self.answer(eval);
+        }
+    }
+
+    pub(super) fn input(&mut self, eval: Option<u64>, text: String, eof: bool, waiter: Waiter, now: Instant) {
+        if let Some(error) = self.not_running_error(eval).or_else(|| self.has_ended()) {
+            return self.actions.push(Action::Refuse { waiter, error });
+        }
+        let Phase::Running(run) = &mut self.phase else {
+            let error = SessionError::NothingRuns { session: self.name.clone() };
+            return self.actions.push(Action::Refuse { waiter, error });
+        };
+        if run.whole {
+            let error = SessionError::HasItsInput { session: self.name.clone(), eval: run.eval };
+            return self.actions.push(Action::Refuse { waiter, error });
+        }
+        run.push_input(&text);
+        run.close_input |= eof;
+        run.waiting = false;
+        run.probe_soon(now);
+        let input = InputOutcome { eval: run.eval, pending: run.pending(), closed: eof };
+        let record = self.records.running(input.eval);
+        record.status = Status::Running;
+        if let GivenInput::Endless(note) = self.adapter.input() {
+            record.notes.retain(|known| known != note);
+        }
+        self.actions.push(Action::Accept { waiter, input });
+    }
+}
