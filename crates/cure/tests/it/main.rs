@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod beam;
+mod classes;
 mod conversations;
 mod generated;
 mod generator;

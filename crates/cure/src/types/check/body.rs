@@ -50,6 +50,16 @@ pub(super) enum Known {
     Later(Sym),
 }
 
+/// An unsolved type.
+#[derive(Debug, Default)]
+struct Meta {
+    /// Its solution.
+    ty: Option<Ty>,
+    /// Whether a class is taken at it. An instance is that of the base type, so its solution has neither conditions nor
+    /// lengths.
+    of_class: bool,
+}
+
 /// A required dictionary.
 #[derive(Debug)]
 pub(super) struct Wanted {
@@ -62,7 +72,7 @@ pub(super) struct Body<'p> {
     pub checker: &'p Checker<'p>,
     pub scope: &'p Scope,
     pub errors: Vec<Diagnostic>,
-    metas: Vec<Option<Ty>>,
+    metas: Vec<Meta>,
     symbols: Vec<Option<String>>,
     /// Solved and unsolved lengths.
     pub open_lens: HashSet<Sym>,
@@ -126,12 +136,30 @@ impl<'p> Body<'p> {
     }
 
     pub(super) fn meta(&mut self) -> Ty {
-        self.metas.push(None);
+        self.metas.push(Meta::default());
         Ty::Meta(self.metas.len() as u32 - 1)
     }
 
     pub(super) fn bind_meta(&mut self, meta: u32, ty: Ty) {
-        self.metas[meta as usize] = Some(ty);
+        let ty = if self.is_of_class(meta) { self.for_class(&ty) } else { ty };
+        self.metas[meta as usize].ty = Some(ty);
+    }
+
+    pub(super) fn is_of_class(&self, meta: u32) -> bool {
+        self.metas[meta as usize].of_class
+    }
+
+    /// The type at which a class is taken for values of this type: the base type, all the way down. What is still
+    /// unsolved in it will be one too.
+    pub(super) fn for_class(&mut self, ty: &Ty) -> Ty {
+        let ty = self.resolved(&self.widened(ty));
+        ty.any(&mut |part| {
+            if let Ty::Meta(meta) = part {
+                self.metas[*meta as usize].of_class = true;
+            }
+            false
+        });
+        ty
     }
 
     pub(super) fn symbol(&mut self, name: Option<&str>) -> Sym {
@@ -205,7 +233,7 @@ impl<'p> Body<'p> {
     pub(super) fn shallow(&self, ty: &Ty) -> Ty {
         let mut ty = ty;
         while let Ty::Meta(meta) = ty
-            && let Some(known) = &self.metas[*meta as usize]
+            && let Some(known) = &self.metas[*meta as usize].ty
         {
             ty = known;
         }
@@ -226,7 +254,7 @@ impl<'p> Body<'p> {
     /// Resolves all known parts of a type.
     pub(super) fn resolved(&self, ty: &Ty) -> Ty {
         ty.map(&mut |part| match part {
-            Ty::Meta(meta) => self.metas[*meta as usize].as_ref().map(|known| self.resolved(known)),
+            Ty::Meta(meta) => self.metas[*meta as usize].ty.as_ref().map(|known| self.resolved(known)),
             Ty::Seq(seq, element, Len::Term(term)) => {
                 Some(Ty::Seq(*seq, Arc::new(self.resolved(element)), Len::Term(self.length(term))))
             }
@@ -254,7 +282,7 @@ impl<'p> Body<'p> {
 
     /// Whether a resolved type exceeds the size limit for types.
     pub(super) fn is_large(&self, ty: &Ty) -> bool {
-        ty.is_large(&|meta| self.metas[meta as usize].as_ref())
+        ty.is_large(&|meta| self.metas[meta as usize].ty.as_ref())
     }
 
     pub(super) fn local(&self, name: &str) -> Option<&Local> {

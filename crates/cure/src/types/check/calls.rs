@@ -234,7 +234,11 @@ impl<'p> Body<'p> {
             types.insert(param.clone(), self.meta());
         }
         if let Some((param, ty)) = class {
-            types.insert(param.clone(), ty);
+            types.insert(param.clone(), self.for_class(&ty));
+        }
+        for (_, ty) in &signature.constraints {
+            // Marks what is unsolved in it.
+            self.for_class(&instantiate(ty, &types, &HashMap::new()));
         }
         let mut names = HashMap::new();
         let mut lengths = Vec::new();

@@ -3,7 +3,7 @@
 use super::body::{Body, Dictionaries};
 use crate::diagnostic::{Span, code};
 use crate::ir::tree::{Dictionary, Hole};
-use crate::ir::ty::Ty;
+use crate::ir::ty::{Len, Ty};
 use crate::resolve::classes::head_of;
 use crate::syntax::ast::Name;
 
@@ -23,7 +23,7 @@ impl Body<'_> {
         wanted
             .iter()
             .map(|wanted| {
-                let ty = self.resolved(&wanted.ty);
+                let ty = self.resolved(&self.widened(&wanted.ty));
                 let found = self.dictionary(&wanted.class, &ty, DEPTH);
                 if found.is_none() && !matches!(ty, Ty::Wrong) {
                     self.no_instance(&wanted.class, &ty, wanted.span);
@@ -37,7 +37,11 @@ impl Body<'_> {
         if depth == 0 {
             return None;
         }
-        let ty = self.base(ty);
+        let ty = self.shallow(ty);
+        // The instance would not keep what the type says: it is that of the base type.
+        if matches!(ty, Ty::Refined(..) | Ty::Seq(_, _, Len::Term(_))) {
+            return None;
+        }
         if let Ty::Param(_) = &ty {
             return self.given.iter().find_map(|(known, of, var)| {
                 let same = matches!((of, &ty), (Ty::Param(a), Ty::Param(b)) if a == b);
@@ -87,6 +91,10 @@ impl Body<'_> {
             }
             _ => format!("write `instance {short}({shown}) do … end`"),
         });
+        let exact = |part: &Ty| matches!(part, Ty::Refined(..) | Ty::Seq(_, _, Len::Term(_)));
+        if ty.any(&mut |part| exact(part)) {
+            error.hints.push("an instance keeps no conditions and no lengths; use the type without them".to_owned());
+        }
         if known.is_empty() {
             error.hints.push(format!("no instance of `{short}` is in sight; import the module that has them"));
         }

@@ -80,7 +80,17 @@ impl Body<'_> {
                 };
                 self.coerce(val, &wanted, expr.span)
             }
-            (ExprKind::Name(_) | ExprKind::Call(..) | ExprKind::Record(..), _) => {
+            (ExprKind::Call(..), _) => {
+                let val = self.infer_with(expr, Some(&wanted));
+                let (errors, through_class) = (self.errors.len(), is_through_class(&val.tree));
+                let val = self.coerce(val, &wanted, expr.span);
+                if through_class && let Some(error) = self.errors[errors..].first_mut() {
+                    let hint = "what a class gives back is of the base type: its conditions and lengths are lost";
+                    error.hints.push(hint.to_owned());
+                }
+                val
+            }
+            (ExprKind::Name(_) | ExprKind::Record(..), _) => {
                 let val = self.infer_with(expr, Some(&wanted));
                 self.coerce(val, &wanted, expr.span)
             }
@@ -451,6 +461,17 @@ impl Body<'_> {
             let error = self.error(code::DUPLICATE, name.span, format!("the parameter `{}` is there twice", name.name));
             error.related.push((first, "first here".to_owned()));
         }
+    }
+}
+
+/// Whether a call is one of a method, or of a function that asks for an instance.
+fn is_through_class(call: &Tree) -> bool {
+    match &call.kind {
+        TreeKind::Method(..) => true,
+        TreeKind::Local(_, args) | TreeKind::Remote(_, _, args) => {
+            args.first().is_some_and(|arg| matches!(arg.kind, TreeKind::Dict(_)))
+        }
+        _ => false,
     }
 }
 

@@ -63,7 +63,11 @@ impl Body<'_> {
             (Ty::Wrong, _) | (_, Ty::Wrong | Ty::Any) => Ok(()),
             (Ty::Meta(one), Ty::Meta(other)) if one == other => Ok(()),
             (_, Ty::Meta(meta)) => self.solve_meta(*meta, &self.widened(&a)),
-            (Ty::Meta(meta), _) => self.solve_meta(*meta, &e),
+            (Ty::Meta(meta), _) => {
+                self.solve_meta(*meta, &e)?;
+                // The type of a class is less than what is expected here if that has conditions or lengths.
+                if self.is_of_class(*meta) { self.subtype(&a, &e, term, span) } else { Ok(()) }
+            }
             (Ty::Refined(base, one), Ty::Refined(wanted, other)) if Arc::ptr_eq(one, other) => {
                 self.subtype(base, wanted, term, span)
             }

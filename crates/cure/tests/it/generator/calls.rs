@@ -19,6 +19,10 @@ impl Maker {
             } else if function.wants.is_none() && !is_exact(ty) {
                 let of = unified(&function.result, ty);
                 found.extend(of.map(|of| (at, vec![of])));
+            } else if function.wants.is_some() && function.result == Type::Param("T") {
+                if self.is_scored(ty, scope) {
+                    found.push((at, vec![ty.clone()]));
+                }
             } else if function.wants.is_some() && function.result == *ty {
                 found.push((at, vec![Type::Int]));
             }
@@ -29,6 +33,7 @@ impl Maker {
         let (at, mut types) = self.random.pick(&found).clone();
         let function = self.program.functions[at].clone();
         match function.wants {
+            _ if function.result == Type::Param("T") => {}
             Some("Score") => types = vec![self.scored(scope)?],
             Some(BOTH) if scope.wants == Some(BOTH) && self.random.chance(50) => types = vec![Type::Param("T")],
             Some(BOTH) => types = vec![self.shown_and_scored(scope)?],
@@ -44,7 +49,9 @@ impl Maker {
             None => function.params.iter().map(|(_, ty)| ty.clone()).collect(),
         };
         let mut args: Vec<_> = params.iter().map(|ty| self.expr(ty, depth - 1, scope)).collect();
-        if function.wants.is_some() {
+        if function.wants.is_some() && function.result == Type::Param("T") {
+            args[0] = self.for_class(&params[0], depth, scope);
+        } else if function.wants.is_some() {
             // Their types decide the type of the result.
             let first = args.remove(0);
             args.insert(0, Expr::As(Box::new(first), params[0].clone()));

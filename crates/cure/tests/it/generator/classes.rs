@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::evaluate::{Env, Evaluator, Outcome};
-use super::tree::{Shape, Type};
+use super::tree::{STEP, Shape, Type};
 use super::value::Value;
 
 impl Evaluator<'_> {
@@ -20,6 +20,10 @@ impl Evaluator<'_> {
             (0, _) => &instance.score,
             (1, Some(body)) => body,
             (1, None) => &class.default,
+            (STEP, _) => match &instance.step {
+                Some(body) => body,
+                None => return Ok(arg),
+            },
             _ => instance.base.as_ref().expect("the class is built upon another"),
         };
         // The default refers to the instance's type, the instance to its elements.

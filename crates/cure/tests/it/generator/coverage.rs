@@ -159,6 +159,17 @@ const ROWS: &[(usize, &[&str])] = &[
     (67, &["definition outside of a module"]),
     (68, &["nesting without measure"]),
     (69, &["curify with the wrong arity", "functions of Erlang"]),
+    (
+        70,
+        &[
+            "methods at refined types",
+            "methods that return their type",
+            "class at a refined type",
+            "class at a length",
+            "`where` at a length",
+            "class at a refined type in an action",
+        ],
+    ),
 ];
 
 /// All features that rows name.

@@ -196,7 +196,8 @@ impl Maker {
         }
         let result = match (wants, self.random.below(5)) {
             (Some(BOTH), at) => [Type::Int, Type::Text][at % 2].clone(),
-            (Some("Score"), _) => Type::Int,
+            (Some("Score"), 0..3) => Type::Int,
+            (Some("Score"), _) => param,
             (Some(_), _) => Type::Text,
             (None, 0) => Type::List(Box::new(param)),
             (None, 1) => Type::Tuple(vec![param.clone(), param]),

@@ -115,7 +115,7 @@ impl Maker {
             return self.leaf(ty, scope);
         }
         for _ in 0..3 {
-            let made = match self.random.below(20) {
+            let made = match self.random.below(21) {
                 0..=8 => self.special(ty, depth, scope),
                 9 | 10 => Some(self.choice(ty, depth, scope)),
                 11 | 12 => Some(self.block(ty, depth, scope)),
@@ -126,6 +126,11 @@ impl Maker {
                     self.contained(ty, depth, scope).or_else(|| self.field(ty, depth, scope))
                 }
                 18 => self.field(ty, depth, scope),
+                19 if self.is_scored(ty, scope) => {
+                    self.note("methods that return their type");
+                    let arg = self.for_class(ty, depth, scope);
+                    Some(Expr::Method(STEP, ty.clone(), vec![arg]))
+                }
                 _ => self.applied(ty, depth, scope),
             };
             if let Some(made) = made {

@@ -24,6 +24,7 @@ pub(crate) const UNPROVED: &[Kind] = &[
     ("condition of a refinement not provable", refined_condition),
     ("pattern of let that may not match", open_let),
     ("Succ or Pred not provable", natural),
+    ("class at a refined type", through_class),
 ];
 
 /// Faults in any position.

@@ -308,8 +308,9 @@ impl Maker {
             let scope = Scope::default().with(var, &ty);
             let score = self.expr(&Type::Int, 3, &scope);
             let twice = self.random.chance(30).then(|| self.expr(&Type::Int, 2, &scope));
+            let step = self.random.chance(60).then(|| self.expr(&ty, 3, &scope));
             let base = upon.then(|| self.expr(&Type::Int, 2, &Scope::default().with("x", &ty)));
-            instances.push(Instance { of: ty, score, twice, base });
+            instances.push(Instance { of: ty, score, twice, step, base });
         }
         if as_trait {
             self.note("traits");
@@ -338,7 +339,10 @@ impl Maker {
                     ],
                 );
                 let base = upon.then(|| Expr::Native("Std.List.length", vec![Expr::Var("x".to_owned())]));
-                instances.push(Instance { of: Type::List(param.clone()), score: sum, twice: None, base });
+                let each = Expr::Method(STEP, Type::Param("T"), vec![Expr::Var("e".to_owned())]);
+                let step = Expr::Native("Std.List.map", vec![Expr::Var(var.to_owned()), lambda("e", each)]);
+                let of = Type::List(param.clone());
+                instances.push(Instance { of, score: sum, twice: None, step: Some(step), base });
             }
             if self.random.chance(40) {
                 let some = Clause {
@@ -353,13 +357,42 @@ impl Maker {
                 };
                 let body = Expr::Match(Box::new(Expr::Var(var.to_owned())), vec![some, none]);
                 let base = upon.then(|| Expr::Int(self.number()));
-                instances.push(Instance { of: Type::Option(param), score: body, twice: None, base });
+                instances.push(Instance { of: Type::Option(param), score: body, twice: None, step: None, base });
             }
         }
         let method = |at: usize| Expr::Method(at, Type::Param("T"), vec![Expr::Var(var.to_owned())]);
         let other = if upon { method(2) } else { Expr::Int(self.number()) };
         let default = binary(["+", "*", "-"][self.random.below(3)], method(0), other);
         self.program.class = Some(Class { instances, var, default, as_trait, upon });
+    }
+
+    /// Whether a type implements the program's class.
+    pub(super) fn is_scored(&self, ty: &Type, scope: &Scope) -> bool {
+        if *ty == Type::Param("T") {
+            return has_class(scope.wants, "Score");
+        }
+        let Some(class) = self.program.class.as_ref().filter(|_| scope.class) else { return false };
+        let heads = |of: &Type| match (of, ty) {
+            (Type::List(_), Type::List(inner)) | (Type::Option(_), Type::Option(inner)) => self.is_scored(inner, scope),
+            (of, ty) => of == ty,
+        };
+        class.instances.iter().any(|one| heads(&one.of))
+    }
+
+    /// A value that a class is asked for, which may be of a refinement of its type: the instance is the same.
+    pub(super) fn for_class(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Expr {
+        let refined = |maker: &mut Maker| Type::Refined(maker.random.below(REFINEMENTS.len()));
+        let exact = match ty {
+            Type::Param(_) => return self.expr(ty, depth - 1, scope),
+            Type::Int if self.random.chance(40) => refined(self),
+            Type::List(of) if **of == Type::Int && self.random.chance(40) => Type::List(Box::new(refined(self))),
+            Type::Option(of) if **of == Type::Int && self.random.chance(40) => Type::Option(Box::new(refined(self))),
+            _ => ty.clone(),
+        };
+        if exact != *ty {
+            self.note("methods at refined types");
+        }
+        Expr::As(self.boxed(&exact, depth, scope), exact)
     }
 
     /// A type that implements the program's class and can be shown.

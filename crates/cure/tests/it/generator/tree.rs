@@ -90,7 +90,7 @@ pub(crate) enum Expr {
     FunctionValue(usize),
     /// A constructor as a value.
     ConstructorValue(String),
-    /// A method of the program's class, by index and type.
+    /// A method of the program's class, by index (2 is that of the superclass, 3 returns the type itself) and type.
     Method(usize, Type, Vec<Expr>),
     /// A method of the program's class as a value, or `show`.
     MethodValue(usize, Type),
@@ -220,7 +220,8 @@ impl Function {
     }
 }
 
-/// A class with one parameter: `score(x: T): Int`, and `twice`, which has a default.
+/// A class with one parameter: `score(x: T): Int`, `twice`, which has a default, and `step(x: T): T`, whose default is
+/// the value itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {
     pub instances: Vec<Instance>,
@@ -233,6 +234,9 @@ pub(crate) struct Class {
     pub upon: bool,
 }
 
+/// The index of the method that returns the type itself.
+pub(crate) const STEP: usize = 3;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     /// The type; for a list or an option, every `T` that implements the class.
@@ -240,6 +244,8 @@ pub(crate) struct Instance {
     /// The first method's body over `x`, and the second's, if given.
     pub score: Expr,
     pub twice: Option<Expr>,
+    /// The body of the method that returns the type itself, if given.
+    pub step: Option<Expr>,
     /// The method of the superclass.
     pub base: Option<Expr>,
 }

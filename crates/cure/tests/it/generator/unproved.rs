@@ -232,6 +232,57 @@ pub(super) fn length(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     })
 }
 
+/// What a class gives back is a number of which nothing is known, whatever was known of the one it was given.
+pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
+    maker.program.class.as_ref()?;
+    let giving: Vec<usize> = (0..scope.functions)
+        .filter(|at| {
+            let function = &maker.program.functions[*at];
+            function.wants.is_some() && function.result == Type::Param("T") && function.params.len() == 1
+        })
+        .collect();
+    let at = maker.random.below(REFINEMENTS.len());
+    let ty = Type::Refined(at);
+    maker.unknown(&ty.clone(), scope, |maker, z| {
+        let stepped = match giving.is_empty() || maker.random.chance(50) {
+            true => Expr::Method(STEP, Type::Int, vec![z.clone()]),
+            false => Expr::Call(*maker.random.pick(&giving), vec![Type::Int], vec![z.clone()]),
+        };
+        let (a, b) = (maker.name("v"), maker.name("v"));
+        let var = |name: &str| Expr::Var(name.to_owned());
+        let bound = |pattern: Pattern, ty: Option<Type>, value: Expr, body: Expr| {
+            Expr::Let(vec![(pattern, ty, value)], Box::new(body))
+        };
+        Some(match maker.random.below(8) {
+            0 => Expr::As(Box::new(stepped), ty),
+            1 => bound(Pattern::Var(a.clone()), Some(ty), stepped, var(&a)),
+            2 => {
+                let test = maker.expr(&Type::Bool, 2, scope);
+                Expr::As(Box::new(Expr::If(Box::new(test), Box::new(z), Box::new(stepped))), ty)
+            }
+            3 => {
+                let list = Expr::List(vec![z, stepped], None);
+                bound(Pattern::Var(a), Some(Type::List(Box::new(ty))), list, maker.small(scope))
+            }
+            4 => {
+                let option = Expr::Construct("Some".to_owned(), vec![stepped], true);
+                bound(Pattern::Var(a), Some(Type::Option(Box::new(ty))), option, maker.small(scope))
+            }
+            5 => {
+                // A method as a function over the refined type.
+                let of = Type::Fn(vec![ty.clone()], Box::new(ty));
+                bound(Pattern::Var(a), Some(of), Expr::MethodValue(STEP, Type::Int), maker.small(scope))
+            }
+            6 => {
+                let of = Type::Fn(vec![ty.clone()], Box::new(ty));
+                let method = Expr::Method(STEP, Type::Int, vec![var(&b)]);
+                bound(Pattern::Var(a), Some(of), Expr::Lambda(vec![(b, None)], Rc::new(method)), maker.small(scope))
+            }
+            _ => binary("/", maker.small(scope), stepped),
+        })
+    })
+}
+
 pub(super) fn condition(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let all = &maker.program.functions[..scope.functions];
     let at = all.iter().position(|one| one.condition && one.given.is_none())?;

@@ -94,6 +94,15 @@ pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
     ("condition with `when`", "type Bad = Int when n % 2 == 0\n  def worse(): Bad = 5"),
     ("range", "type Bad(a, b) = {x: Int | x >= a and x <= b}\n  def worse(x: Bad(1, 10)): Bad(1, 10) = x + 1"),
     ("lengths by an alias", "type Bad(T, n: Nat) = Vector(T, n)\n  def worse(a: Bad(Int, n)): Bad(Int, n + 1) = a"),
+    ("class at a length", "import Std.Typeclasses [neutral/0]\n  def bad(): List(Int, 2) = neutral()"),
+    (
+        "`where` at a length",
+        "typeclass Cl(T) do\n    def one(x: T): T\n  end\n  instance Cl(List(T)) do\n    def one(x: List(T)): List(T) = []\n  end\n  def two(x: T): T where Cl(T) = one(x)\n  def bad(x: List(Int, 2)): List(Int, 2) = two(x)",
+    ),
+    (
+        "class at a refined type in an action",
+        "typeclass Cl(T) do\n    def one(x: T): T\n  end\n  instance Cl(Int) do\n    def one(x: Int): Int = x - 1\n  end\n  record Bad do\n    n: Above\n  end\n  fsm Bad{n: 1} do\n    A --> |go| A {n = one(n)}\n  end",
+    ),
     ("constructor as a type", "def bad(): None = None"),
     ("no space behind a colon", "def bad(x :Int): Int = x"),
     ("Succ of what may be negative", "def bad(n: Int): Nat = Succ(n)"),

@@ -6,7 +6,7 @@ use super::{WRONG, Writer};
 use crate::generator::tree::*;
 
 /// The methods of the program's classes.
-const METHODS: [&str; 3] = ["score", "twice", "base"];
+const METHODS: [&str; 4] = ["score", "twice", "base", "step"];
 
 /// The precedence of an operator, and whether it associates to the right.
 fn power(operator: &str) -> (u8, bool) {

@@ -153,19 +153,19 @@ impl Writer<'_> {
 
     fn class(&self) -> Vec<String> {
         let Some(class) = &self.program.class else { return Vec::new() };
-        let default = self.expr(&class.default, 0);
+        let (default, var) = (self.expr(&class.default, 0), class.var);
         let mut items = Vec::new();
         let param = |of: &str| if class.var == "self" { "self".to_owned() } else { format!("x: {of}") };
         if class.as_trait {
             let of = param("Self");
             let upon = if class.upon { ": Base" } else { "" };
             items.push(format!(
-                "  trait Score{upon} {{\n    def score({of}): Int\n    def twice({of}): Int = {default}\n  }}\n"
+                "  trait Score{upon} {{\n    def score({of}): Int\n    def twice({of}): Int = {default}\n    def step({of}): Self = {var}\n  }}\n"
             ));
         } else {
             let upon = if class.upon { " when Base(T)" } else { "" };
             items.push(format!(
-                "  typeclass Score(T){upon} do\n    def score(x: T): Int\n    def twice(x: T): Int = {default}\n  end\n"
+                "  typeclass Score(T){upon} do\n    def score(x: T): Int\n    def twice(x: T): Int = {default}\n    def step(x: T): T = x\n  end\n"
             ));
         }
         if class.upon {
@@ -181,11 +181,15 @@ impl Writer<'_> {
                 .twice
                 .as_ref()
                 .map_or_else(String::new, |body| format!("    def twice({param}): Int = {}\n", self.expr(body, 0)));
+            let step = instance
+                .step
+                .as_ref()
+                .map_or_else(String::new, |body| format!("    def step({param}): {of} = {}\n", self.expr(body, 0)));
             let (open, close) = match class.as_trait {
                 true => (format!("impl Score for {of}{context} {{"), "}"),
                 false => (format!("instance Score({of}){context} do"), "end"),
             };
-            items.push(format!("  {open}\n    def score({param}): Int = {score}\n{twice}  {close}\n"));
+            items.push(format!("  {open}\n    def score({param}): Int = {score}\n{twice}{step}  {close}\n"));
             if let Some(base) = &instance.base {
                 let base = self.expr(base, 0);
                 items.push(format!("  instance Base({of}) do\n    def base(x: {of}): Int = {base}\n  end\n"));
