@@ -28,6 +28,8 @@ pub(crate) struct Reader<'a> {
     seen: HashSet<Name>,
     /// The names of values that conditions and lengths may mention.
     pub values: Vec<Name>,
+    /// The names of other values, which conditions alone may mention.
+    pub no_numbers: Vec<Name>,
     /// Names in conditions that were still unknown when they were read.
     pub pending: Vec<(Name, Span)>,
     /// The number of arguments of each type parameter, after its first use.
@@ -47,6 +49,7 @@ impl<'a> Reader<'a> {
             lengths: Vec::new(),
             seen: HashSet::new(),
             values: Vec::new(),
+            no_numbers: Vec::new(),
             pending: Vec::new(),
             kinds: HashMap::new(),
             implicit: false,
@@ -59,7 +62,7 @@ impl<'a> Reader<'a> {
         let values: HashSet<Name> = self.values.iter().cloned().collect();
         for (name, span) in pending {
             let length = !no_new_lengths && self.seen.contains(&name);
-            if !length && !values.contains(&name) {
+            if !length && !values.contains(&name) && !self.no_numbers.contains(&name) {
                 let hint = "a condition speaks of the value itself, and in the head of a function of its parameters";
                 self.error(code::UNKNOWN_NAME, span, format!("`{name}` is not defined here"), Some(hint));
             }

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
+use super::check::floats;
 use super::check::places::{Place, PlaceTerm, Places};
 use crate::diagnostic::Span;
 use crate::fuel;
@@ -165,7 +166,8 @@ fn flatten(shape: &Shape, path: &Path, tests: &mut Vec<(Path, Tested)>) {
     }
 }
 
-fn text(literal: &Literal) -> String {
+/// A literal as in the source.
+pub(crate) fn text(literal: &Literal) -> String {
     match literal {
         Literal::Int(value) => value.to_string(),
         Literal::Float(value) => format!("{value:?}"),
@@ -298,7 +300,10 @@ impl Run<'_> {
             }
             (PlaceTerm::Length(length), Head::Nil) => Formula::eq(length, &Linear::number(0)),
             (PlaceTerm::Length(length), Head::Cons) => Formula::le(&Linear::number(1), length),
-            (PlaceTerm::Sign(term), Head::Literal(text)) if text == "0.0" => Formula::eq(term, &Linear::number(0)),
+            (PlaceTerm::Float(term), Head::Literal(text)) => {
+                Formula::eq(term, &Linear::number(floats::place_of(text.parse().ok()?)))
+            }
+            (PlaceTerm::Word(term), Head::Literal(text)) => Formula::eq(term, self.places.words.get(text)?),
             _ => return None,
         };
         Some(if holds { formula } else { formula.not() })
@@ -429,6 +434,11 @@ impl Run<'_> {
                 (false, Seq::List) => "[]".to_owned(),
                 (false, Seq::Vector) => "‹›".to_owned(),
             },
+            (_, Some((_, PlaceTerm::Word(term)))) if set.ask => {
+                let number = Linear::number(term.value(model));
+                let word = self.places.words.iter().find(|(_, known)| **known == number);
+                word.map_or_else(|| "_".to_owned(), |(word, _)| word.clone())
+            }
             (_, Some((_, PlaceTerm::Int(term)))) if !term.factors.is_empty() => {
                 // A number for the message; if nothing is known, any number will do.
                 if set.known.contains_key(path) || set.ask { term.value(model).to_string() } else { "_".to_owned() }

@@ -11,6 +11,7 @@ use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
 
 use super::Checker;
+use super::words::Words;
 use crate::fuel;
 
 /// What the solver can represent of a value.
@@ -20,8 +21,10 @@ pub(super) enum Term {
     Int(Linear),
     /// A truth value.
     Bool(Formula),
-    /// A float, tracked by its sign only: -1, 0 or 1.
-    Sign(Linear),
+    /// A float, by its place in the order of all floats.
+    Float(Linear),
+    /// A string or an atom, by the number of its text.
+    Word(Linear),
     /// A tuple of such values.
     Tuple(Vec<Term>),
 }
@@ -83,6 +86,9 @@ pub(super) struct Body<'p> {
     pub axioms: Vec<Formula>,
     /// Symbols for products, quotients and conditions that are opaque to the solver.
     pub opaque: HashMap<String, Sym>,
+    /// The symbols that stand for floats.
+    pub floats: HashSet<Sym>,
+    pub words: Words,
     pub locals: Vec<(Name, Local)>,
     pub vars: u32,
     pub wanted: Vec<Wanted>,
@@ -113,6 +119,8 @@ impl<'p> Body<'p> {
             facts: Vec::new(),
             axioms: Vec::new(),
             opaque: HashMap::new(),
+            floats: HashSet::new(),
+            words: Words::default(),
             locals: Vec::new(),
             vars: 0,
             wanted: Vec::new(),
@@ -210,7 +218,7 @@ impl<'p> Body<'p> {
         let later = |sym: &Sym| {
             sym.0 as usize >= first
                 && match self.values.get(sym) {
-                    Some(Term::Int(term) | Term::Sign(term)) => self.is_later(term, first),
+                    Some(Term::Int(term) | Term::Float(term) | Term::Word(term)) => self.is_later(term, first),
                     _ => true,
                 }
         };
@@ -299,17 +307,22 @@ impl<'p> Body<'p> {
 
     pub(super) fn term_at(&mut self, ty: &Ty, sym: Sym, facts: &mut Vec<Formula>) -> Term {
         let linear = Linear::symbol(sym);
-        let bounds =
-            |low: i64| Formula::le(&Linear::number(low), &linear).and(Formula::le(&linear, &Linear::number(1)));
         let term = match self.base(ty) {
             base if base.is_con("Int") => Term::Int(linear),
             base if base.is_con("Bool") => {
-                facts.push(bounds(0));
+                facts.push(Formula::le(&Linear::number(0), &linear).and(Formula::le(&linear, &Linear::number(1))));
                 Term::Bool(Formula::le(&Linear::number(1), &linear))
             }
             base if base.is_con("Float") => {
-                facts.push(bounds(-1));
-                Term::Sign(linear)
+                self.floats.insert(sym);
+                Term::Float(linear)
+            }
+            base if base.is_con("String") || base.is_con("Atom") => {
+                self.words.symbols.insert(sym);
+                if base.is_con("Atom") {
+                    self.words.atoms.insert(sym);
+                }
+                Term::Word(linear)
             }
             _ => Term::Opaque,
         };

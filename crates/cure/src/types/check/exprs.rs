@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::calls::is_choice;
-use super::prove::sign;
+use super::floats;
+use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
 use crate::ir::form::{Literal, Operation};
@@ -140,16 +141,20 @@ impl Body<'_> {
             ExprKind::Int(value) => {
                 literal(Literal::Int(value.clone()), Ty::int(), Term::Int(Linear::number(value.clone())))
             }
-            ExprKind::Float(value) => {
-                literal(Literal::Float(*value), Ty::float(), Term::Sign(Linear::number(sign(*value))))
+            ExprKind::Float(value) => literal(Literal::Float(*value), Ty::float(), floats::literal(*value)),
+            ExprKind::Str(text) => {
+                let term = self.word(Word::Text(Name::from(&**text)));
+                literal(Literal::string(text), Ty::string(), term)
             }
-            ExprKind::Str(text) => literal(Literal::string(text), Ty::string(), Term::Opaque),
             ExprKind::Charlist(text) => {
                 let codes: Vec<_> = text.chars().map(|c| Literal::Int(u32::from(c).into())).collect();
                 let length = Len::Term(Linear::number(codes.len()));
                 literal(Literal::List(codes), Ty::Seq(Seq::List, Arc::new(Ty::int()), length), Term::Opaque)
             }
-            ExprKind::Atom(name) => literal(Literal::Atom(name.clone()), Ty::atom(), Term::Opaque),
+            ExprKind::Atom(name) => {
+                let term = self.word(Word::Atom(name.clone()));
+                literal(Literal::Atom(name.clone()), Ty::atom(), term)
+            }
             ExprKind::Bool(value) => literal(
                 Literal::atom(if *value { "true" } else { "false" }),
                 Ty::bool(),
@@ -274,26 +279,28 @@ impl Body<'_> {
     }
 
     fn interpolation(&mut self, pieces: &[Piece], span: Span) -> Val {
-        let mut parts = Vec::new();
+        let (mut parts, mut terms) = (Vec::new(), Vec::new());
         for piece in pieces {
-            parts.push(match piece {
-                Piece::Text(text) => tree(TreeKind::Literal(Literal::string(text)), span),
+            let (part, term) = match piece {
+                Piece::Text(text) => {
+                    let term = self.word(Word::Text(Name::from(&**text)));
+                    (tree(TreeKind::Literal(Literal::string(text)), span), term)
+                }
                 Piece::Value(value) => {
                     let val = self.infer(value);
                     if self.base(&val.ty).is_con("String") || matches!(val.ty, Ty::Wrong) {
-                        val.tree
+                        (val.tree, val.term)
                     } else {
-                        self.shown(val, value.span)
+                        (self.shown(val, value.span), Term::Opaque)
                     }
                 }
-            });
+            };
+            parts.push(part);
+            terms.push(term);
         }
         let parts = tree(TreeKind::List(parts, None), span);
-        Val {
-            tree: tree(TreeKind::Operation(Operation::Join, vec![parts]), span),
-            ty: Ty::string(),
-            term: Term::Opaque,
-        }
+        let term = self.joined_words(&terms.iter().collect::<Vec<_>>());
+        Val { tree: tree(TreeKind::Operation(Operation::Join, vec![parts]), span), ty: Ty::string(), term }
     }
 
     fn shown(&mut self, val: Val, span: Span) -> Tree {
@@ -387,11 +394,13 @@ impl Body<'_> {
         let second = self.check(otherwise, expected);
         self.facts.truncate(facts);
         let term = match (&first.term, &second.term) {
-            (Term::Int(a), Term::Int(b)) => {
-                let value = Linear::symbol(self.symbol(None));
-                let one = formula.clone().and(Formula::eq(&value, a));
-                self.facts.push(one.or(formula.not().and(Formula::eq(&value, b))));
-                Term::Int(value)
+            (Term::Int(a), Term::Int(b)) | (Term::Float(a), Term::Float(b)) | (Term::Word(a), Term::Word(b)) => {
+                let term = self.term_of(&first.ty, None, &mut Vec::new());
+                if let Term::Int(value) | Term::Float(value) | Term::Word(value) = &term {
+                    let one = formula.clone().and(Formula::eq(value, a));
+                    self.facts.push(one.or(formula.not().and(Formula::eq(value, b))));
+                }
+                term
             }
             _ => self.known_of(expected),
         };

@@ -398,10 +398,15 @@ impl Body<'_> {
     }
 
     /// The positions, with what has become known about their types since they were visited.
-    fn settled(&self, places: &Places) -> Places {
+    fn settled(&self, places: &Places, asks: bool) -> Places {
         let mut seen = places.seen.clone();
         seen.values_mut().for_each(|place| place.ty = self.resolved(&place.ty));
-        Places { seen, conditions: places.conditions.clone(), ..Places::default() }
+        let mut words = places.words.clone();
+        if asks {
+            words.extend(self.all_words());
+        }
+        let conditions = places.conditions.clone();
+        Places { seen, words, conditions, ..Places::default() }
     }
 
     /// Reports values that a match leaves out and clauses that are never reached.
@@ -411,9 +416,9 @@ impl Body<'_> {
         {
             return;
         }
-        let places = &self.settled(places);
         // Facts matter only if they mention what the patterns test.
         let asks = places.speaks(self);
+        let places = &self.settled(places, asks);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
         for at in verdict.unreachable {
             let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();

@@ -7,6 +7,7 @@ mod body;
 mod calls;
 mod dictionaries;
 mod exprs;
+pub(crate) mod floats;
 mod functions;
 mod instances;
 mod machines;
@@ -22,6 +23,7 @@ mod subtype;
 #[cfg(test)]
 mod tests;
 mod values;
+mod words;
 
 use std::cell::{Cell, RefCell};
 

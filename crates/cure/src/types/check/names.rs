@@ -1,13 +1,16 @@
 //! Resolves names in a body: variables, functions and constructors; and types, which may mention variables.
 
+use std::collections::HashMap;
+
 use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
 use crate::ir::tree::TreeKind;
-use crate::ir::ty::Ty;
+use crate::ir::ty::{Ty, names_in};
 use crate::resolve::written::Reader;
+use crate::solver::Linear;
 use crate::syntax::ast::{Name, Type};
 
 impl Body<'_> {
@@ -15,22 +18,44 @@ impl Body<'_> {
     pub(super) fn written(&mut self, ty: &Type) -> Ty {
         fuel::spend(16 * (self.locals.len() + self.head_names.len()));
         let mut names = self.head_names.clone();
+        let mut others: HashMap<Name, Term> = HashMap::new();
         for (name, local) in &self.locals {
+            names.remove(name);
+            others.remove(name);
             match &local.known {
-                Known::Term(Term::Int(term)) => names.insert(name.clone(), term.clone()),
-                _ => names.remove(name),
-            };
+                Known::Term(Term::Int(term)) => {
+                    names.insert(name.clone(), term.clone());
+                }
+                Known::Term(term @ (Term::Float(_) | Term::Word(_) | Term::Bool(_))) => {
+                    others.insert(name.clone(), term.clone());
+                }
+                _ => {}
+            }
         }
         let mut errors = Vec::new();
         let mut reader = Reader::new(self.scope, self.checker.source, &mut errors);
         reader.params = self.type_params.iter().chain(self.renamed.keys()).cloned().collect();
         reader.values = names.keys().cloned().collect();
+        reader.no_numbers = others.keys().cloned().collect();
         let read = reader.read(ty);
         reader.finish(true);
         if !errors.is_empty() {
             self.errors.extend(errors);
             return Ty::Wrong;
         }
+        // Other values than numbers get symbols only where a condition speaks of them.
+        read.any(&mut |part| {
+            if let Ty::Refined(_, pred) = part {
+                names_in(&pred.condition, &mut |name| {
+                    if let Some((name, term)) = others.remove_entry(name) {
+                        let sym = self.symbol(Some(&name));
+                        self.stands_for(sym, &term);
+                        names.insert(name, Linear::symbol(sym));
+                    }
+                });
+            }
+            false
+        });
         let types = self.renamed.iter().map(|(from, to)| (from.clone(), Ty::Param(to.clone()))).collect();
         instantiate(&read, &types, &names)
     }

@@ -7,6 +7,7 @@ use num_traits::Zero;
 
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
+use super::floats;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::{Literal, Operation};
 use crate::ir::tree::{Branch, Shape, TreeKind};
@@ -32,9 +33,10 @@ impl Body<'_> {
             K::EqEq | K::NotEq | K::Lt | K::Gt | K::LtEq | K::GtEq => self.comparison(operator, left, right, span),
             K::LtGt => {
                 let (left, right) = (self.check(left, &Ty::string()), self.check(right, &Ty::string()));
+                let term = self.joined_words(&[&left.term, &right.term]);
                 let parts = tree(TreeKind::List(vec![left.tree, right.tree], None), span);
                 let kind = TreeKind::Operation(Operation::Join, vec![parts]);
-                Val { tree: tree(kind, span), ty: Ty::string(), term: Term::Opaque }
+                Val { tree: tree(kind, span), ty: Ty::string(), term }
             }
             K::PlusPlus | K::MinusMinus => self.lists(operator, left, right, span),
             K::PipeGt => self.pipe(left, right, span),
@@ -134,7 +136,7 @@ impl Body<'_> {
             let hint = "both sides are whole numbers; `/` divides floats".to_owned();
             self.error(code::OPERATOR, span, "`%` works on Int only").hints.push(hint);
         }
-        let zero = if float { Term::Sign(Linear::number(0)) } else { Term::Int(Linear::number(0)) };
+        let zero = if float { floats::literal(0.0) } else { Term::Int(Linear::number(0)) };
         if !matches!(base, Ty::Wrong) {
             let goal = self.binary_term(K::NotEq, &second.term, &zero);
             let goal = self.truth(&goal);
@@ -142,15 +144,21 @@ impl Body<'_> {
                 Term::Int(term) if term.as_number().is_some_and(Zero::is_zero) => "this divides by zero".to_owned(),
                 _ => format!("the divisor `{}` may be zero", right.span.of(body.checker.source)),
             };
-            let hint = "say it in the type `{x: Int | x != 0}`, in a guard `when b != 0`, or test it with `if`";
-            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), what, Some(hint));
+            let (ty, zero) = if float { ("Float", "0.0") } else { ("Int", "0") };
+            let hint = match &right.kind {
+                ExprKind::Name(name) => format!(
+                    "say it in the type `{{x: {ty} | x != {zero}}}`, in a guard `when {name} != {zero}`, or test it with `if`"
+                ),
+                _ => format!("name it with `let`, and test that name: `if d != {zero} then … / d else …`"),
+            };
+            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), what, Some(&hint));
         }
         let operation = match (operator, float) {
             (_, true) => Operation::Divide,
             (K::Slash, false) => Operation::Quotient,
             _ => Operation::Remainder,
         };
-        let term = if float { Term::Opaque } else { self.binary_term(operator, &first.term, &second.term) };
+        let term = self.binary_term(operator, &first.term, &second.term);
         Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: base, term }
     }
 

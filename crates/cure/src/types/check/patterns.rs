@@ -8,9 +8,10 @@ use num_bigint::BigInt;
 
 use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::short;
+use super::floats;
 use super::places::{Place, PlaceTerm, Places};
-use super::prove::sign;
 use super::subtype::instantiate;
+use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
@@ -18,7 +19,7 @@ use crate::ir::ty::{Len, Seq, Ty};
 use crate::resolve::interface::TypeInfoKind;
 use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
-use crate::types::exhaustive::{Arm, Guard, Path, Step};
+use crate::types::exhaustive::{Arm, Guard, Path, Step, text};
 
 /// A position that a pattern is matched against.
 pub(super) struct Spot {
@@ -168,7 +169,7 @@ impl Body<'_> {
                 }
                 _ => self.term_of(&ty, None, &mut facts),
             };
-            if let Term::Int(_) = &term {
+            if let Term::Int(_) | Term::Float(_) | Term::Word(_) = &term {
                 places.conditions.extend(facts.iter().map(|fact| (path.clone(), fact.clone())));
             }
             places.known.insert(path.clone(), (ty, term, facts));
@@ -183,7 +184,8 @@ impl Body<'_> {
             (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
             (_, Term::Int(term)) => PlaceTerm::Int(term.clone()),
             (_, Term::Bool(formula)) => PlaceTerm::Bool(formula.clone()),
-            (_, Term::Sign(term)) => PlaceTerm::Sign(term.clone()),
+            (_, Term::Float(term)) => PlaceTerm::Float(term.clone()),
+            (_, Term::Word(term)) => PlaceTerm::Word(term.clone()),
             _ => PlaceTerm::Opaque,
         };
         let place = Place { ty: self.resolved(ty), term: known };
@@ -227,9 +229,8 @@ impl Body<'_> {
             PatternKind::Float(value) => {
                 self.literal_type(ty, &Ty::float(), span);
                 match term {
-                    Term::Sign(term) => {
-                        found.tests.push(Formula::eq(term, &Linear::number(sign(*value))));
-                        found.whole &= *value == 0.0;
+                    Term::Float(term) => {
+                        found.tests.push(Formula::eq(term, &Linear::number(floats::place_of(*value))));
                     }
                     _ => found.whole = false,
                 }
@@ -244,8 +245,14 @@ impl Body<'_> {
                 }
                 Shape::Literal(Literal::atom(if *value { "true" } else { "false" }))
             }
-            PatternKind::Str(text) => self.constant(Literal::string(text), &Ty::string(), ty, found, span),
-            PatternKind::Atom(name) => self.constant(Literal::Atom(name.clone()), &Ty::atom(), ty, found, span),
+            PatternKind::Str(text) => {
+                let word = Word::Text(Name::from(&**text));
+                self.constant(Literal::string(text), word, &Ty::string(), at, found, span)
+            }
+            PatternKind::Atom(name) => {
+                let word = Word::Atom(name.clone());
+                self.constant(Literal::Atom(name.clone()), word, &Ty::atom(), at, found, span)
+            }
             PatternKind::Unit => {
                 self.literal_type(ty, &Ty::unit(), span);
                 found.whole &= self.base(ty).is_con("Unit");
@@ -292,9 +299,23 @@ impl Body<'_> {
         }
     }
 
-    fn constant(&mut self, literal: Literal, own: &Ty, ty: &Ty, found: &mut Walk<'_>, span: Span) -> Shape {
-        self.literal_type(ty, own, span);
-        found.whole = false;
+    fn constant(
+        &mut self,
+        literal: Literal,
+        word: Word,
+        own: &Ty,
+        at: &Spot,
+        found: &mut Walk<'_>,
+        span: Span,
+    ) -> Shape {
+        self.literal_type(&at.ty, own, span);
+        match (&at.term, self.word(word)) {
+            (Term::Word(term), Term::Word(number)) => {
+                found.tests.push(Formula::eq(term, &number));
+                found.places.words.insert(text(&literal), number);
+            }
+            _ => found.whole = false,
+        }
         Shape::Literal(literal)
     }
 

@@ -20,7 +20,8 @@ pub(crate) enum PlaceTerm {
     Opaque,
     Int(Linear),
     Bool(Formula),
-    Sign(Linear),
+    Float(Linear),
+    Word(Linear),
     Length(Linear),
 }
 
@@ -30,7 +31,9 @@ pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
     /// For exhaustiveness: the type of each position.
     pub seen: HashMap<Path, Place>,
-    /// Facts from the types of the numbers inside; they hold wherever those numbers exist.
+    /// The numbers of the texts that patterns name, by the literal.
+    pub words: HashMap<String, Linear>,
+    /// Facts from the types of the numbers and texts inside; they hold wherever those numbers exist.
     pub conditions: Vec<(Path, Formula)>,
 }
 
@@ -47,7 +50,7 @@ impl Places {
             };
             match &place.term {
                 PlaceTerm::Opaque => {}
-                PlaceTerm::Int(term) | PlaceTerm::Sign(term) => take(term),
+                PlaceTerm::Int(term) | PlaceTerm::Float(term) | PlaceTerm::Word(term) => take(term),
                 PlaceTerm::Length(_) => involved = true,
                 PlaceTerm::Bool(formula) => {
                     involved |= !matches!(formula, Formula::AtMostZero(_));

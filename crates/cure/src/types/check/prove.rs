@@ -1,14 +1,18 @@
 //! Translates conditions to formulas and passes them to the solver.
 
+use std::collections::HashSet;
+
 use num_traits::Zero;
 
 use super::body::{Body, Term};
+use super::floats;
+use super::words::Word;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel;
 use crate::ir::ty::{Pred, names_in};
-use crate::solver::{BUDGET, Formula, Linear, Model, Satisfiability, relevant, satisfiable};
+use crate::solver::{BUDGET, Formula, Linear, Model, Satisfiability, Sym, relevant, satisfiable};
 use crate::syntax::SyntaxKind as K;
-use crate::syntax::ast::{Expr, ExprKind};
+use crate::syntax::ast::{Expr, ExprKind, Name};
 
 /// The maximal size in bits of numbers that the solver follows.
 const MOST_BITS: u64 = 400_000;
@@ -67,7 +71,9 @@ impl Body<'_> {
         }
         match &expr.kind {
             ExprKind::Int(value) => Term::Int(Linear::number(value.clone())),
-            ExprKind::Float(value) => Term::Sign(Linear::number(sign(*value))),
+            ExprKind::Float(value) => floats::literal(*value),
+            ExprKind::Str(text) => self.word(Word::Text(Name::from(&**text))),
+            ExprKind::Atom(name) => self.word(Word::Atom(name.clone())),
             ExprKind::Bool(value) => Term::Bool(Formula::truth(*value)),
             ExprKind::Name(name) => names(name).unwrap_or(Term::Opaque),
             ExprKind::Unary(operator, inner) => {
@@ -85,7 +91,7 @@ impl Body<'_> {
     pub(super) fn unary_term(&mut self, operator: K, inner: &Term) -> Term {
         match (operator, inner) {
             (K::Minus, Term::Int(term)) => Term::Int(term.times(&(-1).into())),
-            (K::Minus, Term::Sign(term)) => Term::Sign(term.times(&(-1).into())),
+            (K::Minus, Term::Float(term)) => Term::Float(term.times(&(-1).into())),
             (K::Plus, _) => inner.clone(),
             (K::NotKw, Term::Bool(formula)) => Term::Bool(formula.clone().not()),
             _ => Term::Opaque,
@@ -109,9 +115,11 @@ impl Body<'_> {
                 K::Slash | K::Percent => self.division(operator, a, b),
                 _ => compare(operator, a, b),
             },
-            // Floats are tracked by sign only, so only comparisons with zero are decided.
-            (Term::Sign(a), Term::Sign(b)) if b.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
-            (Term::Sign(a), Term::Sign(b)) if a.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
+            (Term::Float(a), Term::Float(b)) => match operator {
+                K::Plus | K::Minus | K::Star | K::Slash => self.float_arithmetic(operator, a, b),
+                _ => compare(operator, a, b),
+            },
+            (Term::Word(a), Term::Word(b)) => self.compared_words(operator, a, b),
             (Term::Bool(a), Term::Bool(b)) if a.is_larger_than(MOST_PARTS) || b.is_larger_than(MOST_PARTS) => {
                 Term::Opaque
             }
@@ -192,7 +200,10 @@ impl Body<'_> {
             }
         };
         all.push(goal);
-        satisfiable(&all, &mut BUDGET.clone())
+        match satisfiable(&all, &mut BUDGET.clone()) {
+            Satisfiability::Unknown => nearest(&all),
+            found => found,
+        }
     }
 
     /// Reports a value that does not fit; the message is built only if it is needed.
@@ -211,11 +222,11 @@ impl Body<'_> {
         let what = what(self);
         let unproved = |what: &str| Diagnostic::error(refuted.1, span, format!("could not prove that {}", claim(what)));
         let error = match proof {
-            Proof::Refuted(model) => match self.example(goal, &model) {
+            Proof::Refuted(model) => match self.example(goal, model) {
                 Some(example) if example.is_empty() => Diagnostic::error(refuted.0, span, what),
                 Some(example) => Diagnostic::error(refuted.0, span, what).hint(format!("not so when {example}")),
-                None => unproved(&what)
-                    .hint("it depends on a value of which nothing is known here; test it with `if` or `match`, or refine its type"),
+                None if hint.is_some() => unproved(&what),
+                None => unproved(&what).hint(self.advice(span)),
             },
             Proof::Holds | Proof::Unknown => unproved(&what)
                 .hint("the conditions are too many or too involved; say the needed fact in a type or a guard"),
@@ -226,21 +237,50 @@ impl Body<'_> {
         });
     }
 
+    /// What to do about a value of which too little is known. Only operators tell the solver something, and each call may
+    /// give another value.
+    fn advice(&self, span: Span) -> String {
+        let text = span.of(self.checker.source);
+        let test = "with operators in `if`, `match` or a guard, or refine the type that it comes with";
+        if text.contains('(') {
+            format!("too little is known of this value here; name it with `let`, and test that name {test}")
+        } else {
+            format!("too little is known of this value here; test it {test}")
+        }
+    }
+
     /// The named values of a counter-example; `None` if a relevant value has no name.
-    fn example(&self, goal: &Formula, model: &Model) -> Option<String> {
+    fn example(&self, goal: &Formula, model: Model) -> Option<String> {
+        let goal = goal.map(&|term| self.length(term));
         let mut named = Vec::new();
         let mut hidden = false;
-        goal.map(&|term| self.length(term)).symbols(&mut |sym| match self.symbol_name(sym) {
-            Some(name) => {
-                let value = model.get(&sym).map_or_else(|| "0".to_owned(), ToString::to_string);
+        goal.symbols(&mut |sym| hidden |= self.symbol_name(sym).is_none());
+        if hidden {
+            return None;
+        }
+        let model = self.plainer(&goal, model);
+        goal.symbols(&mut |sym| {
+            if let Some(name) = self.symbol_name(sym) {
+                let value = self.shown_value(sym, &model);
                 let text = format!("{name} = {value}");
                 if !named.contains(&text) {
                     named.push(text);
                 }
             }
-            None => hidden = true,
         });
-        (!hidden).then(|| named.join(", "))
+        Some(named.join(", "))
+    }
+
+    /// A symbol's value in a counter-example, as in the source.
+    fn shown_value(&self, sym: Sym, model: &Model) -> String {
+        if self.words.symbols.contains(&sym) {
+            return self.show_word(sym, model);
+        }
+        let value = model.get(&sym).cloned().unwrap_or_default();
+        match floats::float_at(&value) {
+            Some(float) if self.floats.contains(&sym) => floats::show(float),
+            _ => value.to_string(),
+        }
     }
 }
 
@@ -268,11 +308,28 @@ fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<Str
 /// The head that distinguishes a value, if known.
 fn identity(term: &Term) -> Option<String> {
     match term {
-        // The sign of a float covers many values; each symbol stands for one.
         Term::Opaque => None,
-        Term::Sign(sign) if sign.factors.is_empty() => None,
-        Term::Int(_) | Term::Bool(_) | Term::Sign(_) => Some(format!("{term:?}")),
+        Term::Int(_) | Term::Bool(_) | Term::Float(_) | Term::Word(_) => Some(format!("{term:?}")),
         Term::Tuple(parts) => parts.iter().map(identity).collect::<Option<Vec<_>>>().map(|parts| parts.join(", ")),
+    }
+}
+
+/// Where the facts are too many, those that share a symbol with the question may be enough.
+fn nearest(all: &[Formula]) -> Satisfiability {
+    let Some((goal, facts)) = all.split_last() else { return Satisfiability::Unknown };
+    let mut asked = HashSet::new();
+    goal.symbols(&mut |sym| {
+        asked.insert(sym);
+    });
+    let near = facts.iter().filter(|fact| {
+        let mut shares = false;
+        fact.symbols(&mut |sym| shares |= asked.contains(&sym));
+        shares
+    });
+    let near: Vec<Formula> = near.chain([goal]).cloned().collect();
+    match satisfiable(&near, &mut BUDGET.clone()) {
+        Satisfiability::Unsat => Satisfiability::Unsat,
+        _ => Satisfiability::Unknown,
     }
 }
 
@@ -292,14 +349,4 @@ fn compare(operator: K, a: &Linear, b: &Linear) -> Term {
         K::NotEq => Formula::ne(a, b),
         _ => return Term::Opaque,
     })
-}
-
-pub(super) fn sign(value: f64) -> i64 {
-    if value > 0.0 {
-        1
-    } else if value < 0.0 {
-        -1
-    } else {
-        0
-    }
 }

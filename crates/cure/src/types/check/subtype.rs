@@ -7,6 +7,7 @@ use std::sync::Arc;
 use num_traits::{One, Signed};
 
 use super::body::{Body, Term, Val};
+use super::floats;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
 use crate::ir::ty::{Len, Pred, Ty, names_in, show_linear};
@@ -162,6 +163,11 @@ impl Body<'_> {
 
     fn require_predicate(&mut self, actual: &Ty, expected: &Ty, pred: &Pred, term: &Term, span: Span) {
         let mark = self.facts.len();
+        let errors = self.errors.len();
+        // Only values of these types have a term; without one, the value is inside of another.
+        let simple = ["Int", "Float", "Bool", "String", "Atom"];
+        let simple = simple.iter().any(|name| self.base(actual).is_con(name));
+        let inside = matches!(term, Term::Opaque) && simple;
         let term = match term {
             // A value inside another one: only its type is known.
             Term::Opaque => {
@@ -179,6 +185,10 @@ impl Body<'_> {
         };
         self.require(&goal, span, code::Pair(code::REFUTED, code::UNPROVED), what, None);
         self.facts.truncate(mark);
+        if inside && let Some(error) = self.errors[errors..].first_mut() {
+            let hint = "the type of what holds this value says too little of it: refine that type, or build the whole anew from parts that are tested";
+            error.hints = vec![hint.to_owned()];
+        }
     }
 
     fn same_length(&mut self, actual: &Len, expected: &Len) -> Result<(), Misfit> {
@@ -249,9 +259,20 @@ fn speaks_of(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
     speaks
 }
 
-/// A number as messages show it.
+/// A number or a text as messages show it.
 fn describe(term: &Term, body: &Body<'_>) -> Option<String> {
-    let Term::Int(linear) = term else { return None };
+    let linear = match term {
+        Term::Int(linear) => linear,
+        Term::Float(linear) => match linear.as_number() {
+            Some(place) => return floats::float_at(place).map(floats::show),
+            None => linear,
+        },
+        Term::Word(linear) => match linear.as_number() {
+            Some(_) => return body.show_known_word(linear),
+            None => linear,
+        },
+        _ => return None,
+    };
     let named = linear.factors.keys().all(|sym| body.symbol_name(*sym).is_some());
     let name = |sym: Sym| body.symbol_name(sym).unwrap_or("_").to_owned();
     named.then(|| show_linear(linear, &name))

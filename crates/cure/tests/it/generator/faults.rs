@@ -25,6 +25,7 @@ pub(crate) const UNPROVED: &[Kind] = &[
     ("pattern of let that may not match", open_let),
     ("Succ or Pred not provable", natural),
     ("class at a refined type", through_class),
+    ("condition over a float or a text not provable", open_text),
 ];
 
 /// Faults in any position.

@@ -18,6 +18,22 @@ impl Maker {
                 let message = Expr::As(self.boxed(&of, depth, scope), of);
                 binary("|->", message, Expr::Atom("nobody".to_owned()))
             }
+            Type::Atom if self.random.chance(40) => {
+                self.note("conditions over texts");
+                self.program.templates.insert("other_side");
+                let side = Expr::Atom(["left", "right"][self.random.below(2)].to_owned());
+                let turned = Expr::Native("other_side", vec![side.clone()]);
+                if self.random.chance(50) {
+                    return Some(Expr::Native("other_side", vec![turned]));
+                }
+                let name = self.name("v");
+                let var = || Expr::Var(name.clone());
+                let test = binary("==", var(), side);
+                let turned = Expr::Native("other_side", vec![var()]);
+                let chosen = Expr::If(Box::new(test), Box::new(turned), Box::new(var()));
+                let value = *self.boxed(&Type::Atom, depth, scope);
+                Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(chosen))
+            }
             Type::Atom | Type::Unit | Type::Param(_) => return None,
             Type::Any => self.anything(depth, scope),
             Type::Applied(..) => return None,
@@ -168,7 +184,29 @@ impl Maker {
     fn float(&mut self, depth: usize, scope: &Scope) -> Expr {
         self.note("floats");
         let (a, b) = (self.boxed(&Type::Float, depth, scope), self.boxed(&Type::Float, depth, scope));
-        match self.random.below(5) {
+        match self.random.below(7) {
+            5 | 6 => {
+                self.note("conditions over floats");
+                self.program.templates.insert("chance");
+                let rest = |value: Expr| Expr::Native("rest_of", vec![value]);
+                match self.random.below(4) {
+                    0 => rest(Expr::Float([0.0, 0.25, 0.5, 1.0][self.random.below(4)])),
+                    1 => rest(Expr::Native("chance", vec![*a])),
+                    2 => rest(rest(Expr::Native("chance", vec![*a]))),
+                    _ => {
+                        let name = self.name("v");
+                        let var = || Expr::Var(name.clone());
+                        let low = [0.0, 0.125][self.random.below(2)];
+                        let test = binary(
+                            "and",
+                            binary(["<=", "<"][self.random.below(2)], Expr::Float(low), var()),
+                            binary("<=", var(), Expr::Float([1.0, 0.75][self.random.below(2)])),
+                        );
+                        let chosen = Expr::If(Box::new(test), Box::new(rest(var())), b);
+                        Expr::Let(vec![(Pattern::Var(name), None, *a)], Box::new(chosen))
+                    }
+                }
+            }
             0 => Expr::Binary("/", a, Box::new(Expr::Float([2.0, -0.5, 3.0][self.random.below(3)]))),
             1 => {
                 let name = self.name("v");
@@ -228,7 +266,35 @@ impl Maker {
     }
 
     fn text(&mut self, depth: usize, scope: &Scope) -> Expr {
-        match self.random.below(7) {
+        match self.random.below(8) {
+            7 => {
+                self.note("conditions over texts");
+                self.program.templates.insert("filled");
+                let loud = |value: Expr| Expr::Native("shouted", vec![value]);
+                let text = *self.boxed(&Type::Text, depth, scope);
+                match self.random.below(4) {
+                    0 => loud(Expr::Native("filled", vec![text])),
+                    1 => loud(binary("<>", Expr::Text("a".to_owned()), text)),
+                    2 => {
+                        let name = self.name("v");
+                        let empty = Clause {
+                            pattern: Pattern::Text(String::new()),
+                            guard: None,
+                            body: *self.boxed(&Type::Text, depth, scope),
+                        };
+                        let rest = loud(Expr::Var(name.clone()));
+                        let rest = Clause { pattern: Pattern::Var(name), guard: None, body: rest };
+                        Expr::Match(Box::new(text), vec![empty, rest])
+                    }
+                    _ => {
+                        let name = self.name("v");
+                        let test = binary("!=", Expr::Var(name.clone()), Expr::Text(String::new()));
+                        let otherwise = self.boxed(&Type::Text, depth, scope);
+                        let chosen = Expr::If(Box::new(test), Box::new(loud(Expr::Var(name.clone()))), otherwise);
+                        Expr::Let(vec![(Pattern::Var(name), None, text)], Box::new(chosen))
+                    }
+                }
+            }
             0 | 1 => Expr::Binary("<>", self.boxed(&Type::Text, depth, scope), self.boxed(&Type::Text, depth, scope)),
             2 => {
                 self.note("Show");

@@ -116,6 +116,11 @@ impl Evaluator<'_> {
                 if items.is_empty() { Int(BigInt::zero()) } else { binary("/", &sum, &Int(items.len().into()))? }
             }
             ("after", [Int(n)]) => int(n + 1)?,
+            ("chance", [Value::Float(x)]) => Value::Float(x.clamp(0.0, 1.0)),
+            ("rest_of", [Value::Float(x)]) => Value::Float(1.0 - if *x > 0.5 { *x } else { 0.5 }),
+            ("filled", [Text(text)]) => Value::text(if text.is_empty() { "none" } else { text }),
+            ("shouted", [Text(text)]) => Value::text(&format!("{text}!")),
+            ("other_side", [side]) => Value::atom(if side.is("left") { "right" } else { "left" }),
             ("clipped", [Int(n)]) => Int(n.clone().clamp(BigInt::zero(), 9.into())),
             ("absolute", [Int(n)]) => Int(n.magnitude().clone().into()),
             ("counted", [List(items)]) => Int(items.len().into()),

@@ -22,5 +22,17 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("absolute", "  curify absolute(n: Int): Int = {erlang, abs, 1}\n"),
     ("counted", "  curify counted(l: List(T)): Int = {erlang, length, 1}\n"),
     ("turned", "  curify turned(l: List(T)): List(T) = {lists, reverse, 1}\n"),
+    (
+        "chance",
+        "  type Chance = {x: Float | x >= 0.0 and x <= 1.0}\n  def chance(x: Float): Chance = if x < 0.0 then 0.0 else if x > 1.0 then 1.0 else x\n  def rest_of(x: Chance): Chance = 1.0 - (if x > 0.5 then x else 0.5)\n",
+    ),
+    (
+        "filled",
+        "  type Filled = {s: String | s != \"\"}\n  def filled(s: String): Filled =\n    match s do\n      \"\" -> \"none\"\n      t -> t\n    end\n  def shouted(s: Filled): Filled = s <> \"!\"\n",
+    ),
+    (
+        "other_side",
+        "  type Side = {a: Atom | a == :left or a == :right}\n  def other_side(a: Side): Side =\n    match a do\n      :left -> :right\n      :right -> :left\n    end\n",
+    ),
     ("joined", "  def joined(a: List(Int, n), b: List(Int, m)): List(Int, n + m) = a ++ b\n"),
 ];

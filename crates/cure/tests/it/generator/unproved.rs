@@ -232,6 +232,54 @@ pub(super) fn length(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     })
 }
 
+/// Conditions over floats, texts and atoms.
+pub(super) fn open_text(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
+    maker.program.templates.extend(["chance", "filled", "other_side"]);
+    let choice = |test: Expr, one: Expr, other: Expr| Expr::If(Box::new(test), Box::new(one), Box::new(other));
+    let (one, two) = (maker.small(scope), maker.small(scope));
+    let kind = maker.random.below(4);
+    match maker.random.below(3) {
+        0 => maker.unknown(&Type::Float, scope, |_, z| {
+            let rest = |value: Expr| Expr::Native("rest_of", vec![value]);
+            let float = match kind {
+                0 => rest(Expr::Float(1.0000000000000002)),
+                1 => rest(z),
+                2 => choice(binary("<=", z.clone(), Expr::Float(1.0)), rest(z.clone()), z),
+                _ => choice(binary("<", Expr::Float(0.5), z.clone()), rest(z.clone()), z),
+            };
+            Some(choice(binary(">", float, Expr::Float(0.5)), one, two))
+        }),
+        1 => maker.unknown(&Type::Text, scope, |maker, z| {
+            let loud = |value: Expr| Expr::Native("shouted", vec![value]);
+            let text = match kind {
+                0 => loud(Expr::Text(String::new())),
+                1 => loud(z),
+                2 => choice(binary("!=", z.clone(), Expr::Text("a".to_owned())), loud(z.clone()), z),
+                _ => {
+                    let name = maker.name("v");
+                    let rest = loud(Expr::Var(name.clone()));
+                    let first = Pattern::Text("a".to_owned());
+                    let first = Clause { pattern: first, guard: None, body: z.clone() };
+                    let rest = Clause { pattern: Pattern::Var(name), guard: None, body: rest };
+                    Expr::Match(Box::new(z), vec![first, rest])
+                }
+            };
+            Some(Expr::Native("Std.String.length", vec![text]))
+        }),
+        _ => maker.unknown(&Type::Atom, scope, |_, z| {
+            let turned = |value: Expr| Expr::Native("other_side", vec![value]);
+            let left = || Expr::Atom("left".to_owned());
+            let atom = match kind {
+                0 => turned(Expr::Atom("Left".to_owned())),
+                1 => turned(z),
+                2 => choice(binary("!=", z.clone(), left()), turned(z.clone()), z),
+                _ => choice(binary("==", z.clone(), left()), z.clone(), turned(z)),
+            };
+            Some(choice(binary("==", atom, left()), one, two))
+        }),
+    }
+}
+
 /// What a class gives back is a number of which nothing is known, whatever was known of the one it was given.
 pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     maker.program.class.as_ref()?;
