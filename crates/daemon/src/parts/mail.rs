@@ -1,5 +1,6 @@
 //! The mail in the daemon: its space, its store, its methods, its lines of `hob doctor`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use project::config::Section;
 use project::{Config, Project, visible};
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Finding, Health, HttpAgent, Part, Run, Setup, Surface, Toolset};
+use super::{Beside, BoxFuture, Finding, Health, HttpAgent, Part, Run, Setup, Surface, Toolset};
 use crate::connections::Connections;
 
 /// Some clients show no more than the first 150 bytes.
@@ -86,6 +87,13 @@ impl Part for MailPart {
             is_default: false,
             extras: false,
         }]
+    }
+
+    fn beside(&self) -> Option<Beside> {
+        let callers = self.callers.clone();
+        let own =
+            ::mail::tools::tools(&callers).iter().map(|tool| tool.declaration().name.clone()).collect::<HashSet<_>>();
+        Some(Box::new(move |cx, tool| callers.hint(cx, own.contains(&tool.name))))
     }
 
     fn add_methods(&self, server: Server, surface: Surface) -> Server {

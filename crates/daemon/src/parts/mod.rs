@@ -17,7 +17,7 @@ use std::sync::Arc;
 use mcp::prompt::Prompts;
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
-use mcp::tool::{AnyTool, Declaration};
+use mcp::tool::{AnyTool, Context, Declaration};
 use project::config::Section;
 use project::{Config, Project};
 use serde_json::{Map, Value};
@@ -71,6 +71,12 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Adds the part's own methods beside MCP's, whatever tools the connection chose.
     fn add_methods(&self, server: Server, _: Surface) -> Server {
         server
+    }
+
+    /// Chooses text beside the results of a connection's tools, its own and those of other parts. Not for connections that
+    /// imitate another system.
+    fn beside(&self) -> Option<Beside> {
+        None
     }
 
     /// The part's fields of `hob status --json`.
@@ -135,6 +141,9 @@ pub(crate) trait Part: Send + Sync + 'static {
         Box::pin(async {})
     }
 }
+
+/// Chooses the text beside a result: for its call, and the tool.
+pub(crate) type Beside = Box<dyn Fn(&Context, &Declaration) -> Option<String> + Send + Sync>;
 
 /// A future of a part.
 pub(crate) type BoxFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;

@@ -100,13 +100,18 @@ impl Parts {
             server = server.jobs();
         }
         let (resources, prompts) = (Arc::<Resources>::default(), Arc::<Prompts>::default());
-        let extras = chosen.extras.iter().filter_map(|part| self.parts.get(*part));
+        let extras = || chosen.extras.iter().filter_map(|part| self.parts.get(*part));
         let add = |part: &Arc<dyn Part>| -> Result<(), TemplateError> {
             part.add_prompts(&prompts);
             part.add_resources(&resources)
         };
-        for error in extras.filter_map(|part| add(part).err()) {
+        for error in extras().filter_map(|part| add(part).err()) {
             tracing::error!(%error, "what could be read as resources is not served");
+        }
+        if surface != Surface::Control {
+            for beside in extras().filter_map(|part| part.beside()) {
+                server = server.beside(move |cx, tool| beside(cx, tool).into_iter().collect());
+            }
         }
         // Empty lists are not announced to clients.
         if *resources.changes().borrow() > 0 {

@@ -6,6 +6,7 @@
 //! [`Callers::enter`].
 
 mod hand_outs;
+mod hints;
 mod holders;
 mod in_flight;
 mod lazy_mail;
@@ -26,6 +27,7 @@ use project::{Caller, Known, Role as CallerRole};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use self::hand_outs::HandOuts;
+use self::hints::Hints;
 use self::holders::Holders;
 pub use self::in_flight::InFlight;
 use self::lazy_mail::LazyMail;
@@ -65,6 +67,7 @@ pub struct Callers {
     holders: Holders,
     subscriptions: Arc<Subscriptions>,
     handed: Arc<HandOuts>,
+    hints: Hints,
     in_flight: Arc<Mutex<HashMap<String, Vec<u64>>>>,
 }
 
@@ -93,6 +96,7 @@ impl Callers {
             holders: Holders::default(),
             subscriptions: Arc::default(),
             handed: Arc::default(),
+            hints: Hints::default(),
             in_flight: Arc::default(),
         })
     }

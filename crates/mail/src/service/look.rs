@@ -1,7 +1,7 @@
 //! Reading without effect: mailboxes by cursor, conversations, search and delivery status. Also the record of hints to
 //! agents.
 
-use super::Mail;
+use super::{Mail, Ticket};
 use crate::error::{MailError, Refusal};
 use crate::model::words::{snippet, words};
 use crate::model::{AgentName, Delivery, Floor, MessageId, MessageView, Millis, Session};
@@ -32,6 +32,14 @@ pub struct Hit {
 }
 
 impl Mail {
+    /// A waiter for everything that arrives for an agent, registered from now on.
+    ///
+    /// # Errors
+    /// When there are too many waiters.
+    pub(crate) fn arrivals(&self, agent: &AgentName) -> Result<Ticket, Refusal> {
+        self.waits.register(agent, Floor::All)
+    }
+
     /// Messages of the caller's mailbox after a cursor, in every state. Nothing is leased or confirmed.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ use tokio::runtime::Handle;
 
 pub(crate) use claiming::token;
 pub use sessions::{Attachment, Presence};
+pub(crate) use waits::Ticket;
 
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{AgentName, Limits, Standing};

@@ -1,13 +1,14 @@
 //! Agents that write to each other: real front-ends in real worktrees of one repository.
 //!
 //! Here: the team, and what a conversation is made of. `known_faults.rs` tests each known fault of the system before,
-//! `holders.rs` who may speak under a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hostile.rs`
+//! `holders.rs` who may speak under a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hints.rs` hints beside results, `hostile.rs`
 //! what agents may write, `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a
 //! clock that jumps, `places.rs` names and places of projects; `load.rs` is the load that `kills.rs` puts on one daemon
 //! and `machines.rs` on two with one database.
 
 mod clock;
 mod failures;
+mod hints;
 mod holders;
 mod hostile;
 mod kills;

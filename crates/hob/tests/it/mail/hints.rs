@@ -1,0 +1,80 @@
+//! Hints beside other tools' results: that mail waits, once for each arrival.
+
+use serde_json::json;
+use testkit::{McpPeer, until};
+
+use super::{Team, ok, send};
+
+/// What a call says before its own text.
+fn beside(peer: &mut McpPeer) -> String {
+    let text = peer.call("repl_eval", json!({"code": "echo own"})).text;
+    text.split("own\n").next().unwrap_or_default().trim_end().to_owned()
+}
+
+/// The same, once there is something.
+fn hinted(peer: &mut McpPeer) -> String {
+    until("a hint beside a result", || Some(beside(peer)).filter(|said| !said.is_empty()))
+}
+
+fn with_bash(team: &Team, name: &str, args: &[&str]) -> McpPeer {
+    let mut peer = team.agent_with(name, args);
+    ok(&mut peer, "repl_start", json!({"profile": "bash"}));
+    peer
+}
+
+#[test]
+fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
+    let team = Team::new();
+    let mut planner = team.agent_with("planner", &["mail"]);
+    send(&mut planner, "reviewer", "one");
+    let urgent = json!({"to": "reviewer", "content": "two", "priority": "critical"});
+    ok(&mut planner, "send_message", urgent);
+
+    // It has not used the mail yet: its worktree says who it is.
+    let mut reviewer = with_bash(&team, "reviewer", &[]);
+    assert_eq!(
+        hinted(&mut reviewer),
+        "2 messages wait for reviewer, 1 critical, from planner: check_messages takes them."
+    );
+    assert_eq!(beside(&mut reviewer), "");
+
+    send(&mut planner, "reviewer", "three");
+    assert_eq!(
+        hinted(&mut reviewer),
+        "3 messages wait for reviewer, 1 critical, from planner: check_messages takes them."
+    );
+
+    // What was read is not told, and the mail's own tools need no hint.
+    let read = ok(&mut reviewer, "check_messages", json!({}));
+    assert_eq!(read["messages"].as_array().map(Vec::len), Some(3), "{read}");
+    for _ in 0..5 {
+        assert_eq!(beside(&mut reviewer), "");
+    }
+    send(&mut planner, "reviewer", "four");
+    // Of messages that were handed out and not confirmed nobody can tell whether they are among those that wait.
+    assert_eq!(hinted(&mut reviewer), "1 message waits for reviewer: check_messages takes them.");
+}
+
+#[test]
+fn hints_are_only_for_who_has_the_mail_and_a_name() {
+    let team = Team::new();
+    let mut planner = team.agent_with("planner", &["mail"]);
+    send(&mut planner, "reviewer", "one");
+    let mut without_mail = with_bash(&team, "reviewer", &["repl"]);
+    // The text of an imitated system is that system's.
+    let mut imitating = team.agent_with("reviewer", &["--profile", "thrum", "--as", "reviewer"]);
+    for _ in 0..5 {
+        assert_eq!(beside(&mut without_mail), "");
+        assert!(!imitating.call("list_agents", json!({})).text.contains("wait for reviewer"));
+    }
+
+    // Who gets a name later is told from then on.
+    let project = crate::fresh();
+    let mut late = project.mcp(&[]);
+    late.initialize();
+    ok(&mut late, "repl_start", json!({"profile": "bash"}));
+    assert_eq!(beside(&mut late), "");
+    ok(&mut late, "register_agent", json!({"name": "late", "role": "dev"}));
+    project.run(["send", "--as", "late", "--to", "late", "note to self"]).ok();
+    assert_eq!(hinted(&mut late), "1 message waits for late, from late: check_messages takes them.");
+}
