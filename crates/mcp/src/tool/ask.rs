@@ -140,12 +140,37 @@ impl Ask {
                 _ => true,
             };
             let chosen = field["enum"].as_array().is_none_or(|choices| choices.contains(value));
-            if !fits || !chosen {
+            // A choice with titles (MCP 2025-11-25, "Requested Schema").
+            let titled =
+                field["oneOf"].as_array().is_none_or(|choices| choices.iter().any(|one| one["const"] == *value));
+            if !fits || !chosen || !titled {
                 return Err(format!("`{name}` has a value that was not asked for"));
+            }
+            if let Some(bound) = broken_bound(field, value) {
+                return Err(format!("`{name}` must have {bound}"));
             }
         }
         Ok(())
     }
+}
+
+/// The bound of a form's field that a value does not keep.
+fn broken_bound(field: &Value, value: &Value) -> Option<String> {
+    let length = value.as_str().map(|text| text.chars().count()).or(value.as_array().map(Vec::len));
+    let length = length.map(|length| length as f64);
+    let bounds = [
+        ("minimum", value.as_f64(), true, "a value of at least"),
+        ("maximum", value.as_f64(), false, "a value of at most"),
+        ("minLength", length, true, "a length of at least"),
+        ("maxLength", length, false, "a length of at most"),
+        ("minItems", length, true, "a length of at least"),
+        ("maxItems", length, false, "a length of at most"),
+    ];
+    bounds.into_iter().find_map(|(keyword, size, is_least, words)| {
+        let (size, bound) = (size?, field.get(keyword)?);
+        let is_kept = if is_least { size >= bound.as_f64()? } else { size <= bound.as_f64()? };
+        (!is_kept).then(|| format!("{words} {bound}"))
+    })
 }
 
 impl AskResponse {
@@ -170,7 +195,10 @@ mod tests {
         let schema = json!({
             "type": "object",
             "properties": {
-                "sure": {"type": "boolean"}, "color": {"type": "string", "enum": ["red", "blue"]}, "n": {"type": "integer"}
+                "sure": {"type": "boolean"}, "color": {"type": "string", "enum": ["red", "blue"]}, "n": {"type": "integer"},
+                "many": {"type": "integer", "minimum": 1, "maximum": 5},
+                "word": {"type": "string", "minLength": 2, "maxLength": 3},
+                "shade": {"type": "string", "oneOf": [{"const": "light", "title": "Light"}]},
             },
             "required": ["sure"],
         });
@@ -183,6 +211,12 @@ mod tests {
             (json!({"sure": true, "color": "green"}), Some("`color` has a value that was not asked for")),
             (json!({"sure": true, "n": 1.5}), Some("`n` has a value that was not asked for")),
             (json!({"sure": true, "more": 1}), Some("`more` was not asked for")),
+            (json!({"sure": true, "many": 5, "word": "äöü", "shade": "light"}), None),
+            (json!({"sure": true, "many": 0}), Some("`many` must have a value of at least 1")),
+            (json!({"sure": true, "many": 6}), Some("`many` must have a value of at most 5")),
+            (json!({"sure": true, "word": "a"}), Some("`word` must have a length of at least 2")),
+            (json!({"sure": true, "word": "abcd"}), Some("`word` must have a length of at most 3")),
+            (json!({"sure": true, "shade": "dark"}), Some("`shade` has a value that was not asked for")),
             (json!(7), Some("an object was expected")),
         ] {
             assert_eq!(ask.check(&answer).err().as_deref(), problem, "{answer}");

@@ -90,20 +90,14 @@ pub enum Nulls {
     Drop,
 }
 
-/// Removes redundant keywords: `$schema`, titles, number formats, null defaults.
+/// Removes what a model need not read: `$schema`, formats of numbers with the bounds that they imply, null defaults. What an
+/// author wrote stays: titles, other bounds, patterns and the like.
 pub fn trim(schema: &mut Value, nulls: Nulls) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| trim(item, nulls)),
         Value::Object(object) => {
             object.remove("$schema");
-            if object.get("title").is_some_and(Value::is_string) {
-                object.remove("title");
-            }
-            if object.get("format").and_then(Value::as_str).is_some_and(is_number_format) {
-                object.remove("format");
-                object.remove("minimum");
-                object.remove("maximum");
-            }
+            drop_number_format(object);
             if object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
             }
@@ -127,8 +121,13 @@ pub fn trim(schema: &mut Value, nulls: Nulls) {
 }
 
 /// Rewrites `oneOf` constants as one `enum`, which every client understands, with their meanings in the description.
+/// Constants about which there is more to say, such as titles, stay.
 fn name_choices(object: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = object.get("oneOf") else { return };
+    let is_plain = |name: &String| matches!(name.as_str(), "const" | "enum" | "type" | "description");
+    if !choices.iter().all(|choice| choice.as_object().is_some_and(|choice| choice.keys().all(is_plain))) {
+        return;
+    }
     let mut names = Vec::new();
     let mut meanings = Vec::new();
     for choice in choices {
@@ -182,7 +181,14 @@ pub(super) fn is_object(schema: &Value) -> bool {
 
 fn generate<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<T>().to_value()
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    // Without a title of its own a schema gets the name of the Rust type.
+    if let Some(object) = schema.as_object_mut()
+        && object.get("title").and_then(Value::as_str) == Some(&*T::schema_name())
+    {
+        object.remove("title");
+    }
+    schema
 }
 
 /// Ensures an object at the root, which clients demand even for a tool without arguments.
@@ -196,8 +202,24 @@ fn plain_object(schema: Value) -> Value {
     }
 }
 
-fn is_number_format(format: &str) -> bool {
-    format.starts_with("uint") || format.starts_with("int") || matches!(format, "float" | "double")
+/// Drops the format of a number, which is that of a Rust type, and the bounds of that type.
+fn drop_number_format(object: &mut Map<String, Value>) {
+    let bounds: (Option<i64>, Option<i64>) = match object.get("format").and_then(Value::as_str) {
+        Some("float" | "double") => (None, None),
+        Some("uint8") => (Some(0), Some(u8::MAX.into())),
+        Some("uint16") => (Some(0), Some(u16::MAX.into())),
+        Some("int8") => (Some(i8::MIN.into()), Some(i8::MAX.into())),
+        Some("int16") => (Some(i16::MIN.into()), Some(i16::MAX.into())),
+        Some(format) if format.starts_with("uint") => (Some(0), None),
+        Some(format) if format.starts_with("int") => (None, None),
+        _ => return,
+    };
+    object.remove("format");
+    for (name, bound) in [("minimum", bounds.0), ("maximum", bounds.1)] {
+        if bound.is_some() && object.get(name).and_then(Value::as_i64) == bound {
+            object.remove(name);
+        }
+    }
 }
 
 fn drop_null(object: &mut Map<String, Value>) {
@@ -226,5 +248,123 @@ fn drop_null(object: &mut Map<String, Value>) {
         for (key, value) in only {
             object.entry(key).or_insert(value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    /// One field for each attribute that says more of a schema.
+    #[allow(dead_code, deprecated)]
+    #[derive(JsonSchema)]
+    #[schemars(title = "Everything", extend("x-all" = true))]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        #[schemars(range(min = 1, max = 50))]
+        some: u32,
+        #[schemars(range(min = 1))]
+        optional: Option<u64>,
+        #[schemars(range(max = 100))]
+        byte: u8,
+        #[schemars(range(min = -5, max = 5))]
+        small: i8,
+        #[schemars(range(min = 0.5, max = 1.5))]
+        share: f64,
+        #[schemars(extend("multipleOf" = 5, "exclusiveMinimum" = 0))]
+        fives: i64,
+        at_least_one: std::num::NonZeroU32,
+        #[schemars(length(min = 1, max = 8))]
+        word: String,
+        #[schemars(length(equal = 2), inner(range(min = 0, max = 9)))]
+        pair: Vec<i32>,
+        #[schemars(regex(pattern = "^[a-z]+$"))]
+        lower: String,
+        #[schemars(contains(pattern = "@"))]
+        at: String,
+        #[schemars(email)]
+        mail: String,
+        #[schemars(url)]
+        page: String,
+        #[schemars(title = "The day", description = "When.", example = &"2026-07-28", extend("format" = "date"))]
+        day: String,
+        /// # The hour
+        ///
+        /// At which.
+        hour: String,
+        #[deprecated]
+        old: Option<bool>,
+        #[serde(default = "seven")]
+        with_default: u16,
+        titled: Titled,
+        plain: Plain,
+    }
+
+    fn seven() -> u16 {
+        7
+    }
+
+    #[allow(dead_code)]
+    #[derive(JsonSchema)]
+    enum Titled {
+        #[schemars(title = "Sky blue")]
+        Blue,
+        #[schemars(title = "Fire red")]
+        Red,
+    }
+
+    #[allow(dead_code)]
+    #[derive(JsonSchema)]
+    enum Plain {
+        /// Up.
+        Up,
+        /// Down.
+        Down,
+    }
+
+    #[test]
+    fn bounds_and_titles_that_an_author_wrote_are_listed() {
+        let (_, schema) = input_schema::<Written>();
+        let fields = schema["properties"].as_object().expect("fields");
+        let mut lines = vec![format!("title: {}, x-all: {}", schema["title"], schema["x-all"])];
+        lines.extend(fields.iter().map(|(name, field)| format!("{name}: {field}")));
+        expect![[r#"
+            title: "Everything", x-all: true
+            some: {"type":"integer","maximum":50,"minimum":1}
+            optional: {"type":"integer","minimum":1}
+            byte: {"type":"integer","maximum":100}
+            small: {"type":"integer","maximum":5,"minimum":-5}
+            share: {"type":"number","maximum":1.5,"minimum":0.5}
+            fives: {"type":"integer","exclusiveMinimum":0,"multipleOf":5}
+            at_least_one: {"type":"integer","minimum":1}
+            word: {"type":"string","minLength":1,"maxLength":8}
+            pair: {"type":"array","items":{"type":"integer","maximum":9,"minimum":0},"minItems":2,"maxItems":2}
+            lower: {"type":"string","pattern":"^[a-z]+$"}
+            at: {"type":"string","pattern":"@"}
+            mail: {"type":"string","format":"email"}
+            page: {"type":"string","format":"uri"}
+            day: {"type":"string","title":"The day","description":"When.","examples":["2026-07-28"],"format":"date"}
+            hour: {"type":"string","title":"The hour","description":"At which."}
+            old: {"type":"boolean","deprecated":true}
+            with_default: {"type":"integer","default":7}
+            titled: {"oneOf":[{"type":"string","const":"Blue","title":"Sky blue"},{"type":"string","const":"Red","title":"Fire red"}]}
+            plain: {"type":"string","enum":["Up","Down"],"description":"Up: Up.\nDown: Down."}"#]].assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn what_a_rust_type_says_by_itself_is_not_listed() {
+        #[allow(dead_code)]
+        #[derive(JsonSchema)]
+        struct Numbers {
+            a: u8,
+            b: i16,
+            c: u64,
+            d: Option<usize>,
+            e: f32,
+        }
+        let (_, schema) = input_schema::<Numbers>();
+        expect![[r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":"integer"},"d":{"type":"integer"},"e":{"type":"number"}},"required":["a","b","c","e"]}"#]].assert_eq(&schema.to_string());
     }
 }
