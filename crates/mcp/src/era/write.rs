@@ -29,12 +29,6 @@ struct ListHead<'a> {
     fresh_for: Duration,
 }
 
-impl<'a> ListHead<'a> {
-    fn of(name: &'static str, next: Option<&'a str>) -> ListHead<'a> {
-        ListHead { name, next, fresh_for: FRESH_FOR }
-    }
-}
-
 /// What a server has besides tools, which are always declared.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerCapabilities {
@@ -125,10 +119,11 @@ impl ResultWriter {
         &self,
         out: &mut Vec<u8>,
         era: Era,
+        fresh_for: Duration,
         resources: &[Arc<dyn AnyResource>],
         next: Option<&str>,
     ) {
-        self.list(out, era, ListHead::of("resources", next), resources, |out, resource| {
+        self.list(out, era, ListHead { name: "resources", next, fresh_for }, resources, |out, resource| {
             content::resource(out, era, resource.declaration());
         });
     }
@@ -138,17 +133,25 @@ impl ResultWriter {
         &self,
         out: &mut Vec<u8>,
         era: Era,
+        fresh_for: Duration,
         templates: &[Arc<dyn AnyTemplate>],
         next: Option<&str>,
     ) {
-        self.list(out, era, ListHead::of("resourceTemplates", next), templates, |out, template| {
+        self.list(out, era, ListHead { name: "resourceTemplates", next, fresh_for }, templates, |out, template| {
             content::template(out, era, template.declaration());
         });
     }
 
     /// Answers `prompts/list`.
-    pub(crate) fn prompt_list(&self, out: &mut Vec<u8>, era: Era, prompts: &[Arc<dyn AnyPrompt>], next: Option<&str>) {
-        self.list(out, era, ListHead::of("prompts", next), prompts, |out, prompt| {
+    pub(crate) fn prompt_list(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        fresh_for: Duration,
+        prompts: &[Arc<dyn AnyPrompt>],
+        next: Option<&str>,
+    ) {
+        self.list(out, era, ListHead { name: "prompts", next, fresh_for }, prompts, |out, prompt| {
             content::prompt(out, era, prompt.declaration())
         });
     }

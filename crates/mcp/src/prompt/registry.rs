@@ -91,6 +91,11 @@ impl Prompts {
         self.prompts.get(name)
     }
 
+    /// How often the list has changed.
+    pub(crate) fn revision(&self) -> u64 {
+        *self.revision.borrow()
+    }
+
     /// Counts changes of the list; a receiver wakes on each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()

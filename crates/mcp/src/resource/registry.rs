@@ -82,6 +82,11 @@ impl Resources {
         self.watched.subscribe()
     }
 
+    /// How often the lists have changed.
+    pub(crate) fn revision(&self) -> u64 {
+        *self.revision.borrow()
+    }
+
     /// Counts changes of the lists; a receiver wakes on each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()

@@ -122,6 +122,7 @@ impl Subscription {
 
 impl ConnectionState {
     pub(super) fn new(shared: Arc<Shared>, options: ConnectionOptions) -> ConnectionState {
+        shared.begin_to_serve();
         ConnectionState {
             shared,
             caller: options.caller,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Shared;
+use super::connection_state::ListKind;
 use super::side_channel::SideChannel;
 use crate::catalog::{Catalog, Page};
 use crate::era::params::{Params, invalid};
@@ -18,6 +19,23 @@ pub(super) const PAGE_SIZE: usize = 1000;
 
 /// The most rendered listings that are kept; there is one for each set of groups that clients were given.
 const MAX_LISTINGS: usize = 64;
+
+/// How often each list has changed.
+pub(super) struct Revisions {
+    tools: u64,
+    resources: u64,
+    prompts: u64,
+}
+
+impl Revisions {
+    fn of(&self, list: ListKind) -> u64 {
+        match list {
+            ListKind::Tools => self.tools,
+            ListKind::Resources => self.resources,
+            ListKind::Prompts => self.prompts,
+        }
+    }
+}
 
 impl Shared {
     /// The result of a list method; `None` if this server has no such list.
@@ -36,19 +54,19 @@ impl Shared {
                 let given = client.listed();
                 let is_listed = |tool: &str| self.registry.is_listed(tool, &given);
                 self.page_of(&self.registry.tools, method, params, is_listed, |entries, next| {
-                    results.tool_list(&mut out, era, form, self.fresh_for(), entries, next);
+                    results.tool_list(&mut out, era, form, self.fresh_for(ListKind::Tools), entries, next);
                 })
             }
             "resources/list" => self.page(&self.resources.get()?.listed, method, params, |entries, next| {
-                results.resource_list(&mut out, era, entries, next);
+                results.resource_list(&mut out, era, self.fresh_for(ListKind::Resources), entries, next);
             }),
             "resources/templates/list" => {
                 self.page(&self.resources.get()?.templates, method, params, |entries, next| {
-                    results.template_list(&mut out, era, entries, next);
+                    results.template_list(&mut out, era, self.fresh_for(ListKind::Resources), entries, next);
                 })
             }
             "prompts/list" => self.page(&self.prompts.get()?.prompts, method, params, |entries, next| {
-                results.prompt_list(&mut out, era, entries, next);
+                results.prompt_list(&mut out, era, self.fresh_for(ListKind::Prompts), entries, next);
             }),
             _ => return None,
         };
@@ -82,16 +100,35 @@ impl Shared {
         Ok(())
     }
 
-    /// How long a client may cache a listing of tools: not at all where a call can change it.
-    fn fresh_for(&self) -> Duration {
-        if self.registry.has_unlisted() { Duration::ZERO } else { FRESH_FOR }
+    /// How long a client may cache a list, if the embedder does not say: not at all where a call can change it, or where
+    /// the list has changed since the server first served, since it may change again at any time.
+    fn fresh_for(&self, list: ListKind) -> Duration {
+        if let Some(chosen) = self.list_fresh_for.get() {
+            return *chosen;
+        }
+        let has_changed = self.served.get().is_some_and(|served| served.of(list) != self.revisions().of(list));
+        let can_change = matches!(list, ListKind::Tools) && self.registry.has_unlisted();
+        if has_changed || can_change { Duration::ZERO } else { FRESH_FOR }
+    }
+
+    /// Notes what the lists are when the server first serves.
+    pub(super) fn begin_to_serve(&self) {
+        self.served.get_or_init(|| self.revisions());
+    }
+
+    fn revisions(&self) -> Revisions {
+        Revisions {
+            tools: self.registry.revision(),
+            resources: self.resources.get().map_or(0, |resources| resources.revision()),
+            prompts: self.prompts.get().map_or(0, |prompts| prompts.revision()),
+        }
     }
 
     /// The first page of `tools/list` for a client that was given these groups, rendered once per such key and change of
     /// the registry.
     fn tool_listing(&self, era: Era, form: ResultForm, given: BTreeSet<String>) -> Arc<[u8]> {
         // Read before listing: a change in between makes the entry look outdated, and it is rendered again.
-        let revision = *self.registry.changes().borrow();
+        let revision = self.registry.revision();
         let mut listings = self.listings.lock();
         let key = (era, form, given);
         match listings.get(&key) {
@@ -101,7 +138,8 @@ impl Shared {
                     self.registry.tools.page(None, self.page_size(), |tool| self.registry.is_listed(tool, &key.2));
                 let mut out = Vec::new();
                 let next = last.map(|last| encode_cursor("tools/list", &last));
-                self.results.tool_list(&mut out, era, form, self.fresh_for(), &entries, next.as_deref());
+                let fresh_for = self.fresh_for(ListKind::Tools);
+                self.results.tool_list(&mut out, era, form, fresh_for, &entries, next.as_deref());
                 let listing: Arc<[u8]> = out.into();
                 if listings.len() >= MAX_LISTINGS {
                     listings.clear();

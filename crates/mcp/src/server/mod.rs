@@ -44,6 +44,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -54,6 +55,7 @@ pub use tap::Tap;
 
 use self::beside::Beside;
 use self::jobs::Jobs;
+use self::lists::Revisions;
 use self::result_budget::FullTexts;
 use self::suspended::SuspendedCalls;
 use crate::era::write::{ResultWriter, ServerCapabilities};
@@ -79,6 +81,10 @@ struct Shared {
     resources: OnceLock<Arc<Resources>>,
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
+    /// How long clients may cache lists, if the embedder says so.
+    list_fresh_for: OnceLock<Duration>,
+    /// What the lists were when the server first served.
+    served: OnceLock<Revisions>,
     suspended: SuspendedCalls,
     /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
@@ -110,6 +116,8 @@ impl Server {
                 resources: OnceLock::new(),
                 prompts: OnceLock::new(),
                 page_size: AtomicUsize::new(lists::PAGE_SIZE),
+                list_fresh_for: OnceLock::new(),
+                served: OnceLock::new(),
                 suspended: SuspendedCalls::default(),
                 budget: OnceLock::new(),
                 beside: Beside::default(),
@@ -185,6 +193,16 @@ impl Server {
     #[must_use]
     pub fn page_size(self, entries: usize) -> Server {
         self.shared.page_size.store(entries.max(1), Ordering::Relaxed);
+        self.shared.listings.lock().clear();
+        self
+    }
+
+    /// Sets how long clients may cache the lists of tools, resources and prompts (`ttlMs`, 2026-07-28). Without it they may
+    /// for a minute, until a list changes at run time or has [unlisted](Registry::unlist) tools: then not at all. Only the
+    /// first call counts. Changes are announced to subscribers in any case.
+    #[must_use]
+    pub fn list_fresh_for(self, time: Duration) -> Server {
+        self.shared.list_fresh_for.get_or_init(|| time);
         self.shared.listings.lock().clear();
         self
     }

@@ -102,6 +102,11 @@ impl Registry {
         self.tools.list()
     }
 
+    /// How often the list has changed.
+    pub(crate) fn revision(&self) -> u64 {
+        *self.revision.borrow()
+    }
+
     /// Counts changes of the list; a receiver wakes on each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()

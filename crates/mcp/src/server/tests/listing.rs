@@ -1,11 +1,16 @@
 //! What a client is given: the form of results, and the tools that are listed.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::client::Client;
 use super::{ConnectionOptions, Server};
+use crate::prompt::{Message, Prompt, Prompts, prompt};
+use crate::resource::{Resource, Resources, resource};
 use crate::server::ServerInfo;
-use crate::tool::{Declaration, Effect, Outcome};
+use crate::tool::{Context, Declaration, Effect, Outcome, ToolError};
 use crate::{Era, ResultForm};
 
 /// A server whose `look` gives both forms, and lists the group `garden` on a call of `more`.
@@ -112,4 +117,58 @@ async fn subscribers_hear_of_more_tools_and_no_listing_is_cached() {
     assert_eq!(peer.next().await["method"], "notifications/tools/list_changed");
     peer.send(json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": meta}})).await;
     assert_eq!(peer.next().await["result"]["ttlMs"], 0);
+}
+
+/// How long each list may be cached, by a modern client.
+async fn fresh(peer: &mut Client) -> Vec<u64> {
+    let mut fresh = Vec::new();
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        peer.send(json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": {"_meta": modern("agent")}})).await;
+        let listing = peer.next().await;
+        fresh.push(listing["result"]["ttlMs"].as_u64().unwrap_or_else(|| panic!("a list: {listing}")));
+    }
+    fresh
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_changed_at_run_time_is_not_cached() {
+    let (resources, prompts) = (Arc::<Resources>::default(), Arc::<Prompts>::default());
+    let tool = |name: &str| super::faults::made(name, |_| async { Ok(Outcome::text("dug")) });
+    let server = Server::with_tools(ServerInfo::new("house", "1"), [tool("dig")]);
+    let server = server.resources(resources.clone()).prompts(prompts.clone());
+    // What is added before the first connection is there from the beginning.
+    server.registry().add(tool("mow")).expect("it can be served");
+    let mut peer = Client::connect(&server, ConnectionOptions::default());
+    assert_eq!(fresh(&mut peer).await, [60_000; 4]);
+    server.registry().add(tool("rake")).expect("it can be served");
+    assert_eq!(fresh(&mut peer).await, [0, 60_000, 60_000, 60_000]);
+    resources.add(resource(Resource::new("note://x", "x"), |_| async { Ok(Vec::new()) }));
+    assert_eq!(fresh(&mut peer).await, [0, 0, 0, 60_000]);
+    prompts.add(prompt(Nothing));
+    assert_eq!(fresh(&mut peer).await, [0; 4]);
+    let mut other = Client::connect(&server, ConnectionOptions::default());
+    assert_eq!(fresh(&mut other).await, [0; 4], "though this one has seen no change");
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_lists_are_cached_can_be_set() {
+    let server = server().resources(Arc::default()).prompts(Arc::default()).list_fresh_for(Duration::from_secs(5));
+    let mut peer = Client::connect(&server, ConnectionOptions::default());
+    assert_eq!(fresh(&mut peer).await, [5_000; 4]);
+    server.registry().remove("look");
+    assert_eq!(fresh(&mut peer).await, [5_000; 4]);
+}
+
+/// Says nothing.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct NoArgs {}
+
+struct Nothing;
+
+impl Prompt for Nothing {
+    const NAME: &'static str = "nothing";
+    type Args = NoArgs;
+    async fn get(&self, _: Context, _: NoArgs) -> Result<Vec<Message>, ToolError> {
+        Ok(Vec::new())
+    }
 }
