@@ -22,8 +22,10 @@ pub trait Prompt: Send + Sync + 'static {
     const NAME: &'static str;
     /// A short title for people; empty for none.
     const TITLE: &'static str = "";
+    /// The description, instead of the doc comment of `Args`; empty for that comment.
+    const DESCRIPTION: &'static str = "";
 
-    /// The arguments. Unknown fields should be denied (`#[serde(deny_unknown_fields)]`).
+    /// The arguments, or `()` for none. Unknown fields should be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;
 
     /// Writes the messages. An error becomes an error of the request.

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::{Completing, Completion, Message, Prompt};
 use crate::catalog::Catalog;
-use crate::tool::{BoxFuture, Context, Icon, ToolError, input_schema};
+use crate::tool::{BoxFuture, Context, Icon, ToolError, input_schema, takes_nothing};
 
 /// The description of a prompt, as it is listed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -156,7 +156,7 @@ fn declare<P: Prompt>() -> Declaration {
     Declaration {
         name: P::NAME.to_owned(),
         title: (!P::TITLE.is_empty()).then(|| P::TITLE.to_owned()),
-        description,
+        description: if P::DESCRIPTION.is_empty() { description } else { P::DESCRIPTION.to_owned() },
         arguments: arguments.collect(),
         icons: P::icons(),
     }
@@ -166,6 +166,9 @@ fn declare<P: Prompt>() -> Declaration {
 fn read<T: serde::de::DeserializeOwned + JsonSchema>(
     arguments: BTreeMap<String, String>,
 ) -> Result<T, serde_json::Error> {
+    if takes_nothing::<T>() && arguments.is_empty() {
+        return serde_json::from_value(Value::Null);
+    }
     let (_, schema) = input_schema::<T>();
     let object = arguments.into_iter().map(|(name, text)| {
         let is_string = matches!(schema["properties"][&name]["type"].as_str(), None | Some("string"));
@@ -231,6 +234,27 @@ mod tests {
                 Arguments: code (required), remarks."#]],
         )
         .await;
+    }
+
+    struct Greet;
+
+    impl Prompt for Greet {
+        const NAME: &'static str = "greet";
+        const DESCRIPTION: &'static str = "Greets.";
+        type Args = ();
+        async fn get(&self, _: Context, (): ()) -> Result<Vec<Message>, ToolError> {
+            Ok(vec![Message::user("hello")])
+        }
+    }
+
+    #[tokio::test]
+    async fn the_unit_type_means_no_arguments() {
+        let declaration = prompt(Greet).declaration().clone();
+        assert_eq!((declaration.description.as_str(), declaration.arguments.len()), ("Greets.", 0));
+        let got = prompt(Greet).get(Context::detached(Arc::new(())), BTreeMap::new()).await;
+        assert_eq!(got.expect("no fault"), [Message::user("hello")]);
+        let more = BTreeMap::from([("name".to_owned(), "Ada".to_owned())]);
+        assert!(prompt(Greet).get(Context::detached(Arc::new(())), more).await.is_err());
     }
 
     #[test]

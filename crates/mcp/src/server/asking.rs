@@ -94,7 +94,8 @@ impl ConnectionState {
         }
         let (State::Running(Some(_)), Some(_), Some(ask_context)) = (&call.state, &call.id, &mut call.ask_context)
         else {
-            let _ = answer.send(Err(AskError::Unsupported));
+            let is_undeclared = matches!(&call.target, Target::Tool(tool) if tool.declaration().asks == Asks::Never);
+            let _ = answer.send(Err(if is_undeclared { AskError::Undeclared } else { AskError::Unsupported }));
             return;
         };
         let (era, can) = (call.era, ask_context.can);

@@ -73,6 +73,12 @@ pub enum AskError {
     /// The client cannot be asked this, and there is no other way.
     #[error("this needs an answer that the client has no way to give")]
     Unsupported,
+    /// The tool does not declare that it asks, so its schemas do not say how to answer: a bug in the program.
+    #[error(
+        "the tool asks, but does not declare it: write `const ASKS: Asks = Asks::Person;` in its `impl Tool`, or \
+         `.asks(Asks::Person)` where its `ToolFn` is made"
+    )]
+    Undeclared,
     /// The answer did not come in time, or the client is gone.
     #[error("nobody answered the question")]
     Unanswered,
@@ -89,7 +95,10 @@ pub enum AskError {
 
 impl From<AskError> for ToolError {
     fn from(error: AskError) -> ToolError {
-        ToolError::Unanswered(error)
+        match error {
+            AskError::Undeclared => ToolError::internal(error),
+            error => ToolError::Unanswered(error),
+        }
     }
 }
 

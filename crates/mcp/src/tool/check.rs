@@ -48,6 +48,35 @@ pub enum DeclarationError {
         /// What is wrong.
         problem: &'static str,
     },
+    /// The type of the arguments allows unknown fields.
+    #[error(
+        "tool {tool:?}: its arguments allow unknown fields, so a misspelt one would be dropped: write \
+         `#[serde(deny_unknown_fields)]` above their type"
+    )]
+    UnknownFields {
+        /// The tool's name.
+        tool: String,
+    },
+    /// The type of the arguments is a choice between several shapes, which clients flatten or drop.
+    #[error(
+        "tool {tool:?}: its arguments are a choice at the root (`{keyword}`), which clients flatten: write a struct with a \
+         field for the choice, such as `struct Args {{ what: Choice }}`"
+    )]
+    Choice {
+        /// The tool's name.
+        tool: String,
+        /// The keyword of the choice.
+        keyword: &'static str,
+    },
+    /// The tool has no description.
+    #[error(
+        "tool {tool:?}: it has no description: write `/// What it does.` above the type of its arguments, or \
+         `const DESCRIPTION: &'static str = \"What it does.\";` (`.description(\"What it does.\")` for a function)"
+    )]
+    Undescribed {
+        /// The tool's name.
+        tool: String,
+    },
 }
 
 impl Declaration {
@@ -71,6 +100,24 @@ impl Declaration {
             if let Some((path, problem)) = walk.header.filter(|_| schema == "input") {
                 return Err(DeclarationError::Header { tool: tool(), path, problem });
             }
+        }
+        Ok(())
+    }
+}
+
+impl Declaration {
+    /// Checks what the types of a tool's author must say besides. What a tool of another origin says is its own business.
+    pub(super) fn check_types(&self) -> Result<(), DeclarationError> {
+        let tool = || self.name.clone();
+        let has = |keyword: &str| self.input_schema.get(keyword).is_some();
+        if let Some(keyword) = ["oneOf", "anyOf", "allOf"].into_iter().find(|keyword| has(keyword)) {
+            return Err(DeclarationError::Choice { tool: tool(), keyword });
+        }
+        if !has("additionalProperties") && !has("unevaluatedProperties") {
+            return Err(DeclarationError::UnknownFields { tool: tool() });
+        }
+        if self.description.trim().is_empty() {
+            return Err(DeclarationError::Undescribed { tool: tool() });
         }
         Ok(())
     }
@@ -162,10 +209,13 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
     use serde_json::json;
 
     use super::*;
-    use crate::tool::Effect;
+    use crate::tool::{Effect, Registry, tool_fn};
 
     fn declaration(name: &str, input: Value, output: Option<Value>) -> Declaration {
         Declaration { output_schema: output, ..Declaration::new(name, "", input, Effect::READ) }
@@ -212,6 +262,53 @@ mod tests {
         let error = declaration("t", json!({"type": "object"}), output).check().expect_err("no object").to_string();
         expect![[r#"tool "t": the output schema must be that of an object: its `type` must be "object""#]]
             .assert_eq(&error);
+    }
+
+    /// Why a tool with arguments of this type is refused.
+    fn refused<A: JsonSchema + DeserializeOwned + Send + 'static>() -> String {
+        let registry = Registry::default();
+        let tool = tool_fn("t", Effect::READ, |_, _: A| async { Ok("done".to_owned()) });
+        registry.add(tool).map_or_else(|error| error.to_string(), |()| "ok".to_owned())
+    }
+
+    #[test]
+    fn arguments_that_allow_unknown_fields_are_refused() {
+        /// Does it.
+        #[derive(Deserialize, JsonSchema)]
+        struct Open {}
+        /// Does it.
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        struct Closed {}
+        /// Does it.
+        #[derive(Deserialize, JsonSchema)]
+        struct Meant {
+            #[serde(flatten)]
+            _rest: Map<String, Value>,
+        }
+        assert_eq!((refused::<Closed>(), refused::<Meant>()), ("ok".to_owned(), "ok".to_owned()));
+        expect![[r#"tool "t": its arguments allow unknown fields, so a misspelt one would be dropped: write `#[serde(deny_unknown_fields)]` above their type"#]].assert_eq(&refused::<Open>());
+    }
+
+    #[test]
+    fn arguments_that_are_a_choice_are_refused() {
+        /// Does one or the other.
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        enum Choice {
+            _One { _a: u8 },
+            _Other { _b: u8 },
+        }
+        expect![[r#"tool "t": its arguments are a choice at the root (`oneOf`), which clients flatten: write a struct with a field for the choice, such as `struct Args { what: Choice }`"#]].assert_eq(&refused::<Choice>());
+    }
+
+    #[test]
+    fn a_tool_without_a_description_is_refused() {
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        struct Silent {}
+        expect![[r#"tool "t": it has no description: write `/// What it does.` above the type of its arguments, or `const DESCRIPTION: &'static str = "What it does.";` (`.description("What it does.")` for a function)"#]].assert_eq(&refused::<Silent>());
+        assert_eq!(refused::<()>(), refused::<Silent>());
     }
 
     #[test]

@@ -1,19 +1,24 @@
-//! [`tool_fn`]: a tool made of a function, for tools of a few lines.
+//! [`tool_fn`]: a tool made of a function, for tools of a few lines; and [`ToolFn`], with which such a tool declares more.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use super::registry::{default_text, parse, wrong_arguments};
-use super::{AnyTool, BoxFuture, Content, Context, Declaration, Effect, Outcome, ToolError, schema};
+use super::typed::{Types, default_text};
+use super::{
+    AnyTool, Asks, BoxFuture, Content, Context, Declaration, DeclarationError, Effect, Example, Icon, Outcome, Repeat,
+    ToolError,
+};
 
 /// A tool of this name that runs a function of its context and arguments. The doc comment of the arguments' type is the
 /// description that models read, and that of each field describes the argument. The result is shown as text if it is a
-/// string, else as JSON; an object is structured content too. A tool with more to declare implements
-/// [`Tool`](super::Tool).
+/// string, else as JSON; an object is structured content too. A tool with more to declare is made by [`ToolFn`], or
+/// implements [`Tool`](super::Tool).
 ///
 /// ```
 /// use mcp::tool::{Effect, ToolError, tool_fn};
@@ -40,14 +45,114 @@ where
     F: Fn(Context, A) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
 {
-    let (description, input_schema) = schema::input_schema::<A>();
-    let output_schema = Some(schema::output_schema::<O>()).filter(schema::is_object);
-    let declaration = Declaration { output_schema, ..Declaration::new(name, description, input_schema, effect) };
-    Arc::new(Function { declaration, call, takes: PhantomData })
+    ToolFn::new(name, effect).build(call)
+}
+
+/// What a tool made of a function declares. Each method stands for the constant or method of the same name of
+/// [`Tool`](super::Tool), which says more.
+///
+/// ```
+/// use mcp::tool::{Ask, Asks, Effect, ToolFn};
+///
+/// /// Whether it is meant.
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Sure {
+///     /// Whether to delete it all.
+///     sure: bool,
+/// }
+///
+/// let delete = ToolFn::new("delete", Effect::DESTRUCTIVE)
+///     .description("Deletes everything.")
+///     .asks(Asks::Person)
+///     .build(|cx, (): ()| async move {
+///         Ok(match cx.ask(Ask::form::<Sure>("Delete everything?")).await?.accepted::<Sure>()? {
+///             Some(Sure { sure: true }) => "it is gone",
+///             _ => "nothing was deleted",
+///         })
+///     });
+/// # assert!(delete.declaration().input_schema["properties"]["resume"].is_object());
+/// ```
+#[must_use = "`build` makes the tool"]
+pub struct ToolFn {
+    declaration: Declaration,
+    is_structured: bool,
+}
+
+impl ToolFn {
+    /// A tool of this name.
+    pub fn new(name: &str, effect: Effect) -> ToolFn {
+        ToolFn { declaration: Declaration::new(name, "", Value::Null, effect), is_structured: true }
+    }
+
+    /// A title for people.
+    pub fn title(mut self, title: &str) -> ToolFn {
+        self.declaration.title = Some(title.to_owned());
+        self
+    }
+
+    /// The description, instead of the doc comment of the arguments' type.
+    pub fn description(mut self, description: &str) -> ToolFn {
+        self.declaration.description = description.to_owned();
+        self
+    }
+
+    /// Whether results carry structured content, if the output is an object.
+    pub fn structured(mut self, is_structured: bool) -> ToolFn {
+        self.is_structured = is_structured;
+        self
+    }
+
+    /// Whom a call may ask.
+    pub fn asks(mut self, asks: Asks) -> ToolFn {
+        self.declaration.asks = asks;
+        self
+    }
+
+    /// After how long a call becomes a job.
+    pub fn job_after(mut self, time: Duration) -> ToolFn {
+        self.declaration.job_after = Some(time);
+        self
+    }
+
+    /// How a call may be repeated whose answer was lost.
+    pub fn repeat(mut self, repeat: Repeat) -> ToolFn {
+        self.declaration.repeat = repeat;
+        self
+    }
+
+    /// Icons for people.
+    pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> ToolFn {
+        self.declaration.icons.extend(icons);
+        self
+    }
+
+    /// Example calls.
+    pub fn examples(mut self, examples: impl IntoIterator<Item = Example>) -> ToolFn {
+        self.declaration.examples.extend(examples);
+        self
+    }
+
+    /// Hints for particular clients, sent as the declaration's `_meta`.
+    pub fn meta(mut self, meta: Map<String, Value>) -> ToolFn {
+        self.declaration.meta = Some(meta);
+        self
+    }
+
+    /// The tool that runs this function.
+    pub fn build<A, O, F, Fut>(self, call: F) -> Arc<dyn AnyTool>
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema + Send + 'static,
+        F: Fn(Context, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
+    {
+        let types = Types::of::<A, O>(self.declaration, self.is_structured);
+        Arc::new(Function { types, call, takes: PhantomData })
+    }
 }
 
 struct Function<A, F> {
-    declaration: Declaration,
+    types: Types,
     call: F,
     takes: PhantomData<fn(A)>,
 }
@@ -60,20 +165,22 @@ where
     Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
 {
     fn declaration(&self) -> &Declaration {
-        &self.declaration
+        &self.types.declaration
+    }
+
+    fn check(&self) -> Result<(), DeclarationError> {
+        self.types.check()
     }
 
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
-        let parsed = parse::<A>(arguments);
+        let parsed = self.types.parse::<A>(arguments);
         Box::pin(async move {
             let args = match parsed {
                 Ok(args) => args,
-                Err(error) => return Ok(wrong_arguments(&self.declaration, &error)),
+                Err(wrong) => return Ok(wrong),
             };
             let output = (self.call)(cx, args).await?;
-            let structured = self.declaration.output_schema.as_ref().map(|_| serde_json::value::to_raw_value(&output));
-            let structured = structured.transpose().map_err(ToolError::internal)?;
-            Ok(Outcome { content: vec![Content::Text(default_text(&output))], structured, is_error: false })
+            self.types.outcome(&output, vec![Content::Text(default_text(&output))])
         })
     }
 }
@@ -107,6 +214,71 @@ mod tests {
             Err(error) => format!("{error:?}"),
         };
         expected.assert_eq(&format!("{declared}\n{said}"));
+    }
+
+    #[tokio::test]
+    async fn a_tool_fn_takes_options() {
+        let tool = ToolFn::new("t", Effect::WRITE)
+            .title("A tool")
+            .description("Does it.")
+            .asks(Asks::Person)
+            .job_after(Duration::from_secs(5))
+            .repeat(Repeat::Lasting)
+            .icons([Icon::new("https://example.com/t.png")])
+            .examples([Example { title: "Once", arguments: serde_json::json!({"text": "hi"}), text: None }])
+            .meta(Map::from_iter([("a".to_owned(), 1.into())]))
+            .build(|_, args: Args| async move { Ok(Said { said: args.text }) });
+        let Declaration { title, description, asks, job_after, repeat, icons, examples, meta, .. } = tool.declaration();
+        assert_eq!((title.as_deref(), description.as_str(), *asks), (Some("A tool"), "Does it.", Asks::Person));
+        assert_eq!((*job_after, *repeat, icons.len()), (Some(Duration::from_secs(5)), Repeat::Lasting, 1));
+        assert_eq!((examples.len(), meta.as_ref().map(Map::len)), (1, Some(1)));
+        assert!(tool.declaration().input_schema["properties"]["resume"].is_object());
+        tool.check().expect("it can be served");
+        // Its structured content is as its schema says.
+        let arguments = RawValue::from_string(r#"{"text":"hi"}"#.to_owned()).expect("JSON");
+        let outcome = tool.call(Context::detached(Arc::new(())), Some(&arguments)).await.expect("no fault");
+        let structured = outcome.structured.expect("an object");
+        assert_eq!(structured.get(), r#"{"state":"done","result":{"said":"hi"}}"#);
+        let text = ToolFn::new("t", Effect::READ)
+            .structured(false)
+            .build(|_, args: Args| async move { Ok(Said { said: args.text }) });
+        assert!(text.declaration().output_schema.is_none());
+    }
+
+    #[tokio::test]
+    async fn the_unit_type_means_no_arguments() {
+        let tool = || {
+            ToolFn::new("t", Effect::READ).description("Does it.").build(|_, (): ()| async { Ok("done".to_owned()) })
+        };
+        tool().check().expect("it can be served");
+        let schema = tool().declaration().input_schema.to_string();
+        expect![[r#"{"type":"object","additionalProperties":false}"#]].assert_eq(&schema);
+        check(
+            tool(),
+            "{}",
+            expect![[r#"
+            -
+            [Text("done")] None false"#]],
+        )
+        .await;
+        check(
+            tool(),
+            r#"{"text":"hi"}"#,
+            expect![[r#"
+            -
+            [Text("t: unknown field `text`\nIt takes no arguments.")] None true"#]],
+        )
+        .await;
+        check(
+            tool(),
+            "null",
+            expect![[r#"
+            -
+            [Text("t: the arguments must be an object\nIt takes no arguments.")] None true"#]],
+        )
+        .await;
+        let outcome = tool().call(Context::detached(Arc::new(())), None).await.expect("no fault");
+        assert_eq!(outcome.content, [Content::text("done")]);
     }
 
     #[tokio::test]
@@ -151,8 +323,8 @@ mod tests {
             refuses,
             r#"{"text":"hi"}"#,
             expect![[r#"
-            -
-            User { message: "no", hints: [] }"#]],
+                {"type":"object","additionalProperties":false}
+                User { message: "no", hints: [] }"#]],
         )
         .await;
     }

@@ -19,6 +19,7 @@ mod registry;
 mod repeat;
 mod resumed;
 mod schema;
+mod typed;
 
 pub(crate) use ask::ANSWER_TIMEOUT;
 pub use ask::{Answers, Ask, AskError, AskResponse, Asks};
@@ -28,15 +29,17 @@ pub(crate) use context::About;
 pub use context::{Answer, Caller, Client, Context, LogLevel, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
-pub use function::tool_fn;
+pub use function::{ToolFn, tool_fn};
 #[cfg(feature = "log-bridge")]
 pub use log_bridge::LogBridge;
 pub use peer::{NotifyError, Peer};
-pub(crate) use registry::wrong_arguments;
-pub use registry::{AnyTool, BoxFuture, Registry, tool};
+pub use registry::{AnyTool, BoxFuture, Registry};
 pub use repeat::Repeat;
 pub use resumed::{Named, Resumed};
+pub(crate) use schema::takes_nothing;
 pub use schema::{Nulls, input_schema, output_schema, trim};
+pub use typed::tool;
+pub(crate) use typed::wrong_arguments;
 
 pub use crate::content::{Annotations, Content, Icon, Media, Role, Theme};
 
@@ -53,6 +56,8 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// A short title for people; empty for none.
     const TITLE: &'static str = "";
+    /// The description that models read, instead of the doc comment of `Args`; empty for that comment.
+    const DESCRIPTION: &'static str = "";
     /// The tool's effect on the world, from which MCP's annotations derive.
     const EFFECT: Effect;
     /// Whether results carry structured content and the listing an output schema, if the output is an object. `false`
@@ -73,7 +78,7 @@ pub trait Tool: Send + Sync + 'static {
     /// How a call may be repeated whose answer was lost. MCP has no field for it: it is for the embedder.
     const REPEAT: Repeat = Repeat::UNKNOWN;
 
-    /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
+    /// The arguments: a struct that denies unknown fields (`#[serde(deny_unknown_fields)]`), or `()` for none.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// The full form of the result, which is the structured content.
     type Output: Serialize + JsonSchema + Send;
@@ -87,7 +92,7 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The compact form of the result, for a model's context. By default a string as it is, and anything else as JSON.
     fn text(output: &Self::Output) -> String {
-        registry::default_text(output)
+        typed::default_text(output)
     }
 
     /// The content that a model reads: the compact form, and pictures, sounds and resources, if any. Never empty.

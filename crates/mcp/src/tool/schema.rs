@@ -174,6 +174,11 @@ pub(super) fn usage(input_schema: &Value) -> String {
     format!("Arguments: {}.", arguments.join(", "))
 }
 
+/// Whether this type has no fields, as `()`, and so stands for no arguments.
+pub(crate) fn takes_nothing<T: JsonSchema>() -> bool {
+    generate::<T>()["type"] == "null"
+}
+
 /// Whether values of this schema are objects: only objects are structured content in every revision.
 pub(super) fn is_object(schema: &Value) -> bool {
     schema["type"] == "object"
@@ -194,6 +199,10 @@ fn generate<T: JsonSchema>() -> Value {
 /// Ensures an object at the root, which clients demand even for a tool without arguments.
 fn plain_object(schema: Value) -> Value {
     match schema {
+        // A type without fields.
+        Value::Object(object) if object.get("type").is_some_and(|kind| kind == "null") => {
+            serde_json::json!({"type": "object", "additionalProperties": false})
+        }
         Value::Object(mut object) => {
             object.entry("type").or_insert_with(|| "object".into());
             Value::Object(object)

@@ -22,6 +22,7 @@ mod streams;
 mod taps;
 mod timeouts;
 mod waits;
+mod who_is_asked;
 pub(crate) mod wire_table;
 
 use super::{ConnectionOptions, Server};

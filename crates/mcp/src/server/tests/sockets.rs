@@ -8,7 +8,7 @@ use tokio::net::UnixStream;
 
 use super::everything;
 use crate::server::{ConnectionOptions, Limits, Server, ServerInfo};
-use crate::tool::{Effect, tool_fn};
+use crate::tool::{Effect, ToolFn};
 use crate::transport::unix;
 
 fn connect(server: &Server, options: ConnectionOptions) -> UnixStream {
@@ -148,10 +148,6 @@ fn a_client_that_never_pauses_lets_others_have_their_turn() {
     server.join().expect("no panic");
 }
 
-/// Says much.
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct NoArgs {}
-
 /// The private memory of this process, in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("there is a /proc");
@@ -162,7 +158,9 @@ fn resident() -> usize {
 #[tokio::test]
 async fn an_idle_connection_keeps_nothing_of_a_large_answer() {
     let long = "x".repeat(100_000);
-    let tool = tool_fn("long", Effect::READ, move |_, _: NoArgs| std::future::ready(Ok(long.clone())));
+    let tool = ToolFn::new("long", Effect::READ)
+        .description("Says much.")
+        .build(move |_, (): ()| std::future::ready(Ok(long.clone())));
     let server = Server::with_tools(ServerInfo::new("test", "1"), [tool]);
     let mut buffer = vec![0; 200_000];
     let mut ask = async |count: usize| {
