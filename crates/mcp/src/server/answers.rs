@@ -9,7 +9,7 @@ use super::connection_state::ConnectionState;
 use super::pacing::SETTLED;
 use super::reading::not_found;
 use super::result_budget;
-use super::{Shared, fault_id};
+use super::{Shared, fault, fault_id};
 use crate::era::write;
 use crate::resource::ReadError;
 use crate::tool::{Outcome, Progress, ToolError};
@@ -48,8 +48,8 @@ impl ConnectionState {
         let name = call.target.name();
         let Some(id) = &call.id else {
             match reply {
-                Reply::Panicked(panicked) => tracing::error!(call = name, panic = panicked.0, "a call panicked"),
-                Reply::Tool(Err(ToolError::Internal(error))) => tracing::error!(call = name, error, "a call failed"),
+                Reply::Panicked(panicked) => fault::panicked(name, "a call", &fault_id(), &panicked.0),
+                Reply::Tool(Err(ToolError::Internal(error))) => fault::failed(name, &fault_id(), error.as_ref()),
                 _ => {}
             }
             return;
@@ -94,7 +94,7 @@ impl ConnectionState {
             }
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
-                tracing::error!(call = name, fault, panic = panicked.0, "a call panicked");
+                fault::panicked(name, "a call", &fault, &panicked.0);
                 let message = format!("internal error in {name} (fault {fault}): the server's log says more");
                 let error = RpcError::new(code::INTERNAL, message)
                     .with_data(&serde_json::json!({"reason": "panic", "fault": fault}));
@@ -164,15 +164,8 @@ fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     }
 }
 
-/// Logs an internal error with its chain of causes; returns what the client may know.
+/// Logs an internal error; returns what the client may know.
 fn log_fault(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
-    let mut chain = source.to_string();
-    let mut cause = source.source();
-    while let Some(error) = cause {
-        chain.push_str(": ");
-        chain.push_str(&error.to_string());
-        cause = error.source();
-    }
-    tracing::error!(call = name, fault, chain, "a call failed");
+    fault::failed(name, fault, source);
     format!("internal error in {name} (fault {fault}): the server's log says more")
 }

@@ -9,6 +9,7 @@ use super::answers::failed_outcome;
 use super::calls::{Call, Reply, Target};
 use super::catch_unwind::catch;
 use super::connection_state::ConnectionState;
+use super::{fault, fault_id};
 use crate::tool::{Content, Context, Declaration, Outcome};
 
 /// Chooses the text beside one result.
@@ -39,7 +40,7 @@ impl Beside {
         chosen
             .flat_map(|chosen| {
                 chosen.unwrap_or_else(|panicked| {
-                    tracing::error!(call = tool.name, panic = panicked.0, "what adds text beside results panicked");
+                    fault::panicked(&tool.name, "what adds text beside results", &fault_id(), &panicked.0);
                     Vec::new()
                 })
             })

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::answers::failed_outcome;
 use super::calls::Reply;
-use super::fault_id;
 use super::side_channel::{PendingAsk, SideChannel};
 use super::suspended::{AbortOnDrop, random_name};
+use super::{fault, fault_id};
 use crate::era::Era;
 use crate::era::ask::{self, ClientCapabilities};
 use crate::tool::{Answers, Ask, AskError, Outcome, Progress};
@@ -198,7 +198,7 @@ impl Job {
             Reply::Tool(Err(error)) => Stage::Done(Arc::new(failed_outcome(&self.tool, &error)), now),
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
-                tracing::error!(call = self.tool, fault, panic = panicked.0, "a job panicked");
+                fault::panicked(&self.tool, "a job", &fault, &panicked.0);
                 let message = format!("internal error in {} (fault {fault}): the server's log says more", self.tool);
                 let data = serde_json::json!({"reason": "panic", "fault": fault});
                 Stage::Failed(RpcError::new(code::INTERNAL, message).with_data(&data), now)

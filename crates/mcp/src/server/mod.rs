@@ -15,6 +15,7 @@ mod connection;
 mod connection_state;
 #[cfg(feature = "http")]
 pub(crate) mod exchange;
+mod fault;
 mod io;
 mod job_tools;
 mod jobs;
@@ -41,7 +42,6 @@ pub mod odd_input {}
 
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -54,6 +54,7 @@ pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
 use self::beside::Beside;
+use self::fault::fault_id;
 use self::jobs::Jobs;
 use self::lists::Revisions;
 use self::result_budget::FullTexts;
@@ -350,9 +351,4 @@ impl Shared {
     fn notification(&self, name: &str) -> Option<Method> {
         self.notifications.read().get(name).cloned()
     }
-}
-
-/// A short id of one fault, by which it is found in the log.
-fn fault_id() -> String {
-    format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
 }

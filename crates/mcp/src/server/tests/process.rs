@@ -50,6 +50,36 @@ fn what_tools_and_their_children_print_lands_on_stderr() {
 }
 
 #[test]
+fn faults_go_to_stderr_where_no_subscriber_is_set() {
+    let mut child = Command::new(example("everything"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the example runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    for (id, tool) in [(1, "fail"), (2, "panic")] {
+        let params = format!("{{\"name\":\"{tool}\",\"arguments\":{{}}}}");
+        writeln!(stdin, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}")
+            .expect("it reads");
+    }
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    // The caller has the number under which it stands there.
+    let fault = |tool: &str| {
+        let (_, rest) = stdout.split_once(&format!("internal error in {tool} (fault ")).expect("a fault");
+        rest.split_once(')').expect("its end").0.to_owned()
+    };
+    for line in [
+        format!("fail: a call failed: the secret disk is on fire (fault {})", fault("fail")),
+        format!("panic: a call panicked: a tool gave up (fault {})", fault("panic")),
+    ] {
+        assert!(stderr.lines().any(|said| said == line), "{line} in {stderr}");
+    }
+}
+
+#[test]
 fn on_pipes() {
     let pipe = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).expect("a pipe");
     let ((input, to), (from, output)) = (pipe(), pipe());
