@@ -95,6 +95,31 @@ mod tests {
         assert_eq!(shown, program.collect::<Vec<_>>());
         assert!(shown.len() <= 20, "{} lines", shown.len());
     }
+
+    #[test]
+    fn the_guide_has_the_dependencies_of_its_first_program_and_says_linux() {
+        let (_, rest) = GUIDE.split_once("```toml\n[dependencies]\n").expect("the dependencies");
+        let (listed, _) = rest.split_once("```").expect("their end");
+        let names: Vec<&str> = listed.lines().filter_map(|line| line.split_once(" =")).map(|(name, _)| name).collect();
+        assert_eq!(names, ["mcp", "schemars", "serde", "tokio"]);
+        // Every crate that the program names is among them, with the version that the library is built with.
+        let used = ECHO.match_indices("::").filter_map(|(at, _)| {
+            let before = &ECHO[..at];
+            let begin = before.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+            Some(&before[begin..]).filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        });
+        for name in used.filter(|name| !matches!(*name, "std" | "tool" | "server" | "stdio" | "transport" | "io")) {
+            assert!(names.contains(&name), "{name}");
+        }
+        let workspace = include_str!("../../../Cargo.toml");
+        for line in listed.lines().filter(|line| !line.starts_with("mcp")) {
+            let (name, wanted) = line.split_once(" = ").expect("a dependency");
+            let declared = workspace.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+            let version = |text: &str| text.split('"').nth(1).map(str::to_owned);
+            assert_eq!(declared.and_then(version), version(wanted), "{name}");
+        }
+        assert!(GUIDE.contains("runs on Linux"));
+    }
 }
 
 // The tests compile the examples' tools too, which name the library as its users do.
