@@ -20,6 +20,7 @@ mod repeat;
 mod resumed;
 mod schema;
 mod typed;
+mod wrapper;
 
 pub(crate) use ask::ANSWER_TIMEOUT;
 pub use ask::{Answers, Ask, AskError, AskResponse, Asks};
@@ -40,6 +41,7 @@ pub(crate) use schema::takes_nothing;
 pub use schema::{Nulls, input_schema, output_schema, trim};
 pub use typed::tool;
 pub(crate) use typed::wrong_arguments;
+pub use wrapper::{Case, wrapped};
 
 pub use crate::content::{Annotations, Content, Icon, Media, Role, Theme};
 

@@ -46,41 +46,6 @@ pub(super) fn add_resume(input_schema: &mut Value) {
     }
 }
 
-/// The schema of a result that may also be a question or a job.
-pub(super) fn wrapped(result: Value, asks: bool, jobs: bool) -> Value {
-    let mut states = vec!["done"];
-    let mut properties = Map::new();
-    if asks {
-        states.push("asking");
-        properties.insert(
-            "ask".to_owned(),
-            serde_json::json!({
-                "type": "object",
-                "description": "A question for the person; nothing more is done until it is answered.",
-                "properties": {"id": {"type": "string"}, "questions": {"type": "object"}},
-                "required": ["id", "questions"],
-            }),
-        );
-    }
-    if jobs {
-        states.push("running");
-        properties.insert(
-            "job".to_owned(),
-            serde_json::json!({
-                "type": "object",
-                "description": "It still runs; job_wait gives the result.",
-                "properties": {"id": {"type": "string"}},
-                "required": ["id"],
-            }),
-        );
-    }
-    let mut all = Map::new();
-    all.insert("state".to_owned(), serde_json::json!({"type": "string", "enum": states}));
-    all.insert("result".to_owned(), result);
-    all.extend(properties);
-    serde_json::json!({"type": "object", "properties": all, "required": ["state"]})
-}
-
 /// What happens to `null` in a trimmed schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {

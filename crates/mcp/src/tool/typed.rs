@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::near::unknown_field;
+use super::wrapper::{Case, wrapped};
 use super::{
     AnyTool, Asks, BoxFuture, Content, Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema,
 };
@@ -78,7 +79,10 @@ impl Types {
         }
         let is_wrapped = by_argument || jobs;
         let output_schema = match is_wrapped {
-            true => output_schema.map(|result| schema::wrapped(result, by_argument, jobs)),
+            true => output_schema.map(|result| {
+                let cases = [by_argument.then(Case::asking), jobs.then(Case::running)];
+                wrapped(result, cases.into_iter().flatten())
+            }),
             false => output_schema.filter(schema::is_object),
         };
         let own = Some(declaration.description).filter(|own| !own.is_empty());
