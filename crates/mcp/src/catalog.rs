@@ -30,6 +30,16 @@ impl<T: ?Sized> Catalog<T> {
         self.0.write().remove(key).is_some()
     }
 
+    /// Removes and inserts at once: nobody sees a part of it.
+    pub(crate) fn replace(&self, removed: &[&str], inserted: Vec<(String, Arc<T>)>) {
+        let mut entries = self.0.write();
+        let mut former: Vec<_> = removed.iter().filter_map(|key| entries.remove(*key)).collect();
+        former.extend(inserted.into_iter().filter_map(|(key, entry)| entries.insert(key, entry)));
+        drop(entries);
+        // Dropping entries may run foreign code, so it happens outside of the lock.
+        drop(former);
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<Arc<T>> {
         self.0.read().get(key).cloned()
     }

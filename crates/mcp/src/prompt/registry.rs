@@ -86,6 +86,27 @@ impl Prompts {
         removed
     }
 
+    /// Removes the prompts of these names and adds these prompts, replacing those of the same names, as one change with one
+    /// announcement. There is none if the list stays as it was.
+    pub fn replace<'a>(
+        &self,
+        removed: impl IntoIterator<Item = &'a str>,
+        added: impl IntoIterator<Item = Arc<dyn AnyPrompt>>,
+    ) {
+        let added: Vec<Arc<dyn AnyPrompt>> = added.into_iter().collect();
+        let is_added = |name: &&str| added.iter().any(|prompt| prompt.declaration().name == *name);
+        let removed: Vec<&str> = removed.into_iter().filter(|name| !is_added(name)).collect();
+        let is_news = |prompt: &Arc<dyn AnyPrompt>| {
+            self.get(&prompt.declaration().name).is_none_or(|former| former.declaration() != prompt.declaration())
+        };
+        let is_change = removed.iter().any(|name| self.get(name).is_some()) || added.iter().any(is_news);
+        let added = added.into_iter().map(|prompt| (prompt.declaration().name.clone(), prompt));
+        self.prompts.replace(&removed, added.collect());
+        if is_change {
+            self.revision.send_modify(|revision| *revision += 1);
+        }
+    }
+
     /// The prompt of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyPrompt>> {
         self.prompts.get(name)

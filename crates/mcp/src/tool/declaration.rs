@@ -45,7 +45,7 @@ impl Effect {
 }
 
 /// The description of a tool, as it is listed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
     /// The name on the wire.
     pub name: String,
@@ -103,7 +103,7 @@ impl Declaration {
 }
 
 /// An example call of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Example {
     /// What the example shows, as a heading.
     pub title: &'static str,

@@ -71,6 +71,29 @@ impl Registry {
         removed
     }
 
+    /// Removes the tools of these names and adds these tools, replacing those of the same names, as one change with one
+    /// announcement. There is none if the list stays as it was, because each tool replaces one that is declared alike. If
+    /// a tool cannot be served, nothing changes.
+    pub fn replace<'a>(
+        &self,
+        removed: impl IntoIterator<Item = &'a str>,
+        added: impl IntoIterator<Item = Arc<dyn AnyTool>>,
+    ) -> Result<(), DeclarationError> {
+        let added: Vec<Arc<dyn AnyTool>> = added.into_iter().collect();
+        added.iter().try_for_each(|tool| tool.check())?;
+        let is_added = |name: &&str| added.iter().any(|tool| tool.declaration().name == *name);
+        let removed: Vec<&str> = removed.into_iter().filter(|name| !is_added(name)).collect();
+        let is_news = |tool: &Arc<dyn AnyTool>| {
+            self.get(&tool.declaration().name).is_none_or(|former| former.declaration() != tool.declaration())
+        };
+        let is_change = removed.iter().any(|name| self.get(name).is_some()) || added.iter().any(is_news);
+        self.tools.replace(&removed, added.into_iter().map(|tool| (tool.declaration().name.clone(), tool)).collect());
+        if is_change {
+            self.revision.send_modify(|revision| *revision += 1);
+        }
+        Ok(())
+    }
+
     /// Serves these tools without listing them, until a call on the connection asks for their group
     /// ([`Context::list_more`]): a client's model reads every listed tool at every turn, and rarely needs all.
     pub fn unlist(&self, group: &str, tools: impl IntoIterator<Item = String>) {

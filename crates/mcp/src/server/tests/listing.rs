@@ -159,6 +159,65 @@ async fn how_long_lists_are_cached_can_be_set() {
     assert_eq!(fresh(&mut peer).await, [5_000; 4]);
 }
 
+/// The announcements up to the answer of a ping, which is sent when nothing else is left to do.
+async fn announced(peer: &mut Client) -> Vec<String> {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    peer.send(json!({"jsonrpc": "2.0", "id": 7, "method": "ping"})).await;
+    let mut announced = Vec::new();
+    loop {
+        let message = peer.next().await;
+        match message["method"].as_str() {
+            Some(method) => announced.push(method.to_owned()),
+            None => return announced,
+        }
+    }
+}
+
+fn described(name: &str, description: &str) -> std::sync::Arc<dyn crate::tool::AnyTool> {
+    let declaration = Declaration::new(name, description, json!({"type": "object"}), Effect::READ);
+    super::faults::declared(declaration, |_| async { Ok(Outcome::text("done")) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_tools_are_replaced_by_one_change() {
+    let server = server();
+    let registry = server.registry();
+    let mut peer = Client::connect(&server, ConnectionOptions::default());
+    peer.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    assert_eq!(announced(&mut peer).await, Vec::<String>::new());
+    let before = *registry.changes().borrow();
+    let new = || ["a", "b", "c"].map(|name| described(name, "Does it."));
+    registry.replace(["look", "nothing"], new()).expect("they can be served");
+    assert_eq!(*registry.changes().borrow(), before + 1);
+    assert_eq!(announced(&mut peer).await, ["notifications/tools/list_changed"]);
+    assert_eq!(listed(&mut peer, &json!({})).await, ["a", "b", "c", "more"]);
+    // The same once more, as other tools: the list stays as it was.
+    let former = registry.get("a").expect("it is there");
+    registry.replace([], new()).expect("they can be served");
+    assert_eq!(*registry.changes().borrow(), before + 1);
+    assert!(!Arc::ptr_eq(&former, &registry.get("a").expect("it is there")));
+    registry.replace(["gone"], []).expect("there is nothing to do");
+    assert_eq!(announced(&mut peer).await, Vec::<String>::new());
+    // A name that is removed and added is replaced; one that changes is a change.
+    registry.replace(["b"], [described("b", "Does more.")]).expect("it can be served");
+    assert_eq!(*registry.changes().borrow(), before + 2);
+    // One that cannot be served keeps all of it back.
+    registry.replace(["a"], [described("d", "Does it."), described("no name", "")]).expect_err("its name is illegal");
+    assert_eq!(listed(&mut peer, &json!({})).await, ["a", "b", "c", "more"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_prompts_are_replaced_by_one_change() {
+    let prompts = Prompts::new([prompt(Nothing)]);
+    let before = *prompts.changes().borrow();
+    prompts.replace(["nothing"], [prompt(Nothing)]);
+    assert_eq!(*prompts.changes().borrow(), before, "the list stays as it was");
+    prompts.replace(["nothing", "else"], []);
+    assert_eq!((*prompts.changes().borrow(), prompts.get("nothing").is_none()), (before + 1, true));
+    prompts.replace(["else"], [prompt(Nothing)]);
+    assert_eq!((*prompts.changes().borrow(), prompts.get("nothing").is_some()), (before + 2, true));
+}
+
 /// Says nothing.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct NoArgs {}
