@@ -77,7 +77,7 @@ impl AnyTool for Made {
         Box::pin(async move {
             let Ok(arguments) = arguments else { return Ok(Outcome::error("the arguments must be an object")) };
             let content = (self.run)(cx, arguments).await?;
-            Ok(Outcome { content, structured: None, is_error: false })
+            Ok(Outcome { content, ..Outcome::text("") })
         })
     }
 }

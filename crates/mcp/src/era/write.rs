@@ -18,6 +18,9 @@ use crate::wire::build::{push_json, push_string, push_value};
 /// subscribers.
 pub(crate) const FRESH_FOR: Duration = Duration::from_secs(60);
 
+/// The member of a modern result's `_meta` that describes the server.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 /// The most values of a completion (MCP "Completion").
 const MAX_VALUES: usize = 100;
 
@@ -46,7 +49,9 @@ pub(crate) struct ResultWriter {
 
 impl ResultWriter {
     pub(crate) fn new(info: ServerInfo) -> ResultWriter {
-        let mut meta = b",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":".to_vec();
+        let mut meta = b",\"_meta\":{".to_vec();
+        push_string(&mut meta, SERVER_INFO);
+        meta.push(b':');
         implementation(&mut meta, Era::V2026_07_28, &info);
         meta.push(b'}');
         ResultWriter { info, meta }
@@ -58,6 +63,23 @@ impl ResultWriter {
             out.extend_from_slice(&self.meta);
         }
         out.push(b'}');
+    }
+
+    /// The end of a result with members of `_meta` beside the library's own.
+    fn tail_with(&self, out: &mut Vec<u8>, era: Era, meta: &Map<String, Value>) {
+        let own: &[u8] = if era.is_modern() { &self.meta } else { b",\"_meta\":{}" };
+        out.extend_from_slice(&own[..own.len() - 1]);
+        let mut is_first = own.ends_with(b"{}");
+        // What the library says of the server is not for a tool to say.
+        for (name, value) in meta.iter().filter(|(name, _)| !era.is_modern() || *name != SERVER_INFO) {
+            if !std::mem::take(&mut is_first) {
+                out.push(b',');
+            }
+            push_string(out, name);
+            out.push(b':');
+            push(out, value);
+        }
+        out.extend_from_slice(b"}}");
     }
 
     /// Answers `initialize`.
@@ -223,7 +245,10 @@ impl ResultWriter {
         if outcome.is_error {
             out.extend_from_slice(b",\"isError\":true");
         }
-        self.tail(out, era);
+        match &outcome.meta {
+            None => self.tail(out, era),
+            Some(meta) => self.tail_with(out, era, meta),
+        }
     }
 
     /// A modern result of this type with these members.

@@ -120,6 +120,8 @@ pub struct Outcome {
     pub content: Vec<Content>,
     /// The full form, which conforms to the output schema; serialized already, so that this happens once.
     pub structured: Option<Box<RawValue>>,
+    /// What programs get besides, as the result's `_meta` (MCP "General fields"); no model reads it.
+    pub meta: Option<Map<String, Value>>,
     /// Whether the call failed in a way that its caller can act on.
     pub is_error: bool,
 }
@@ -127,7 +129,7 @@ pub struct Outcome {
 impl Outcome {
     /// A result that is only text.
     pub fn text(text: impl Into<String>) -> Outcome {
-        Outcome { content: vec![Content::Text(text.into())], structured: None, is_error: false }
+        Outcome { content: vec![Content::Text(text.into())], structured: None, meta: None, is_error: false }
     }
 
     /// A failure that the caller can act on.

@@ -102,6 +102,12 @@ pub trait Tool: Send + Sync + 'static {
         vec![Content::Text(Self::text(output))]
     }
 
+    /// What programs get besides the result, as its `_meta`.
+    fn result_meta(output: &Self::Output) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let _ = output;
+        None
+    }
+
     /// Icons for people.
     fn icons() -> Vec<Icon> {
         Vec::new()

@@ -54,7 +54,8 @@ impl<T: Tool> AnyTool for Typed<T> {
                 Err(wrong) => return Ok(wrong),
             };
             let output = self.tool.call(cx, args).await?;
-            self.types.outcome(&output, T::content(&output))
+            let outcome = self.types.outcome(&output, T::content(&output))?;
+            Ok(Outcome { meta: T::result_meta(&output), ..outcome })
         })
     }
 }
@@ -116,7 +117,7 @@ impl Types {
             (false, _) => None,
         };
         let structured = structured.transpose().map_err(ToolError::internal)?;
-        Ok(Outcome { content, structured, is_error: false })
+        Ok(Outcome { content, structured, meta: None, is_error: false })
     }
 }
 

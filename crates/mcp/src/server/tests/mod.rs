@@ -17,6 +17,7 @@ mod logs;
 mod named_asks;
 mod process;
 mod reading;
+mod result_meta;
 mod sockets;
 mod streams;
 mod taps;
