@@ -18,6 +18,14 @@ pub(crate) enum Function {
 }
 
 impl Function {
+    /// Its head.
+    pub(crate) fn signature(&self) -> &Arc<Signature> {
+        match self {
+            Function::Plain(signature) => signature,
+            Function::Method(class, at) => &class.methods[*at as usize],
+        }
+    }
+
     /// The module that defines it.
     pub(crate) fn module(&self) -> &Name {
         match self {

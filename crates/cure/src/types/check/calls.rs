@@ -81,10 +81,7 @@ impl<'p> Body<'p> {
 
     /// The head of a function, for messages.
     fn head_of(&self, function: &Function) -> String {
-        let signature = match function {
-            Function::Plain(signature) => signature,
-            Function::Method(class, at) => &class.methods[*at as usize],
-        };
+        let signature = function.signature();
         let params = signature.params.iter().map(|(name, ty)| format!("{name}: {}", self.show(ty)));
         format!("{}({})", signature.name, params.collect::<Vec<_>>().join(", "))
     }
@@ -162,6 +159,16 @@ impl<'p> Body<'p> {
             }
         }
         None
+    }
+
+    /// The functions, methods and constructors of a module that have this name: how many arguments each takes, and its
+    /// result.
+    pub(super) fn functions_of(&self, module: &Name, function: &Ident) -> Vec<(usize, Option<Ty>)> {
+        let Some(interface) = self.interface(module) else { return Vec::new() };
+        let methods = interface.classes.values().flat_map(|class| &class.methods);
+        let all = methods.chain(interface.functions.values()).filter(|one| one.name == function.name);
+        let constructor = self.constructor_in(module, function).map(|one| (one.fields.len(), None));
+        all.map(|one| (one.params.len(), Some(one.result.clone()))).chain(constructor).collect()
     }
 
     /// `A.Red` where `A` has this constructor.

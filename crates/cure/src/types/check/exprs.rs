@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
-use super::calls::is_choice;
 use super::floats;
 use super::words::Word;
 use crate::diagnostic::{Span, code};
@@ -11,7 +10,6 @@ use crate::fuel;
 use crate::ir::form::{Literal, Operation};
 use crate::ir::tree::{Shape, Tree, TreeKind};
 use crate::ir::ty::{Len, MOST_PARTS, Seq, Ty};
-use crate::resolve::scope::Function;
 use crate::solver::{Formula, Linear};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
@@ -45,20 +43,17 @@ impl Body<'_> {
                 let (types, result) = (types.clone(), (**result).clone());
                 self.lambda(params, body, Some((&types, &result)), expr.span)
             }
-            (ExprKind::List(elements, rest), Ty::Seq(Seq::List, ..)) => {
+            // What is expected says whether it is a list or a vector.
+            (ExprKind::List(elements, rest), Ty::Seq(..)) => {
                 let val = self.list(elements, rest.as_deref(), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
             // The elements' values matter only if their type is more specific than Int.
-            (ExprKind::Charlist(text), Ty::Seq(Seq::List, element, _))
-                if matches!(self.shallow(element), Ty::Refined(..)) =>
+            (ExprKind::Charlist(text), Ty::Seq(seq, element, _))
+                if *seq == Seq::Vector || matches!(self.shallow(element), Ty::Refined(..)) =>
             {
                 let code = |c: char| Expr { kind: ExprKind::Int(u32::from(c).into()), span: expr.span };
                 let val = self.list(&text.chars().map(code).collect::<Vec<_>>(), None, &base, expr.span);
-                self.coerce(val, &wanted, expr.span)
-            }
-            (ExprKind::List(elements, Some(rest)), Ty::Seq(Seq::Vector, ..)) => {
-                let val = self.list(elements, Some(rest), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
             (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, ..)) => {
@@ -228,54 +223,6 @@ impl Body<'_> {
             terms.push(val.term);
         }
         Val { tree: tree(TreeKind::Tuple(trees), span), ty: Ty::Tuple(types), term: Term::Tuple(terms) }
-    }
-
-    /// A list or a vector; `expected` decides which, and the element type.
-    fn list(&mut self, elements: &[Expr], rest: Option<&Expr>, expected: &Ty, span: Span) -> Val {
-        let Ty::Seq(seq, element, wanted) = expected else { return self.wrong(span) };
-        let seq = *seq;
-        let trees = elements.iter().map(|one| self.check(one, element).tree).collect();
-        let count = Linear::number(elements.len());
-        let (rest, length) = match rest {
-            None => (None, Len::Term(count)),
-            Some(rest) => {
-                let wanted = match wanted {
-                    // Each branch of a choice must be long enough by itself.
-                    Len::Term(whole) if is_choice(rest) || matches!(rest.kind, ExprKind::List(_, Some(_))) => {
-                        Len::Term(self.length(whole).sub(&count))
-                    }
-                    _ => Len::Unknown,
-                };
-                let val = self.check(rest, &Ty::Seq(seq, element.clone(), wanted));
-                let length = match self.base(&val.ty) {
-                    Ty::Seq(_, _, Len::Term(rest)) => Len::Term(self.length(&rest).add(&count)),
-                    _ => Len::Unknown,
-                };
-                (Some(Box::new(val.tree)), length)
-            }
-        };
-        let ty = Ty::Seq(seq, element.clone(), length);
-        Val { tree: tree(TreeKind::List(trees, rest), span), ty, term: Term::Opaque }
-    }
-
-    /// Whether an expression is obviously a vector; `[x | v]` is then a vector too.
-    fn is_vector(&self, expr: &Expr) -> bool {
-        let is_vector = |ty: &Ty| matches!(self.base(ty), Ty::Seq(Seq::Vector, ..));
-        match &expr.kind {
-            ExprKind::Vector(_) => true,
-            ExprKind::List(_, Some(rest)) => self.is_vector(rest),
-            ExprKind::Name(name) => self.local(name).is_some_and(|local| is_vector(&local.ty)),
-            ExprKind::Call(callee, args) => match &callee.kind {
-                ExprKind::Name(name) if self.local(name).is_none() => {
-                    match self.scope.function(name, args.len() as u32) {
-                        Some(Function::Plain(signature)) => is_vector(&signature.result),
-                        _ => false,
-                    }
-                }
-                _ => false,
-            },
-            _ => false,
-        }
     }
 
     fn interpolation(&mut self, pieces: &[Piece], span: Span) -> Val {

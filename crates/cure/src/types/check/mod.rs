@@ -10,6 +10,7 @@ mod exprs;
 pub(crate) mod floats;
 mod functions;
 mod instances;
+mod lists;
 mod machines;
 mod names;
 mod naturals;

@@ -1,8 +1,6 @@
 //! Checks operators: arithmetic, where divisors must be proved non-zero, short-circuit logic, comparisons, lists,
 //! strings, pipes, and the operators that a program defines.
 
-use std::sync::Arc;
-
 use num_traits::Zero;
 
 use super::body::{Body, Term, Val};
@@ -11,7 +9,7 @@ use super::floats;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::{Literal, Operation};
 use crate::ir::tree::{Branch, Shape, TreeKind};
-use crate::ir::ty::{Len, Seq, Ty};
+use crate::ir::ty::Ty;
 use crate::solver::Linear;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
@@ -163,6 +161,14 @@ impl Body<'_> {
     }
 
     fn comparison(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
+        let is_list = |expr: &Expr| matches!(expr.kind, ExprKind::List(..));
+        if is_list(left) && !is_list(right) {
+            // A list that is written may be a vector: the other side says so.
+            let second = self.infer(right);
+            let ty = self.widened(&self.base(&second.ty));
+            let first = self.check(left, &ty);
+            return self.compared(operator, [(first, left), (second, right)], span);
+        }
         let mut first = self.infer(left);
         let second = match self.base(&first.ty) {
             Ty::Meta(_) => {
@@ -177,6 +183,11 @@ impl Body<'_> {
                 self.check(right, &base)
             }
         };
+        self.compared(operator, [(first, left), (second, right)], span)
+    }
+
+    fn compared(&mut self, operator: K, sides: [(Val, &Expr); 2], span: Span) -> Val {
+        let [(first, left), (second, right)] = sides;
         let operation = match operator {
             K::EqEq => Operation::Equal,
             K::NotEq => Operation::NotEqual,
@@ -198,30 +209,6 @@ impl Body<'_> {
             (Term::Opaque, ExprKind::Name(_)) => self.infer(expr).term,
             (term, _) => term.clone(),
         }
-    }
-
-    fn lists(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
-        let element = self.meta();
-        let list = Ty::Seq(Seq::List, Arc::new(element.clone()), Len::Unknown);
-        let (first, second) = (self.infer(left), self.infer(right));
-        if self.base(&first.ty).is_con("String") {
-            let hint = "strings are joined with `<>`".to_owned();
-            self.error(code::OPERATOR, span, "`++` joins lists").hints.push(hint);
-            return self.wrong(span);
-        }
-        let length = |body: &Self, val: &Val| match body.base(&val.ty) {
-            Ty::Seq(_, _, Len::Term(term)) => Some(body.length(&term)),
-            _ => None,
-        };
-        let joined = match (operator, length(self, &first), length(self, &second)) {
-            (K::PlusPlus, Some(a), Some(b)) => Len::Term(a.add(&b)),
-            _ => Len::Unknown,
-        };
-        let first = self.coerce(first, &list, left.span);
-        let second = self.coerce(second, &list, right.span);
-        let operation = if operator == K::PlusPlus { Operation::Append } else { Operation::Without };
-        let kind = TreeKind::Operation(operation, vec![first.tree, second.tree]);
-        Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Arc::new(element), joined), term: Term::Opaque }
     }
 
     /// `x |> f`: if `x` is a Result, `f` is applied to the value in `Ok`, and `Error` is passed on.
@@ -258,17 +245,52 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Match(Box::new(value.tree), branches), span), ty, term: Term::Opaque }
     }
 
-    /// `f(x)` for a value that has already been computed.
+    /// `f(x)`, or `f(x, a)` for `x |> f(a)`, for a value that has already been computed.
     fn piped(&mut self, value: Val, right: &Expr, span: Span) -> Val {
         let mark = self.locals.len();
         let name = Name::from("|> value");
         let known = if matches!(value.term, Term::Opaque) { None } else { Some(value.term.clone()) };
         let var = self.bind(&name, &value.ty, known);
         let argument = Expr { kind: ExprKind::Name(name), span };
-        let called = self.call(right, std::slice::from_ref(&argument), None, span);
+        let errors = self.errors.len();
+        let called = match &right.kind {
+            ExprKind::Call(callee, args) if self.takes(callee, args.len() + 1) => {
+                let args: Vec<_> = std::iter::once(argument).chain(args.iter().cloned()).collect();
+                self.call(callee, &args, None, right.span)
+            }
+            _ => self.call(right, std::slice::from_ref(&argument), None, span),
+        };
+        if let Some(error) = self.errors[errors..].iter_mut().find(|error| error.code == code::ARITY) {
+            error.hints.push("what stands before `|>` is the first argument: `x |> f(a)` is `f(x, a)`".to_owned());
+        }
         self.locals.truncate(mark);
         let kind = TreeKind::Block(vec![(Shape::Bind(var), value.tree)], Box::new(called.tree));
         Val { tree: tree(kind, span), ty: called.ty, term: called.term }
+    }
+
+    /// Whether what is called takes this many arguments. It does not only if it takes one less and gives a function, or is
+    /// no name.
+    fn takes(&self, callee: &Expr, count: usize) -> bool {
+        let gives =
+            |ty: &Ty| matches!(self.base(ty), Ty::Fn(..) | Ty::Param(_) | Ty::Meta(_) | Ty::App(..) | Ty::Wrong);
+        let named = |found: &[(usize, Option<Ty>)]| {
+            let there = found.iter().any(|(takes, _)| *takes == count);
+            let other = found.iter().find(|(takes, _)| takes + 1 == count);
+            there || !other.is_some_and(|(_, result)| result.as_ref().is_some_and(gives))
+        };
+        match (&callee.kind, self.qualified(callee)) {
+            (_, Some((module, function))) => named(&self.functions_of(&module, &function)),
+            (ExprKind::Name(name), _) if self.local(name).is_none() => {
+                let functions = self.scope.functions_named(name).iter();
+                let functions = functions.map(|(takes, one)| (*takes as usize, Some(one.signature().result.clone())));
+                let constructor = self.scope.constructor(name).map(|one| (one.fields.len(), None));
+                named(&functions.chain(constructor).collect::<Vec<_>>())
+            }
+            _ => match self.type_of_place(callee) {
+                Some(Ty::Fn(params, result)) => named(&[(params.len(), Some((*result).clone()))]),
+                found => found.is_some(),
+            },
+        }
     }
 
     /// `message |-> target` casts to a process by name or pid.

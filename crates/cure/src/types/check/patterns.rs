@@ -2,7 +2,6 @@
 //! clauses of a match share them, so that the solver can compare their tests.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use num_bigint::BigInt;
 
@@ -15,7 +14,7 @@ use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
-use crate::ir::ty::{Len, Seq, Ty};
+use crate::ir::ty::{Len, Ty};
 use crate::resolve::interface::TypeInfoKind;
 use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
@@ -331,63 +330,6 @@ impl Body<'_> {
         }
     }
 
-    fn list_pattern(
-        &mut self,
-        elements: &[Pattern],
-        rest: Option<&Pattern>,
-        at: &Spot,
-        found: &mut Walk<'_>,
-        span: Span,
-    ) -> Shape {
-        let (seq, element, length) = match self.base(&at.ty) {
-            Ty::Seq(seq, element, length) => (seq, (*element).clone(), length),
-            Ty::Any => (Seq::List, Ty::Any, Len::Unknown),
-            other => {
-                let element = self.meta();
-                let list = Ty::list(element.clone());
-                self.literal_type(&other, &list, span);
-                (Seq::List, element, Len::Unknown)
-            }
-        };
-        let count = Linear::number(elements.len());
-        match &length {
-            Len::Term(length) => {
-                let length = self.length(length);
-                found.tests.push(if rest.is_some() {
-                    Formula::le(&count, &length)
-                } else {
-                    Formula::eq(&length, &count)
-                });
-            }
-            _ => found.whole = false,
-        }
-        // The tail of a value of type Any has type Any.
-        let any = matches!(self.base(&at.ty), Ty::Any);
-        let tail = |body: &Self, by: usize| match any {
-            true => Ty::Any,
-            false => Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)),
-        };
-        // A list cell is a position with two positions below it: head and tail.
-        let mut cells = Vec::new();
-        let mut here = at.path.clone();
-        for (before, part) in elements.iter().enumerate() {
-            let ty = tail(self, before);
-            self.see(&here, &ty, &Term::Opaque, found.places);
-            let head = self.below(&here, (None, 0), &element, &Term::Opaque, found.places);
-            cells.push(self.pattern(part, &head, found));
-            here.push((None, 1));
-        }
-        let ty = tail(self, elements.len());
-        let last = match rest {
-            Some(rest) => self.pattern(rest, &Spot { path: here, ty, term: Term::Opaque }, found),
-            None => {
-                self.see(&here, &ty, &Term::Opaque, found.places);
-                Shape::Nil
-            }
-        };
-        cells.into_iter().rev().fold(last, |tail, head| Shape::Cons(Box::new(head), Box::new(tail)))
-    }
-
     fn constructor_pattern(
         &mut self,
         name: &Ident,
@@ -485,12 +427,5 @@ impl Body<'_> {
             shapes[place] = self.pattern(part, &below, found);
         }
         Shape::Tagged(tag, shapes)
-    }
-}
-
-fn shorter(body: &Body<'_>, length: &Len, by: usize) -> Len {
-    match length {
-        Len::Term(length) => Len::Term(body.length(length).sub(&Linear::number(by))),
-        _ => Len::Unknown,
     }
 }

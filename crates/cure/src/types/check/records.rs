@@ -11,7 +11,7 @@ use crate::ir::form::Literal;
 use crate::ir::tree::{Shape, Tree, TreeKind};
 use crate::ir::ty::Ty;
 use crate::resolve::interface::{TypeInfo, TypeInfoKind};
-use crate::syntax::ast::{Expr, Ident, Name};
+use crate::syntax::ast::{Expr, ExprKind, Ident, Name};
 
 impl Body<'_> {
     fn record_info(&mut self, name: &Ident) -> Option<Arc<TypeInfo>> {
@@ -104,6 +104,20 @@ impl Body<'_> {
             changes.push((at as u32 + 1, self.check(value, &fields[at].1).tree));
         }
         Val { tree: tree(TreeKind::SetElements(Box::new(base.tree), changes), span), ty, term: Term::Opaque }
+    }
+
+    /// The type of a variable, or of a field of one; `None` for other expressions.
+    pub(super) fn type_of_place(&self, expr: &Expr) -> Option<Ty> {
+        match &expr.kind {
+            ExprKind::Name(name) => Some(self.base(&self.local(name)?.ty)),
+            ExprKind::Field(base, field) => {
+                let Ty::Con(name, args) = self.type_of_place(base)? else { return None };
+                let fields = self.fields_of(self.scope.type_by_full(&name)?, &args);
+                let found = fields.iter().find(|(name, _)| *name == field.name)?;
+                Some(self.base(&found.1))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn field(&mut self, whole: &Expr, base: &Expr, field: &Ident) -> Val {

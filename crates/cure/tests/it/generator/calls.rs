@@ -49,6 +49,17 @@ impl Maker {
             None => function.params.iter().map(|(_, ty)| ty.clone()).collect(),
         };
         let mut args: Vec<_> = params.iter().map(|ty| self.expr(ty, depth - 1, scope)).collect();
+        let word = function.name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let first = params.first().filter(|ty| !matches!(ty, Type::Result(..) | Type::Any | Type::Fn(..)));
+        if let Some(first) = first
+            && function.type_params.is_empty()
+            && word
+            && self.random.chance(20)
+        {
+            self.note("pipes into calls");
+            args[0] = Expr::As(Box::new(args[0].clone()), first.clone());
+            return Some(Expr::Piped(Box::new(Expr::Call(at, types, args))));
+        }
         if function.wants.is_some() && function.result == Type::Param("T") {
             args[0] = self.for_class(&params[0], depth, scope);
         } else if function.wants.is_some() {

@@ -74,7 +74,7 @@ const ROWS: &[(usize, &[&str])] = &[
     ),
     (34, &["integers beyond 2^64"]),
     (35, &["and, or"]),
-    (36, &["pipes", "pipes over results"]),
+    (36, &["pipes", "pipes over results", "pipes into calls"]),
     (37, &["refinements"]),
     (38, &["value of type Any used", "wrong result"]),
     (
@@ -113,7 +113,7 @@ const ROWS: &[(usize, &[&str])] = &[
     (44, &["match", "guards", "let"]),
     (45, &["calls of what calls give", "functions as results"]),
     (46, &["patterns of let", "pattern of let that may not match"]),
-    (47, &["lists", "patterns of lists"]),
+    (47, &["lists", "patterns of lists", "vectors written as lists"]),
     (48, &["lengths as values"]),
     (
         49,

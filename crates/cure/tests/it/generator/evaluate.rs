@@ -275,7 +275,7 @@ impl Evaluator<'_> {
                 let applied = self.apply(&function, vec![value])?;
                 if *wraps == Some(true) { Value::construct("Ok", vec![applied]) } else { applied }
             }
-            Expr::As(inner, _) => self.eval(inner, env)?,
+            Expr::Piped(inner) | Expr::As(inner, _) => self.eval(inner, env)?,
             Expr::Raw(text) => panic!("`{text}` has no value"),
             Expr::Wrong(wrong) => panic!("{wrong:?} has no value"),
         })

@@ -432,6 +432,11 @@ impl Maker {
                 let same = Type::Vector(Box::new(of.clone()), length);
                 Expr::Native("plus_each", vec![*self.boxed(&same, depth, scope), *self.boxed(&same, depth, scope)])
             }
+            3 => {
+                self.note("vectors written as lists");
+                let items = (0..length).map(|_| self.expr(of, depth - 1, scope)).collect();
+                Expr::As(Box::new(Expr::List(items, None)), Type::Vector(Box::new(of.clone()), length))
+            }
             _ => Expr::Vector((0..length).map(|_| self.expr(of, depth - 1, scope)).collect()),
         }
     }

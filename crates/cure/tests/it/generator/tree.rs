@@ -110,6 +110,8 @@ pub(crate) enum Expr {
     Interpolation(Vec<Piece>),
     /// A value and a function; for a Result, whether the function's result is wrapped in `Ok`.
     Pipe(Box<Expr>, Box<Expr>, Option<bool>),
+    /// A call whose first argument is written in front of it: `x |> f(a)`.
+    Piped(Box<Expr>),
     As(Box<Expr>, Type),
     /// Text without a value, for ill-typed programs.
     Raw(String),

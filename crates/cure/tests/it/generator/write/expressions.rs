@@ -232,6 +232,15 @@ impl Writer<'_> {
             Expr::Pipe(left, function, _) => {
                 wrap(format!("{} |> {}", self.expr(left, 1), self.expr(function, 2)), least > 1)
             }
+            Expr::Piped(call) => {
+                let (first, rest) = match &**call {
+                    Expr::Call(function, types, args) => {
+                        (&args[0], Expr::Call(*function, types.clone(), args[1..].to_vec()))
+                    }
+                    other => panic!("{other:?} is no call"),
+                };
+                wrap(format!("{} |> {}", self.expr(first, 1), self.expr(&rest, 2)), least > 1)
+            }
             Expr::As(inner, ty) => wrap(format!("{} as {}", self.expr(inner, 3), self.ty(ty)), least > 2),
             Expr::Raw(text) => format!("({text})"),
             Expr::Wrong(wrong) => {
