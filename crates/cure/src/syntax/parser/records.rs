@@ -7,22 +7,41 @@ use crate::syntax::kind::SyntaxKind as K;
 impl Parser<'_> {
     /// `P{a: 1}` and `P{p | a: 1}` are records; `x {1, 2}` is a name and, as the next statement, a tuple.
     pub(super) fn is_record_literal(&self) -> bool {
-        match self.nth(2) {
+        let record = match self.nth(2) {
             K::RBrace => !self.first_of_line(1),
             K::Ident => matches!(self.nth(3), K::Colon | K::Pipe) || (self.nth(3) == K::Atom && !self.first_of_line(1)),
             _ => false,
+        };
+        record || self.is_update()
+    }
+
+    /// Whether a bar stands between these braces and in no others: a tuple has none.
+    fn is_update(&self) -> bool {
+        const FAR: usize = 200;
+        let mut depth = 0;
+        for ahead in 2..FAR {
+            match self.nth(ahead) {
+                K::Pipe if depth == 0 => return true,
+                K::LParen | K::LBracket | K::LBrace | K::LVector | K::StrOpen | K::FnKw | K::DoKw => depth += 1,
+                K::RParen | K::RBracket | K::RBrace | K::RVector | K::StrClose | K::EndKw if depth > 0 => depth -= 1,
+                K::RParen | K::RBracket | K::RBrace | K::RVector | K::EndKw | K::Eof => return false,
+                K::Arrow if depth == 0 => return false,
+                kind if kind.starts_item() => return false,
+                _ => {}
+            }
         }
+        false
     }
 
     pub(super) fn record_literal(&mut self) -> u32 {
-        let kind = if self.nth(2) == K::Ident && self.nth(3) == K::Pipe { K::UpdateExpr } else { K::RecordExpr };
+        let kind = if self.is_update() { K::UpdateExpr } else { K::RecordExpr };
         let mut height = 0;
         self.node(kind, |p| {
             p.bump();
             if kind == K::UpdateExpr {
                 p.bump();
-                p.node(K::NameExpr, |p| p.bump());
-                p.bump();
+                height = p.deeper(|p| p.expr());
+                p.expect(K::Pipe);
                 loop {
                     height = height.max(p.field_init());
                     if !p.eat(K::Comma) {

@@ -27,6 +27,8 @@ pub(super) enum Term {
     Word(Linear),
     /// A tuple of such values.
     Tuple(Vec<Term>),
+    /// A constructor or a record with such values, by its tag.
+    Data(Name, Vec<Term>),
 }
 
 /// A checked expression with its type.
@@ -177,6 +179,13 @@ impl<'p> Body<'p> {
 
     pub(super) fn symbol_name(&self, sym: Sym) -> Option<&str> {
         self.symbols.get(sym.0 as usize)?.as_deref()
+    }
+
+    /// Names a symbol for messages, if it has no name.
+    pub(super) fn name_symbol(&mut self, sym: Sym, name: &str) {
+        if let Some(known) = self.symbols.get_mut(sym.0 as usize) {
+            known.get_or_insert_with(|| name.to_owned());
+        }
     }
 
     /// Records which value a parameter's symbol stands for.

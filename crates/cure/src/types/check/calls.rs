@@ -451,9 +451,12 @@ impl<'p> Body<'p> {
         }
         let empty = HashMap::new();
         let mut elements = vec![tree(TreeKind::Literal(Literal::Atom(constructor.tag.clone())), span)];
+        let mut terms = Vec::new();
         for (arg, field) in args.iter().zip(&constructor.fields) {
-            elements.push(self.check(arg, &instantiate(field, &types, &empty)).tree);
+            let val = self.check(arg, &instantiate(field, &types, &empty));
+            elements.push(val.tree);
+            terms.push(val.term);
         }
-        Val { tree: tree(TreeKind::Tuple(elements), span), ty, term: Term::Opaque }
+        Val { tree: tree(TreeKind::Tuple(elements), span), ty, term: Term::Data(constructor.tag.clone(), terms) }
     }
 }

@@ -196,9 +196,9 @@ impl Body<'_> {
         }
     }
 
-    /// Each branch was checked against the refinement with its own facts, so the refinement holds for their common
-    /// value.
-    fn both_fit(&mut self, expected: &Ty, term: &Term) {
+    /// The refinement holds for a value that was checked against it: as the common value of branches, each with its own
+    /// facts, or as a field.
+    pub(super) fn both_fit(&mut self, expected: &Ty, term: &Term) {
         let mut layer = self.shallow(expected);
         while let Ty::Refined(base, pred) = layer {
             let formula = self.predicate(&pred, term);

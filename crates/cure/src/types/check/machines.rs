@@ -169,9 +169,15 @@ impl Checker<'_> {
             // Later assignments see the new value.
             let var = body.fresh_var();
             lets.push((Shape::Bind(var), val.tree));
-            let mut facts = Vec::new();
-            let term = body.term_of(&ty, Some(&field.name), &mut facts);
-            body.facts.extend(facts);
+            let term = match val.term {
+                Term::Opaque => {
+                    let mut facts = Vec::new();
+                    let term = body.term_of(&ty, Some(&field.name), &mut facts);
+                    body.facts.extend(facts);
+                    term
+                }
+                known => known,
+            };
             body.locals.push((field.name.clone(), Local { var, ty, known: Known::Term(term) }));
             changed.retain(|(known, _)| *known != at as u32 + 1);
             changed.push((at as u32 + 1, var));

@@ -139,7 +139,9 @@ impl Body<'_> {
             let goal = self.binary_term(K::NotEq, &second.term, &zero);
             let goal = self.truth(&goal);
             let what = |body: &Self| match &second.term {
-                Term::Int(term) if term.as_number().is_some_and(Zero::is_zero) => "this divides by zero".to_owned(),
+                Term::Int(term) | Term::Float(term) if term.as_number().is_some_and(Zero::is_zero) => {
+                    "this divides by zero".to_owned()
+                }
                 _ => format!("the divisor `{}` may be zero", right.span.of(body.checker.source)),
             };
             let (ty, zero) = if float { ("Float", "0.0") } else { ("Int", "0") };
@@ -149,7 +151,10 @@ impl Body<'_> {
                 ),
                 _ => format!("name it with `let`, and test that name: `if d != {zero} then … / d else …`"),
             };
-            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), what, Some(&hint));
+            // Of a zero there is nothing to test.
+            let zero = matches!(&second.term, Term::Int(term) | Term::Float(term) if term.as_number().is_some_and(Zero::is_zero));
+            let hint = if zero { None } else { Some(&*hint) };
+            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), what, hint);
         }
         let operation = match (operator, float) {
             (_, true) => Operation::Divide,

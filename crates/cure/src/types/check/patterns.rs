@@ -15,7 +15,7 @@ use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
 use crate::ir::ty::{Len, Ty};
-use crate::resolve::interface::TypeInfoKind;
+use crate::resolve::interface::{Constructor, TypeInfoKind};
 use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
 use crate::types::exhaustive::{Arm, Guard, Path, Step, text};
@@ -31,6 +31,8 @@ pub(super) struct Spot {
 pub(super) struct Walk<'p> {
     pub(super) places: &'p mut Places,
     pub(super) tests: Vec<Formula>,
+    /// Tests of constructors.
+    tags: Vec<Formula>,
     /// Whether the tests describe the pattern completely.
     pub(super) whole: bool,
     bound: Vec<(Name, VarId)>,
@@ -38,7 +40,7 @@ pub(super) struct Walk<'p> {
 
 impl Walk<'_> {
     fn new(places: &mut Places) -> Walk<'_> {
-        Walk { places, tests: Vec::new(), whole: true, bound: Vec::new() }
+        Walk { places, tests: Vec::new(), tags: Vec::new(), whole: true, bound: Vec::new() }
     }
 }
 
@@ -64,7 +66,10 @@ impl Body<'_> {
             let (locals, facts) = (self.locals.len(), self.facts.len());
             let mut found = Walk::new(&mut places);
             let shape = self.pattern(&clause.pattern, &scrutinee, &mut found);
-            let Walk { tests, whole, .. } = found;
+            let Walk { mut tests, tags, whole, .. } = found;
+            // Which constructor it is matters to later clauses only together with what is in it.
+            let tells = !tests.is_empty() || clause.guard.is_some();
+            tests.extend(tags);
             self.facts.extend(tests.iter().cloned());
             let guard = clause.guard.as_ref().map(|guard| self.guard(guard));
             if let Some((_, Some(formula))) = &guard {
@@ -74,7 +79,7 @@ impl Body<'_> {
             self.locals.truncate(locals);
             self.facts.truncate(facts);
             // Later clauses may rely on the fact that this one did not match.
-            let not_taken = match (&guard, whole) {
+            let not_taken = match (&guard, whole && tells) {
                 (None, true) => Some(Formula::And(tests).not()),
                 (Some((_, Some(formula))), true) => Some(Formula::And(tests).and(formula.clone()).not()),
                 _ => None,
@@ -157,16 +162,19 @@ impl Body<'_> {
     /// A position below another one.
     pub(super) fn below(&mut self, path: &Path, step: Step, ty: &Ty, parent: &Term, places: &mut Places) -> Spot {
         let mut path = path.clone();
-        let at = step.1;
+        let (tag, at) = step.clone();
         path.push(step);
         if !places.known.contains_key(&path) {
             let ty = self.opened(ty);
             let mut facts = Vec::new();
-            let term = match parent {
-                Term::Tuple(parts) if (at as usize) < parts.len() && !matches!(parts[at as usize], Term::Opaque) => {
-                    parts[at as usize].clone()
-                }
-                _ => self.term_of(&ty, None, &mut facts),
+            let known = match parent {
+                Term::Tuple(parts) if tag.is_none() => parts.get(at as usize).cloned(),
+                Term::Data(known, parts) if tag.as_ref() == Some(known) => parts.get(at as usize).cloned(),
+                _ => None,
+            };
+            let term = match known {
+                None | Some(Term::Opaque) => self.term_of(&ty, None, &mut facts),
+                Some(known) => known,
             };
             if let Term::Int(_) | Term::Float(_) | Term::Word(_) = &term {
                 places.conditions.extend(facts.iter().map(|fact| (path.clone(), fact.clone())));
@@ -203,13 +211,19 @@ impl Body<'_> {
                     return self.constructor_pattern(&ident, &[], at, found, span);
                 }
                 if let Some((_, var)) = found.bound.iter().find(|(known, _)| known == name) {
-                    found.whole = false;
+                    let before = self.locals.iter().find(|(_, local)| local.var == *var).map(|(_, local)| &local.known);
+                    match (before, term) {
+                        (Some(Known::Term(Term::Int(a))), Term::Int(b))
+                        | (Some(Known::Term(Term::Float(a))), Term::Float(b))
+                        | (Some(Known::Term(Term::Word(a))), Term::Word(b)) => found.tests.push(Formula::eq(a, b)),
+                        _ => found.whole = false,
+                    }
                     return Shape::Same(*var);
                 }
                 let known = match term {
                     Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
                     // A name for counter-examples.
-                    Term::Int(linear) => Known::Term(Term::Int(self.named(linear, name))),
+                    Term::Int(_) | Term::Float(_) | Term::Word(_) => Known::Term(self.named(term, name)),
                     known => Known::Term(known.clone()),
                 };
                 let var = self.fresh_var();
@@ -286,15 +300,23 @@ impl Body<'_> {
         }
     }
 
-    /// A symbol with this name for a term that is not a symbol.
-    fn named(&mut self, term: &Linear, name: &str) -> Linear {
-        match term.as_symbol() {
-            Some(sym) if self.symbol_name(sym).is_none() => {
-                let named = self.symbol(Some(name));
-                self.stands_for(named, &Term::Int(term.clone()));
-                Linear::symbol(named)
+    /// The same value under this name, if it has none.
+    fn named(&mut self, term: &Term, name: &str) -> Term {
+        let (Term::Int(linear) | Term::Float(linear) | Term::Word(linear)) = term else { return term.clone() };
+        let Some(sym) = linear.as_symbol().filter(|sym| self.symbol_name(*sym).is_none()) else { return term.clone() };
+        let named = self.symbol(Some(name));
+        self.axioms.push(Formula::eq(&Linear::symbol(named), linear));
+        self.stands_for(named, term);
+        match term {
+            Term::Float(_) => {
+                self.floats.insert(named);
+                Term::Float(Linear::symbol(named))
             }
-            _ => term.clone(),
+            Term::Word(_) => {
+                self.words.same_kind(sym, named);
+                Term::Word(Linear::symbol(named))
+            }
+            _ => Term::Int(Linear::symbol(named)),
         }
     }
 
@@ -367,19 +389,40 @@ impl Body<'_> {
         let own =
             Ty::Con(constructor.of.clone(), constructor.params.iter().map(|param| types[param].clone()).collect());
         self.literal_type(&at.ty, &own, span);
-        let only = self
-            .scope
-            .type_by_full(&constructor.of)
-            .is_some_and(|info| matches!(&info.kind, TypeInfoKind::Sum(all) if all.len() == 1));
-        found.whole &= only && !any;
+        found.whole &= !any;
+        self.tag_test(&constructor, at, found);
         let empty = HashMap::new();
         let tag = Some(constructor.tag.clone());
         let shapes = parts.iter().zip(&constructor.fields).enumerate().map(|(place, (part, field))| {
             let field = if any { Ty::Any } else { instantiate(field, &types, &empty) };
-            let below = self.below(&at.path, (tag.clone(), place as u16), &field, &Term::Opaque, found.places);
+            let below = self.below(&at.path, (tag.clone(), place as u16), &field, &at.term, found.places);
             self.pattern(part, &below, found)
         });
         Shape::Tagged(constructor.tag.clone(), shapes.collect())
+    }
+
+    /// That a value is of this constructor, for the clauses that follow: what a clause says of the fields of one
+    /// constructor, it says of no other.
+    fn tag_test(&mut self, constructor: &Constructor, at: &Spot, found: &mut Walk<'_>) {
+        let all = match self.scope.type_by_full(&constructor.of).map(|info| &info.kind) {
+            Some(TypeInfoKind::Sum(all)) => all,
+            _ => return,
+        };
+        let number = |tag: &Name| all.iter().position(|one| one.tag == *tag);
+        let Some(own) = number(&constructor.tag).filter(|_| all.len() > 1) else { return };
+        let tag = match &at.term {
+            Term::Data(known, _) => number(known).map(Linear::number),
+            _ => None,
+        };
+        let tag = tag.unwrap_or_else(|| match found.places.tags.get(&at.path) {
+            Some(sym) => Linear::symbol(*sym),
+            None => {
+                let sym = self.symbol(None);
+                found.places.tags.insert(at.path.clone(), sym);
+                Linear::symbol(sym)
+            }
+        });
+        found.tags.push(Formula::eq(&tag, &Linear::number(own)));
     }
 
     /// Whether the constructor has as many fields as the pattern gives; reports it if not.
@@ -423,7 +466,7 @@ impl Body<'_> {
                 continue;
             }
             let ty = if any { &Ty::Any } else { &fields[place].1 };
-            let below = self.below(&at.path, (Some(tag.clone()), place as u16), ty, &Term::Opaque, found.places);
+            let below = self.below(&at.path, (Some(tag.clone()), place as u16), ty, &at.term, found.places);
             shapes[place] = self.pattern(part, &below, found);
         }
         Shape::Tagged(tag, shapes)

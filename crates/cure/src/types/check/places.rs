@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::body::{Body, Term};
 use crate::ir::ty::Ty;
-use crate::solver::{Formula, Linear};
+use crate::solver::{Formula, Linear, Sym};
 use crate::types::exhaustive::Path;
 
 /// A position in a scrutinee.
@@ -31,6 +31,8 @@ pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
     /// For exhaustiveness: the type of each position.
     pub seen: HashMap<Path, Place>,
+    /// For each position with constructors: the number of the one that it has.
+    pub(super) tags: HashMap<Path, Sym>,
     /// The numbers of the texts that patterns name, by the literal.
     pub words: HashMap<String, Linear>,
     /// Facts from the types of the numbers and texts inside; they hold wherever those numbers exist.

@@ -310,7 +310,11 @@ fn identity(term: &Term) -> Option<String> {
     match term {
         Term::Opaque => None,
         Term::Int(_) | Term::Bool(_) | Term::Float(_) | Term::Word(_) => Some(format!("{term:?}")),
-        Term::Tuple(parts) => parts.iter().map(identity).collect::<Option<Vec<_>>>().map(|parts| parts.join(", ")),
+        Term::Tuple(parts) | Term::Data(_, parts) => {
+            let parts = parts.iter().map(identity).collect::<Option<Vec<_>>>()?;
+            let tag = if let Term::Data(tag, _) = term { &**tag } else { "" };
+            Some(format!("{tag}({})", parts.join(", ")))
+        }
     }
 }
 

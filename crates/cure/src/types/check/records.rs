@@ -42,6 +42,7 @@ impl Body<'_> {
         }
         let fields = self.fields_of(&info, &args);
         let mut trees: Vec<Option<Tree>> = vec![None; fields.len()];
+        let mut terms = vec![Term::Opaque; fields.len()];
         let mut lets = Vec::new();
         for (field, value) in given {
             let Some(at) = self.field_place(&fields, field, &name.name) else {
@@ -56,6 +57,7 @@ impl Body<'_> {
             let var = self.fresh_var();
             lets.push((Shape::Bind(var), val.tree));
             trees[at] = Some(tree(TreeKind::Var(var), value.span));
+            terms[at] = val.term;
         }
         let missing: Vec<_> = fields
             .iter()
@@ -73,7 +75,8 @@ impl Body<'_> {
         let mut elements = vec![tree(TreeKind::Literal(Literal::Atom(short(&info.full))), span)];
         elements.extend(trees.into_iter().flatten());
         let value = tree(TreeKind::Tuple(elements), span);
-        Val { tree: tree(TreeKind::Block(lets, Box::new(value)), span), ty, term: Term::Opaque }
+        let term = Term::Data(short(&info.full), terms);
+        Val { tree: tree(TreeKind::Block(lets, Box::new(value)), span), ty, term }
     }
 
     pub(super) fn field_place(&mut self, fields: &[(Name, Ty)], field: &Ident, record: &str) -> Option<usize> {
@@ -96,14 +99,32 @@ impl Body<'_> {
         let base = self.check(base, &ty);
         let fields = self.fields_of(&info, &args);
         let mut changes: Vec<(u32, Tree)> = Vec::new();
+        // What is known of the other fields is known of the new record, too.
+        let mut terms = match base.term {
+            Term::Data(_, terms) if terms.len() == fields.len() => terms,
+            _ => vec![Term::Opaque; fields.len()],
+        };
+        if let Some(path) = access(&base.tree) {
+            for (at, (name, ty)) in fields.iter().enumerate() {
+                if matches!(terms[at], Term::Opaque) && !given.iter().any(|(field, _)| field.name == *name) {
+                    let sym = self.opaque_symbol(&of_field(at, &path));
+                    let mut facts = Vec::new();
+                    terms[at] = self.term_at(ty, sym, &mut facts);
+                    self.facts.extend(facts);
+                }
+            }
+        }
         for (field, value) in given {
             let Some(at) = self.field_place(&fields, field, &name.name) else { continue };
             if changes.iter().any(|(known, _)| *known == at as u32 + 1) {
                 self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));
             }
-            changes.push((at as u32 + 1, self.check(value, &fields[at].1).tree));
+            let val = self.check(value, &fields[at].1);
+            terms[at] = val.term;
+            changes.push((at as u32 + 1, val.tree));
         }
-        Val { tree: tree(TreeKind::SetElements(Box::new(base.tree), changes), span), ty, term: Term::Opaque }
+        let term = Term::Data(short(&info.full), terms);
+        Val { tree: tree(TreeKind::SetElements(Box::new(base.tree), changes), span), ty, term }
     }
 
     /// The type of a variable, or of a field of one; `None` for other expressions.
@@ -146,15 +167,37 @@ impl Body<'_> {
         let Some(at) = self.field_place(&fields, field, &info.full) else { return self.wrong(whole.span) };
         let ty = fields[at].1.clone();
         // The same field of the same value is the same number; a call may return a different value each time.
-        let sym = match access(&val.tree) {
-            Some(path) => self.opaque_symbol(&format!("field {at} of {path}")),
-            None => self.symbol(None),
+        let known = match val.term {
+            Term::Data(_, terms) => terms.into_iter().nth(at),
+            _ => None,
         };
-        let mut facts = Vec::new();
-        let term = self.term_at(&ty, sym, &mut facts);
-        self.facts.extend(facts);
+        let term = match known {
+            None | Some(Term::Opaque) => {
+                let sym = match access(&val.tree) {
+                    Some(path) => {
+                        let sym = self.opaque_symbol(&of_field(at, &path));
+                        self.name_symbol(sym, whole.span.of(self.checker.source));
+                        sym
+                    }
+                    None => self.symbol(None),
+                };
+                let mut facts = Vec::new();
+                let term = self.term_at(&ty, sym, &mut facts);
+                self.facts.extend(facts);
+                term
+            }
+            Some(known) => {
+                self.both_fit(&ty, &known);
+                known
+            }
+        };
         Val { tree: tree(TreeKind::Element(Box::new(val.tree), at as u32 + 1), whole.span), ty, term }
     }
+}
+
+/// The key of the value of a field.
+fn of_field(at: usize, path: &str) -> String {
+    format!("field {at} of {path}")
 }
 
 /// The field path from a variable, if the expression is nothing else.

@@ -28,6 +28,16 @@ pub(super) struct Words {
     pub atoms: HashSet<Sym>,
 }
 
+impl Words {
+    /// Another symbol that stands for a text, or for an atom, as this one does.
+    pub(super) fn same_kind(&mut self, sym: Sym, other: Sym) {
+        self.symbols.insert(other);
+        if self.atoms.contains(&sym) {
+            self.atoms.insert(other);
+        }
+    }
+}
+
 impl Body<'_> {
     /// The term of a literal.
     pub(super) fn word(&mut self, word: Word) -> Term {

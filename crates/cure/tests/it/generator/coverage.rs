@@ -170,6 +170,7 @@ const ROWS: &[(usize, &[&str])] = &[
             "class at a refined type in an action",
         ],
     ),
+    (72, &["fields that earlier clauses test"]),
     (71, &["conditions over floats", "conditions over texts", "condition over a float or a text not provable"]),
 ];
 

@@ -65,7 +65,8 @@ impl Maker {
 
     fn int(&mut self, depth: usize, scope: &Scope) -> Expr {
         let int = Type::Int;
-        match self.random.below(19) {
+        match self.random.below(20) {
+            18 => self.division_of_a_field(depth, scope),
             0..=4 => {
                 self.note("arithmetic");
                 let operator = ["+", "-", "*"][self.random.below(3)];
@@ -163,22 +164,6 @@ impl Maker {
                 self.expr(&Type::Refined(at), depth - 1, scope)
             }
         }
-    }
-
-    fn division_under_test(&mut self, depth: usize, scope: &Scope, operator: &'static str, dividend: Expr) -> Expr {
-        self.note("conditions of the way");
-        let name = self.name("v");
-        let value = self.expr(&Type::Int, depth - 1, scope);
-        let otherwise = self.boxed(&Type::Int, depth, scope);
-        let var = Expr::Var(name.clone());
-        let test = match self.random.below(4) {
-            0 => binary(">", var.clone(), Expr::Int(0.into())),
-            1 => binary("<", var.clone(), Expr::Int((-3).into())),
-            2 => binary("and", binary("!=", var.clone(), Expr::Int(0.into())), *self.boxed(&Type::Bool, depth, scope)),
-            _ => binary("!=", var.clone(), Expr::Int(0.into())),
-        };
-        let divided = Box::new(binary(operator, dividend, var));
-        Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(Expr::If(Box::new(test), divided, otherwise)))
     }
 
     fn float(&mut self, depth: usize, scope: &Scope) -> Expr {

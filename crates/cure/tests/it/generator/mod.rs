@@ -9,6 +9,7 @@ mod containers;
 mod conversations;
 pub(crate) mod coverage;
 mod definitions;
+mod divisions;
 pub(crate) mod evaluate;
 mod expressions;
 mod faults;

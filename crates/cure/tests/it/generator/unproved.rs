@@ -177,7 +177,23 @@ pub(super) fn division(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let zero = || Expr::Int(0.into());
     let a = maker.small(scope);
     let of = [Type::Int, Type::Refined(NAT), Type::Refined(SMALL)][maker.random.below(3)].clone();
-    let kind = maker.random.below(8);
+    let kind = maker.random.below(10);
+    if kind >= 8 {
+        // A field of which earlier clauses say something else.
+        let option = Type::Option(Box::new(Type::Int));
+        return maker.unknown(&option, scope, |maker, z| {
+            let v = maker.name("v");
+            let some = |inner: Pattern| Pattern::Construct("Some".to_owned(), vec![inner], true);
+            let first = if kind == 8 { some(Pattern::Int(1.into())) } else { some(Pattern::Int(0.into())) };
+            let guard = (kind == 9).then(|| Expr::Var("p".to_owned()));
+            let clauses = vec![
+                Clause { pattern: first, guard, body: zero() },
+                Clause { pattern: some(Pattern::Var(v.clone())), guard: None, body: binary(word, a, Expr::Var(v)) },
+                Clause { pattern: Pattern::Any, guard: None, body: zero() },
+            ];
+            Some(Expr::Match(Box::new(z), clauses))
+        });
+    }
     if kind == 7 {
         return maker.unknown(&Type::Float, scope, |maker, z| {
             let divided = binary("/", Expr::Float(1.0), z.clone());

@@ -90,12 +90,12 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
     (
         "record R do\n s: Filled\n end\n def f(r: R): Int = filled(r.s)",
         "record R do\n s: String\n end\n def f(r: R): Int = filled(r.s)",
-        code::UNPROVED,
+        code::REFUTED,
     ),
     (
         "record R do\n s: String\n end\n def f(r: R): Int = if r.s != \"\" then filled(r.s) else 0",
         "record R do\n s: String\n end\n def f(r: R, q: R): Int = if q.s != \"\" then filled(r.s) else 0",
-        code::UNPROVED,
+        code::REFUTED,
     ),
     (
         "def f(s: String): Filled =\n let t = s\n if t != \"\" then s else \"none\"",
