@@ -5,6 +5,7 @@
 //! (`eval`) or BEAM files ([`beam`]). The data that these stages hand on is in `ir`, below all of them. [`compile()`]
 //! drives them. Only `part`, `tools`, `prompts` and `resources` know of MCP.
 
+mod answer;
 pub mod beam;
 mod cases;
 mod compile;

@@ -67,6 +67,29 @@ fn cut(mut all: Vec<Diagnostic>, more: usize) -> Vec<Diagnostic> {
     all
 }
 
+/// How many errors and warnings a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub errors: usize,
+    pub warnings: usize,
+}
+
+/// Counts the diagnostics of a text, and those that the closing one stands for.
+pub(crate) fn counted(diagnostics: &[Diagnostic]) -> Count {
+    let mut count = Count { errors: 0, warnings: 0 };
+    for one in diagnostics {
+        let times =
+            if closes(one) { one.message.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(1) } else { 1 };
+        *(if one.is_error() { &mut count.errors } else { &mut count.warnings }) += times;
+    }
+    count
+}
+
+/// Whether a diagnostic only counts those that are left out.
+pub(crate) fn closes(one: &Diagnostic) -> bool {
+    one.code == code::TOO_MANY
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +123,7 @@ mod tests {
         assert!(!compiled.is_ok());
         assert!(last(&compiled.diagnostics, &text).contains("1001: 1002:"));
         assert!(last(&compiled.diagnostics, &text).contains("error C0005: 500 more"));
+        assert_eq!(counted(&compiled.diagnostics), Count { errors: 1_500, warnings: 0 });
     }
 
     /// If only warnings are left out, the program is accepted.

@@ -8,8 +8,9 @@ use mcp::tool::{Content, Context, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::answer::Room;
 use crate::part::Cure;
-use crate::report::{reported, text};
+use crate::report::{said, text};
 use crate::resources::Shelf;
 use crate::tools::checked;
 
@@ -108,8 +109,8 @@ impl Prompt for FixErrors {
 
     async fn get(&self, cx: Context, args: Errors) -> Result<Vec<Message>, ToolError> {
         let (diagnostics, code) = checked(&self.0, &cx, args.code).await?;
-        let found = reported(&diagnostics, &code);
-        let found = if found.is_empty() { "It finds nothing.".to_owned() } else { text(&found) };
+        let found = text(&said(&diagnostics, &code, &mut Room::new(), "type_check_cure"));
+        let found = if found.is_empty() { "It finds nothing.".to_owned() } else { found };
         let task = format!(
             "This is what the compiler says about the program above, as line:column, severity, code and message:\n\n\
              {found}\n\nExplain each in a sentence or two: what it means here, and why the compiler cannot let it pass. \

@@ -1,9 +1,14 @@
-//! Diagnostics as the tools report them.
+//! Diagnostics as the tools report them: as many as an answer holds, how many there are, and what to do about the rest.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::Room;
 use crate::diagnostic::{Diagnostic, Lines};
+use crate::limit::{self, Count};
+
+/// Maximum number of diagnostics in one answer.
+const MOST: usize = 200;
 
 /// One thing the compiler says.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -45,41 +50,85 @@ pub(crate) struct Replace {
     pub replacement: String,
 }
 
-/// The diagnostics of a text as the tools report them.
-pub(crate) fn reported(diagnostics: &[Diagnostic], text: &str) -> Vec<Reported> {
+/// What the compiler says about a text, as much of it as an answer holds.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Said {
+    /// How many errors there are in all.
+    pub errors: usize,
+    /// How many warnings there are in all.
+    pub warnings: usize,
+    /// Errors and warnings in order of place; where not all fit, the errors first.
+    pub diagnostics: Vec<Reported>,
+    /// How many are left out, and what to call next.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub more: Option<String>,
+}
+
+impl Said {
+    /// Whether there are no errors.
+    pub(crate) fn is_ok(&self) -> bool {
+        self.errors == 0
+    }
+}
+
+/// The diagnostics of a text for the answer of a tool.
+pub(crate) fn said(diagnostics: &[Diagnostic], text: &str, room: &mut Room, tool: &str) -> Said {
+    let Count { errors, warnings } = limit::counted(diagnostics);
     let lines = Lines::new(text);
-    let one = |found: &Diagnostic| {
-        let (line, column) = lines.place(found.span.start);
-        let (end_line, end_column) = lines.place(found.span.end);
-        Reported {
-            severity: if found.is_error() { "error" } else { "warning" },
-            code: found.code.to_string(),
-            stage: found.code.stage().name(),
-            line,
-            column,
-            end_line,
-            end_column,
-            message: found.message.clone(),
-            hints: found.hints.clone(),
-            fix: found.fix.as_ref().map(|fix| Replace {
-                title: fix.title.clone(),
-                start: fix.span.start,
-                end: fix.span.end,
-                replacement: fix.replacement.clone(),
-            }),
-        }
-    };
-    diagnostics.iter().map(one).collect()
+    let mut told: Vec<&Diagnostic> = diagnostics.iter().filter(|one| !limit::closes(one)).collect();
+    if told.len() > MOST {
+        told.sort_by_key(|one| one.severity);
+        told.truncate(MOST);
+    }
+    let mut told: Vec<Reported> = told.into_iter().map(|one| reported(one, &lines)).collect();
+    if !room.holds(&told) {
+        // By name, `error` comes before `warning`.
+        told.sort_by_key(|one| one.severity);
+    }
+    let diagnostics = room.first(told);
+    let left = (errors + warnings).saturating_sub(diagnostics.len());
+    let more = (left > 0).then(|| format!("{left} more are left out: mend these, then call {tool} again"));
+    Said { errors, warnings, diagnostics, more }
 }
 
-/// Whether any diagnostic is an error.
-pub(crate) fn has_errors(said: &[Reported]) -> bool {
-    said.iter().any(|one| one.severity == "error")
+/// A diagnostic as the tools report it.
+pub(crate) fn reported(found: &Diagnostic, lines: &Lines) -> Reported {
+    let (line, column) = lines.place(found.span.start);
+    let (end_line, end_column) = lines.place(found.span.end);
+    Reported {
+        severity: if found.is_error() { "error" } else { "warning" },
+        code: found.code.to_string(),
+        stage: found.code.stage().name(),
+        line,
+        column,
+        end_line,
+        end_column,
+        message: found.message.clone(),
+        hints: found.hints.clone(),
+        fix: found.fix.as_ref().map(|fix| Replace {
+            title: fix.title.clone(),
+            start: fix.span.start,
+            end: fix.span.end,
+            replacement: fix.replacement.clone(),
+        }),
+    }
 }
 
-/// The diagnostics as lines for a model.
-pub(crate) fn text(said: &[Reported]) -> String {
-    said.iter().map(line).collect::<Vec<_>>().join("\n")
+/// The diagnostics as lines for a model; the last line tells of those that are left out.
+pub(crate) fn text(said: &Said) -> String {
+    let lines = said.diagnostics.iter().map(line);
+    let more = said.more.as_ref().map(|more| format!("… {} in all; {more}", total(said)));
+    lines.chain(more).collect::<Vec<_>>().join("\n")
+}
+
+/// `1 error and 2 warnings`
+fn total(said: &Said) -> String {
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    match (said.errors, said.warnings) {
+        (errors, 0) => count(errors, "error"),
+        (0, warnings) => count(warnings, "warning"),
+        (errors, warnings) => format!("{} and {}", count(errors, "error"), count(warnings, "warning")),
+    }
 }
 
 /// A diagnostic with its hints below it.
@@ -93,6 +142,10 @@ pub(crate) fn line(one: &Reported) -> String {
 }
 
 /// The title, then the diagnostics.
-pub(crate) fn under(title: &str, said: &[Reported]) -> String {
-    if said.is_empty() { title.to_owned() } else { format!("{title}\n{}", text(said)) }
+pub(crate) fn under(title: &str, said: &Said) -> String {
+    if said.diagnostics.is_empty() && said.more.is_none() {
+        title.to_owned()
+    } else {
+        format!("{title}\n{}", text(said))
+    }
 }

@@ -9,9 +9,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::answer::Room;
 use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::{Diagnostic, Lines};
-use crate::eval::limits::Limits;
+use crate::eval::limits::{Limits, Stop};
+use crate::eval::value::Value;
 use crate::resolve::interface::{Signature, TypeInfo};
 use crate::syntax::ast::{Item, Name};
 use crate::syntax::{self, SyntaxKind};
@@ -19,7 +21,13 @@ use values::{Constants, Types, modules_of, quoted, rows};
 
 /// The maximal number of calls.
 const MOST_CASES: usize = 40;
-/// The limits of one call.
+/// The maximal length of a call in bytes.
+const LONGEST_CALL: usize = 2_000;
+/// The maximal length of what is said of a call that is no case, in bytes.
+const LONGEST_REASON: usize = 300;
+/// The maximal size of all cases in bytes: the module is read as a whole.
+const MOST_TEXT: usize = 32_000;
+/// The limits of one call, where the configuration does not set tighter ones.
 const LIMITS: Limits =
     Limits { steps: 1_000_000, depth: 100_000, output: 1 << 16, memory: 64 << 20, time: Some(Duration::from_secs(1)) };
 /// The time limit of all calls together.
@@ -33,8 +41,10 @@ pub(crate) struct Cases {
     pub code: String,
     /// The number of its cases.
     pub count: usize,
-    /// Calls that raise an error or do not end, with the reason.
+    /// Calls that raise an error, do not end or give a value that is too large, with the reason.
     pub raise: Vec<String>,
+    /// The number of cases that are left out because the module would become too large.
+    pub left_out: usize,
 }
 
 /// Why no test module could be made.
@@ -55,8 +65,40 @@ struct Case {
     gives: Option<String>,
 }
 
-/// Makes a test module for an exported function: `f`, `f/1` or `Module.f`.
-pub(crate) fn cases(text: &str, sources: &dyn Sources, function: &str) -> Result<Cases, NoCases> {
+impl Case {
+    /// The function that makes the call.
+    fn text(&self, at: usize) -> String {
+        let Case { call, gives } = self;
+        let head = format!("  def case{}(): List(String) =\n", at + 1);
+        match gives {
+            Some(gives) => {
+                let says = quoted(&format!("{call} is not {gives}"));
+                format!("{head}    if {call} == {gives} then [] else [{says}]\n\n")
+            }
+            None => format!("{head}    let _ = {call}\n    []\n\n"),
+        }
+    }
+}
+
+/// The limits of one call: the tighter ones of its own and of the configuration.
+fn within(limits: Limits) -> Limits {
+    Limits {
+        steps: limits.steps.min(LIMITS.steps),
+        depth: limits.depth.min(LIMITS.depth),
+        output: limits.output.min(LIMITS.output),
+        memory: limits.memory.min(LIMITS.memory),
+        time: limits.time.min(LIMITS.time).or(LIMITS.time),
+    }
+}
+
+/// Makes a test module for an exported function: `f`, `f/1` or `Module.f`. Its calls are made within these limits.
+pub(crate) fn cases(
+    text: &str,
+    sources: &dyn Sources,
+    function: &str,
+    limits: Limits,
+    stop: &Stop,
+) -> Result<Cases, NoCases> {
     let compiled = compile(text, sources);
     if !compiled.is_ok() || !compiled.faulty().is_empty() {
         return Err(NoCases::Refused(compiled.diagnostics));
@@ -80,22 +122,42 @@ pub(crate) fn cases(text: &str, sources: &dyn Sources, function: &str) -> Result
         calls = vec![format!("{}.{}()", signature.module, signature.name)];
     }
     let imports = imports(&compiled, &signature);
+    calls.retain(|call| call.len() <= LONGEST_CALL);
+    if calls.is_empty() {
+        return Err(NoCases::NoArguments(format!("every call would take more than {LONGEST_CALL} bytes")));
+    }
     let (calls, tried) = sound(text, sources, &imports, calls)?;
-    let mut cases = Vec::new();
-    let mut raise = Vec::new();
+    let (mut cases, mut raise, mut left_out, mut room) = (Vec::new(), Vec::new(), 0, Room::new().share(MOST_TEXT));
     let begun = Instant::now();
+    let patience = limits.time.map_or(PATIENCE, |time| time.min(PATIENCE));
+    let limits = within(limits);
     for (at, call) in calls.into_iter().enumerate() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             break;
         }
-        match tried.evaluate(TRIED, &format!("case{at}"), LIMITS, |value| types.written(value, &signature.result)) {
-            Some(Ok(gives)) => cases.push(Case { call, gives }),
-            Some(Err(failure)) => raise.push(format!("{call}: {failure}")),
+        let read = |value: &Value| types.written(value, &signature.result);
+        match tried.evaluate(TRIED, &format!("case{at}"), limits, stop, read) {
+            Some(Ok(Some(gives))) if gives.len() > LONGEST_CALL => {
+                raise.push(format!("{call}: gives a value of {} bytes, which is too large for a case", gives.len()));
+            }
+            Some(Ok(gives)) => {
+                let case = Case { call, gives };
+                if room.takes(&case.text(at)) {
+                    cases.push(case);
+                } else {
+                    left_out += 1;
+                }
+            }
+            Some(Err(failure)) => {
+                let reason: String = failure.to_string().chars().take(LONGEST_REASON).collect();
+                raise.push(format!("{call}: {reason}"));
+            }
             None => {}
         }
     }
     if cases.is_empty() {
-        return Err(NoCases::NoArguments(format!("every call raises an error:\n{}", raise.join("\n"))));
+        let raise = Room::new().first(raise);
+        return Err(NoCases::NoArguments(format!("no call gives a value that a case can hold:\n{}", raise.join("\n"))));
     }
     let module = format!("{}.{}Tests", signature.module, capital(&signature.name));
     let code = loop {
@@ -114,7 +176,7 @@ pub(crate) fn cases(text: &str, sources: &dyn Sources, function: &str) -> Result
         }
     };
     let code = syntax::format(&code).unwrap_or(code);
-    Ok(Cases { module, code, count: cases.len(), raise })
+    Ok(Cases { module, code, count: cases.len(), raise, left_out })
 }
 
 /// The module in which calls are tried.
@@ -169,16 +231,9 @@ fn written(module: &str, imports: &str, cases: &[Case]) -> (String, Vec<usize>) 
     let mut code = format!("module {module} do\n{imports}\n  # The cases that fail, each in words.\n");
     let _ = writeln!(code, "  def main(): List(String) =\n    {}\n", all.join(" ++ "));
     let mut starts = Vec::new();
-    for (at, Case { call, gives }) in cases.iter().enumerate() {
+    for (at, case) in cases.iter().enumerate() {
         starts.push(code.lines().count() + 1);
-        let _ = writeln!(code, "  def case{}(): List(String) =", at + 1);
-        let _ = match gives {
-            Some(gives) => {
-                let says = quoted(&format!("{call} is not {gives}"));
-                writeln!(code, "    if {call} == {gives} then [] else [{says}]\n")
-            }
-            None => writeln!(code, "    let _ = {call}\n    []\n"),
-        };
+        code.push_str(&case.text(at));
     }
     code.push_str("end\n");
     (code, starts)

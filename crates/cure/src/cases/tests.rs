@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::{Cases, NoCases, cases};
-use crate::{Limits, NoSources, compile};
+use crate::{Limits, NoSources, Stop, compile};
 
 const PROGRAM: &str = r#"module T do
   type Shape = Dot | Square(Positive) | Pile(List(Shape))
@@ -39,7 +39,8 @@ end
 "#;
 
 fn made(function: &str) -> Cases {
-    cases(PROGRAM, &NoSources, function).unwrap_or_else(|why| panic!("{function}: {why:?}"))
+    cases(PROGRAM, &NoSources, function, Limits::default(), &Stop::default())
+        .unwrap_or_else(|why| panic!("{function}: {why:?}"))
 }
 
 /// The result of the tests for a program.
@@ -131,7 +132,8 @@ fn a_test_module_reads_well() {
 
 #[test]
 fn what_cannot_be_tested_says_why() {
-    let why = |text: &str, function: &str| match cases(text, &NoSources, function) {
+    let why = |text: &str, function: &str| match cases(text, &NoSources, function, Limits::default(), &Stop::default())
+    {
         Err(NoCases::Refused(diagnostics)) => format!("{} diagnostics", diagnostics.len()),
         Err(NoCases::NoFunction(there)) => format!("there is {}", there.join(", ")),
         Err(NoCases::NoArguments(why)) => why,
@@ -147,7 +149,7 @@ fn what_cannot_be_tested_says_why() {
         1 diagnostics
         there is T.f(n: Int): Int, T.g(n: Int): Int
         the checker lets none of the tried calls pass: 5 does not fit {x: Int | x > 5 and x < 3}
-        every call raises an error:
+        no call gives a value that a case can hold:
         T.f(0): the program raised 0 in T.f
         T.f(1): the program raised 1 in T.f
         T.f(-1): the program raised -1 in T.f

@@ -159,11 +159,12 @@ impl Compilation {
         module: &str,
         function: &str,
         limits: Limits,
+        stop: &Stop,
         read: impl FnOnce(&Value) -> T,
     ) -> Option<Result<T, Failure>> {
         self.found.get(module)?.form.as_ref()?;
         let forms = self.closure(&[Name::from(module)]);
-        let mut interpreter = Interpreter::new(&forms, limits, Stop::default(), Watched::default());
+        let mut interpreter = Interpreter::new(&forms, limits, stop.clone(), Watched::default());
         Some(interpreter.call(module, function, Vec::new()).map(|value| read(&value)))
     }
 

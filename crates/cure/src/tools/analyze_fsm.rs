@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{modules, work};
+use crate::answer::Room;
 use crate::fsm::{Edge, Finding, Graph, mermaid};
 use crate::part::Cure;
-use crate::report::{Reported, reported};
+use crate::report::{self, Said, said};
 
 /// Analyze the state machines of Cure code. Gives states, transitions, guards and timeouts; states never reached, dead
 /// ends, competing and dead transitions, each with a shortest path that shows it; and a Mermaid diagram.
@@ -26,10 +27,13 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// Whether the program stands.
     pub ok: bool,
-    /// The machines, in order.
+    /// The machines, in order, as many as fit.
     pub machines: Vec<Machine>,
+    /// How many machines there are.
+    pub count: usize,
     /// Errors and warnings of the whole program.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 /// One machine.
@@ -49,6 +53,8 @@ pub(super) struct Machine {
     pub findings: Vec<ReportedFinding>,
     /// The diagram.
     pub mermaid: String,
+    /// Whether the machine is too large for an answer, so that only the beginning of its lists is here and no diagram.
+    pub truncated: bool,
 }
 
 /// One transition.
@@ -91,14 +97,29 @@ impl Tool for AnalyzeFsm {
         let sources = modules(&self.0, &cx);
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
-            let machines = compiled.machines().map(|(graph, findings)| machine(graph, findings)).collect();
-            Output { ok: compiled.is_ok(), machines, diagnostics: reported(&compiled.diagnostics, &args.code) }
+            let mut room = Room::new();
+            let mut share = room.share(SAID);
+            let said = said(&compiled.diagnostics, &args.code, &mut share, Self::NAME);
+            room.rest(share);
+            let mut machines = Vec::new();
+            for (graph, findings) in compiled.machines() {
+                let machine = machine(graph, findings);
+                if room.takes(&machine) {
+                    machines.push(machine);
+                    continue;
+                }
+                if machines.is_empty() {
+                    machines.push(beginning(machine, &mut room));
+                }
+                break;
+            }
+            Output { ok: compiled.is_ok(), machines, count: compiled.machines().count(), said }
         })
         .await
     }
 
     fn text(output: &Output) -> String {
-        let mut text = match output.machines.len() {
+        let mut text = match output.count {
             0 => "No FSM definitions found in the code.".to_owned(),
             count => format!("Found {count} FSM definition(s):"),
         };
@@ -114,16 +135,24 @@ impl Tool for AnalyzeFsm {
                     text.push_str(&format!("    {}\n", found.path.join(" ")));
                 }
             }
-            if machine.findings.is_empty() {
+            if machine.findings.is_empty() && !machine.truncated {
                 text.push_str("✓ nothing found\n");
             }
             text.push_str(&machine.mermaid);
+            if machine.truncated {
+                text.push_str("… the machine is too large for an answer; `hob cure fsm FILE` shows all of it\n");
+            }
         }
-        let errors: Vec<&Reported> = output.diagnostics.iter().filter(|one| one.severity == "error").collect();
-        if !errors.is_empty() {
+        let left = output.count - output.machines.len();
+        if left > 0 {
+            text.push_str(&format!("\n… {left} more are left out: analyze one module at a time\n"));
+        }
+        if !output.said.is_ok() {
             text.push_str("\n✗ The program has errors:\n");
-            for one in errors {
-                text.push_str(&format!("{}:{} {}: {}\n", one.line, one.column, one.code, one.message));
+            let errors = output.said.diagnostics.iter().filter(|one| one.severity == "error");
+            errors.for_each(|one| text.push_str(&format!("{}\n", report::line(one))));
+            if let Some(more) = &output.said.more {
+                text.push_str(&format!("… {more}\n"));
             }
         }
         text.trim_end().to_owned()
@@ -133,6 +162,19 @@ impl Tool for AnalyzeFsm {
         let code = "module T do\n  record P do\n    n: Int\n  end\n  fsm P{n: 0} do\n    A --> |go| B\n  end\nend";
         vec![Example { title: "A dead end", arguments: json!({ "code": code }), text: None }]
     }
+}
+
+/// Maximum size of the diagnostics beside the machines, in bytes.
+const SAID: usize = 16_000;
+
+/// A machine that is too large, without its diagram and with the beginning of its lists.
+fn beginning(mut machine: Machine, room: &mut Room) -> Machine {
+    let Machine { states, terminal, transitions, findings, .. } = &mut machine;
+    *findings = room.first(std::mem::take(findings));
+    *states = room.first(std::mem::take(states));
+    *terminal = room.first(std::mem::take(terminal));
+    *transitions = room.first(std::mem::take(transitions));
+    Machine { mermaid: String::new(), truncated: true, ..machine }
 }
 
 fn machine(graph: &Graph, findings: &[Finding]) -> Machine {
@@ -153,5 +195,6 @@ fn machine(graph: &Graph, findings: &[Finding]) -> Machine {
         transitions: graph.edges.iter().map(transition).collect(),
         findings: findings.iter().map(found).collect(),
         mermaid: mermaid(graph),
+        truncated: false,
     }
 }

@@ -9,12 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{inside, work, worktree};
+use crate::answer::Room;
+use crate::diagnostic::{Diagnostic, Lines};
+use crate::limit::{self, Count};
 use crate::part::Cure;
 use crate::report::{Reported, line, reported};
-use crate::workspace::Report;
+use crate::workspace::{FileReport, Report};
 
 /// Maximum number of diagnostics in one answer; errors come first.
 const MOST: usize = 200;
+/// Maximum size of the list of files that could not be read, in bytes.
+const UNREAD: usize = 8_000;
 
 /// Check all Cure modules of a project or of a directory of it. Modules find each other by the names they declare.
 /// Only what changed since the last call is checked again: modules whose text changed, and those that use one whose
@@ -45,6 +50,9 @@ pub(super) struct Output {
     pub diagnostics: Vec<InFile>,
     /// Files that could not be read, or that were left out because the project has more text than is kept, and why.
     pub unread: Vec<String>,
+    /// What is left out, and what to call next.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub more: Option<String>,
 }
 
 /// A diagnostic and its file.
@@ -99,9 +107,8 @@ impl Tool for CheckProject {
             .diagnostics
             .iter()
             .for_each(|one| text.push_str(&format!("\n{}:{}", project::visible(&one.file), line(&one.said))));
-        let more = (output.errors + output.warnings).saturating_sub(output.diagnostics.len());
-        if more > 0 {
-            text.push_str(&format!("\n… and {more} more"));
+        if let Some(more) = &output.more {
+            text.push_str(&format!("\n… {more}"));
         }
         text
     }
@@ -122,18 +129,48 @@ fn output(report: Report, root: &Path) -> Output {
         warnings: 0,
         diagnostics: Vec::new(),
         unread: Vec::new(),
+        more: None,
     };
+    let mut unread = Vec::new();
+    let mut found: Vec<(&FileReport, &Diagnostic)> = Vec::new();
     for file in &report.files {
-        output.unread.extend(file.problem.clone());
-        let in_file = |said| InFile { file: short(&file.path), said };
-        output.diagnostics.extend(reported(&file.diagnostics, &file.text).into_iter().map(in_file));
+        unread.extend(file.problem.clone());
+        let Count { errors, warnings } = limit::counted(&file.diagnostics);
+        (output.errors, output.warnings) = (output.errors + errors, output.warnings + warnings);
+        found.extend(file.diagnostics.iter().filter(|one| !limit::closes(one)).map(|one| (file, one)));
     }
     let left_out =
         |path: &PathBuf| format!("{} was left out: the project has too much text", project::visible(&short(path)));
-    output.unread.extend(report.left_out.iter().map(left_out));
-    output.errors = output.diagnostics.iter().filter(|one| one.said.severity == "error").count();
-    output.warnings = output.diagnostics.len() - output.errors;
-    output.diagnostics.sort_by_key(|one| one.said.severity);
-    output.diagnostics.truncate(MOST);
+    unread.extend(report.left_out.iter().map(left_out));
+    let mut room = Room::new();
+    let mut share = room.share(UNREAD);
+    let count = unread.len();
+    output.unread = share.first(unread);
+    room.rest(share);
+    found.sort_by_key(|(_, one)| one.severity);
+    found.truncate(MOST);
+    let mut lines: Option<(&FileReport, Lines)> = None;
+    for (file, one) in found {
+        let known = lines.take().filter(|(known, _)| std::ptr::eq(*known, file));
+        let known = known.unwrap_or_else(|| (file, Lines::new(&file.text)));
+        let in_file = InFile { file: short(&file.path), said: reported(one, &known.1) };
+        // In the text, characters of a name that are not visible are written out.
+        let fits = room.takes(&(&in_file, project::visible(&in_file.file)));
+        lines = Some(known);
+        if !fits {
+            break;
+        }
+        output.diagnostics.push(in_file);
+    }
+    let left = (output.errors + output.warnings).saturating_sub(output.diagnostics.len());
+    let missing = count - output.unread.len();
+    output.more = match (left, missing) {
+        (0, 0) => None,
+        (0, missing) => Some(format!("{missing} more files are unread")),
+        (left, _) => Some(format!(
+            "{left} more errors and warnings are left out: mend these, then call check_project again, with `path` for one \
+             directory or file"
+        )),
+    };
     output
 }

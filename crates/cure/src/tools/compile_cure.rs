@@ -11,11 +11,12 @@ use serde_json::json;
 use super::{file_error, given, modules, work, worktree};
 use project::visible;
 
+use crate::answer::Room;
 use crate::beam::{self, output};
 use crate::compile::Sources;
 use crate::diagnostic::{Diagnostic, code};
 use crate::part::Cure;
-use crate::report::{self, Reported, reported};
+use crate::report::{self, Said, said};
 
 /// The default output directory.
 const OUTPUT: &str = "_build/mcp";
@@ -45,11 +46,14 @@ pub(super) struct Output {
     pub uses: Vec<String>,
     /// The files that were written now, in the directory; the others held the same code already.
     pub written: Vec<String>,
+    /// How many names of these lists are left out, because they do not fit into an answer.
+    pub left_out: usize,
     /// The command line that runs `main/0`, from the project's root; not if there is no such function.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// Errors, which leave everything as it is, and warnings.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 pub(super) struct CompileCure(pub Arc<Cure>);
@@ -74,7 +78,7 @@ impl Tool for CompileCure {
 
     fn text(output: &Output) -> String {
         if !output.ok {
-            return report::under("✗ Not compiled", &output.diagnostics);
+            return report::under("✗ Not compiled", &output.said);
         }
         let written = match &output.written[..] {
             [] => "nothing changed".to_owned(),
@@ -85,7 +89,10 @@ impl Tool for CompileCure {
         if let Some(run) = &output.run {
             text.push_str(&format!("\nRun it with: {run}"));
         }
-        report::under(&text, &output.diagnostics)
+        if output.left_out > 0 {
+            text.push_str(&format!("\n… {} more names are left out; they stand in the directory", output.left_out));
+        }
+        report::under(&text, &output.said)
     }
 
     fn examples() -> Vec<Example> {
@@ -104,40 +111,49 @@ fn compiled(
     output_dir: PathBuf,
     sources: &dyn Sources,
 ) -> Result<Output, ToolError> {
+    let mut room = Room::new();
     let compilation = crate::compile(text, sources);
-    let mut diagnostics = reported(&compilation.diagnostics, text);
+    let mut found = compilation.diagnostics.clone();
     let mut output = Output {
         ok: false,
         output_dir,
         modules: vec![],
         uses: vec![],
         written: vec![],
+        left_out: 0,
         run: None,
-        diagnostics: vec![],
+        said: Said::default(),
     };
+    let mut told = |found: &[Diagnostic]| said(found, text, &mut room, CompileCure::NAME);
     let faulty = compilation.faulty();
     if !compilation.is_ok() || !faulty.is_empty() {
         if compilation.is_ok() {
-            let message =
-                format!("modules that this file uses have errors: {}; `check_project` shows them", faulty.join(", "));
-            let error = Diagnostic::error(code::CODEGEN, Default::default(), message);
-            diagnostics.extend(reported(&[error], text));
+            let names = faulty.iter().take(20).copied().collect::<Vec<_>>().join(", ");
+            let message = format!("modules that this file uses have errors: {names}; `check_project` shows them");
+            found.push(Diagnostic::error(code::CODEGEN, Default::default(), message));
         }
-        return Ok(Output { diagnostics, ..output });
+        return Ok(Output { said: told(&found), ..output });
     }
     let built = match beam::build(&compilation, &path.display().to_string(), text, sources) {
         Ok(built) => built,
         Err(error) => {
-            diagnostics.extend(reported(&[error.diagnostic()], text));
-            return Ok(Output { diagnostics, ..output });
+            found.push(error.diagnostic());
+            return Ok(Output { said: told(&found), ..output });
         }
     };
     let directory = output::directory(root, &output.output_dir).map_err(file_error)?;
-    output.written = output::write(&directory, &built.files).map_err(file_error)?;
-    output.written.iter_mut().for_each(|name| name.push_str(".beam"));
+    let mut written = output::write(&directory, &built.files).map_err(file_error)?;
+    written.iter_mut().for_each(|name| name.push_str(".beam"));
     output.run = built.mains.first().map(|module| beam::command_line(&output.output_dir, module));
-    (output.modules, output.uses) = (built.own, built.uses);
-    Ok(Output { ok: true, diagnostics, ..output })
+    let said = told(&found);
+    for (list, names) in
+        [(&mut output.modules, built.own), (&mut output.uses, built.uses), (&mut output.written, written)]
+    {
+        let count = names.len();
+        *list = room.first(names);
+        output.left_out += count - list.len();
+    }
+    Ok(Output { ok: true, said, ..output })
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{file_error, given, work};
+use crate::answer::Room;
 use crate::files;
-use crate::report::{self, Reported, reported};
+use crate::report::{self, Said, said};
 
 /// Format Cure code, or a file of the project in place. Changes white space only; comments stay. With `check`, only says
 /// whether it is formatted.
@@ -33,11 +34,15 @@ pub(super) struct Output {
     pub changed: bool,
     /// Whether the file was changed.
     pub written: bool,
-    /// The formatted code; not for a file.
+    /// The formatted code; not for a file, nor if it does not fit into an answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
+    /// The size of the formatted code in bytes, if it is too large for an answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub too_large: Option<usize>,
     /// Syntax errors, which leave everything as it is.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 pub(super) struct FormatCure;
@@ -54,7 +59,11 @@ impl Tool for FormatCure {
         let (code, path) = given(&cx, args.code, args.file_path.as_deref())?;
         work(code.len(), move || {
             let output = formatted(&code);
-            let Some(path) = path else { return Ok(output) };
+            let Some(path) = path else {
+                let too_large = output.code.as_ref().filter(|text| !Room::new().takes(text)).map(String::len);
+                let code = output.code.filter(|_| too_large.is_none());
+                return Ok(Output { code, too_large, ..output });
+            };
             if let (Some(text), true, false) = (&output.code, output.changed, check) {
                 files::write(&path, text).map_err(file_error)?;
             }
@@ -64,8 +73,15 @@ impl Tool for FormatCure {
     }
 
     fn text(output: &Output) -> String {
+        if let Some(bytes) = output.too_large {
+            let said = if output.changed { "✗ Not formatted" } else { "✓ Already formatted" };
+            return format!(
+                "{said}. The formatted text has {bytes} bytes, more than an answer holds: put it into a file of the \
+                 project and call format_cure with its `file_path`."
+            );
+        }
         match (&output.code, output.ok, output.changed) {
-            (_, false, _) => report::under("✗ Syntax error", &output.diagnostics),
+            (_, false, _) => report::under("✗ Syntax error", &output.said),
             (Some(code), ..) => code.clone(),
             (None, _, true) if output.written => "✓ Formatted".to_owned(),
             (None, _, true) => "✗ Not formatted; nothing was changed".to_owned(),
@@ -81,12 +97,10 @@ impl Tool for FormatCure {
 }
 
 fn formatted(code: &str) -> Output {
+    let nothing =
+        Output { ok: false, changed: false, written: false, code: None, too_large: None, said: Said::default() };
     match crate::syntax::format(code) {
-        Ok(text) => {
-            Output { ok: true, changed: text != code, written: false, code: Some(text), diagnostics: Vec::new() }
-        }
-        Err(errors) => {
-            Output { ok: false, changed: false, written: false, code: None, diagnostics: reported(&errors, code) }
-        }
+        Ok(text) => Output { ok: true, changed: text != code, code: Some(text), ..nothing },
+        Err(errors) => Output { said: said(&errors, code, &mut Room::new(), FormatCure::NAME), ..nothing },
     }
 }

@@ -8,15 +8,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::run_cure::apart;
-use super::{given, modules};
+use super::run_cure::{allowed, apart};
+use super::{defined, given, modules};
 use crate::Stop;
+use crate::answer::Room;
 use crate::cases::{NoCases, cases};
 use crate::part::Cure;
-use crate::report::{self, Reported, reported};
+use crate::report::{self, Said, said};
 
 /// Write a test module for a function: arguments from its types, refinements and constants, each call held to what it
-/// gives today. Its main/0 gives the failed cases as texts, none where all hold. Calls that raise errors are told.
+/// gives today, so it runs where run_cure may. Its main/0 gives the failed cases as texts, none where all hold. Calls that
+/// raise errors are told.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -39,10 +41,13 @@ pub(super) struct Output {
     pub code: String,
     /// How many cases it has.
     pub cases: usize,
-    /// Calls that raise an error or do not end within a second, and why; they are no cases.
+    /// Calls that raise an error, do not end within a second or give too large a value, and why; they are no cases.
     pub raise: Vec<String>,
+    /// How many more such calls and cases are left out, because they do not fit into an answer.
+    pub left_out: usize,
     /// Errors of the program, where it has any; then there is no test module.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 pub(super) struct GenerateTests(pub Arc<Cure>);
@@ -55,11 +60,13 @@ impl Tool for GenerateTests {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let limits = allowed(&self.0)?;
         let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
         let modules = modules(&self.0, &cx);
         let turn = self.0.turn(&cx).await;
-        let made = apart(&cx, Stop::default(), move || {
-            let made = output(&code, cases(&code, &modules, &args.function), &args.function);
+        let stop = Stop::default();
+        let made = apart(&cx, stop.clone(), move || {
+            let made = output(&code, cases(&code, &modules, &args.function, limits, &stop), &args.function);
             drop(turn);
             made
         });
@@ -68,11 +75,17 @@ impl Tool for GenerateTests {
 
     fn text(output: &Output) -> String {
         if !output.ok {
-            return report::under("✗ The program has errors; there is nothing to test", &output.diagnostics);
+            return report::under("✗ The program has errors; there is nothing to test", &output.said);
         }
         let mut text = output.code.clone();
         if !output.raise.is_empty() {
             text.push_str(&format!("\n{} calls are no cases:\n{}\n", output.raise.len(), output.raise.join("\n")));
+        }
+        if output.left_out > 0 {
+            text.push_str(&format!(
+                "\n… {} more cases and calls are left out; add cases like these\n",
+                output.left_out
+            ));
         }
         text
     }
@@ -86,25 +99,34 @@ impl Tool for GenerateTests {
 
 fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str) -> Result<Output, ToolError> {
     match made {
-        Ok(made) => Ok(Output {
-            ok: true,
-            module: made.module,
-            code: made.code,
-            cases: made.count,
-            raise: made.raise,
-            diagnostics: Vec::new(),
-        }),
+        Ok(made) => {
+            let mut room = Room::new();
+            room.takes(&made.code);
+            let count = made.raise.len();
+            let raise = room.first(made.raise);
+            Ok(Output {
+                ok: true,
+                module: made.module,
+                code: made.code,
+                cases: made.count,
+                left_out: made.left_out + count - raise.len(),
+                raise,
+                said: Said::default(),
+            })
+        }
         Err(NoCases::Refused(diagnostics)) => Ok(Output {
             ok: false,
             module: String::new(),
             code: String::new(),
             cases: 0,
             raise: Vec::new(),
-            diagnostics: reported(&diagnostics, code),
+            left_out: 0,
+            said: said(&diagnostics, code, &mut Room::new(), GenerateTests::NAME),
         }),
         Err(NoCases::NoFunction(there)) => {
+            let function: String = function.chars().take(300).collect();
             let error = ToolError::user(format!("The program exports no function `{function}`."));
-            Err(error.hint(format!("It defines:\n{}", there.into_iter().take(30).collect::<Vec<_>>().join("\n"))))
+            Err(error.hint(defined(there)))
         }
         Err(NoCases::NoArguments(why)) => Err(ToolError::user(format!("There is no case for `{function}`: {why}."))
             .hint("Write the cases by hand, or give the function a type whose values can be written down.")),

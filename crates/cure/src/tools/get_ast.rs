@@ -1,18 +1,22 @@
 //! `get_ast`: the syntax tree of a text.
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use rowan::NodeOrToken;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work;
-use crate::report::{self, Reported, reported};
-use crate::syntax::SyntaxNode;
+use crate::answer::Room;
+use crate::diagnostic::Lines;
+use crate::report::{self, Said, said};
+use crate::syntax::{CureLanguage, SyntaxNode};
 
-/// Maximum number of nodes in one answer.
-const MOST: usize = 20_000;
+type SyntaxElement = rowan::SyntaxElement<CureLanguage>;
+type SyntaxElementChildren = rowan::SyntaxElementChildren<CureLanguage>;
 
-/// Show the syntax tree of Cure code: nodes with their kinds, tokens with their texts.
+/// Show the syntax tree of Cure code: nodes with their kinds and places, `line:column-column`; without the line where the
+/// node above begins in the same one, without the end after one character.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -20,6 +24,10 @@ pub(super) struct Args {
     pub code: String,
     /// Whether the tree is written over lines, indented. Default: true.
     pub pretty_print: Option<bool>,
+    /// Whether to show the tokens, too. Default: false.
+    pub tokens: Option<bool>,
+    /// The byte to begin at, for what did not fit into the last answer. Default: 0.
+    pub start: Option<u32>,
 }
 
 /// The tree.
@@ -28,29 +36,18 @@ pub(super) struct Output {
     /// Whether the syntax is valid.
     pub ok: bool,
     /// The tree as text.
+    #[serde(skip)]
     pub text: String,
-    /// The nodes in order, each with how deep it stands.
-    pub nodes: Vec<Node>,
-    /// Whether the tree was too large to be given whole.
-    pub truncated: bool,
-    /// Syntax errors.
-    pub diagnostics: Vec<Reported>,
-}
-
-/// A node or a token.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Node {
-    /// How deep it stands.
-    pub depth: u32,
-    /// Its kind.
-    pub kind: String,
-    /// Its text, for a token.
+    /// The kinds of nodes and tokens that occur.
+    pub kinds: Vec<String>,
+    /// The nodes in order: how deep it stands, the index of its kind, its first byte, the byte behind it.
+    pub nodes: Vec<[u32; 4]>,
+    /// The `start` of the next call, if not all fitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub text: Option<String>,
-    /// Its first byte.
-    pub start: u32,
-    /// Behind its last byte.
-    pub end: u32,
+    pub next: Option<u32>,
+    /// Syntax errors.
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 pub(super) struct GetAst;
@@ -65,73 +62,166 @@ impl Tool for GetAst {
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         work(args.code.len(), move || {
             let parsed = crate::syntax::parse(&args.code);
-            let diagnostics = reported(&parsed.diagnostics, &args.code);
-            let (nodes, truncated) = nodes(&parsed.tree());
-            let text = written(&nodes, args.pretty_print.unwrap_or(true));
-            Output { ok: !report::has_errors(&diagnostics), text, nodes, truncated, diagnostics }
+            let mut room = Room::new();
+            let mut share = room.share(SAID);
+            let said = said(&parsed.diagnostics, &args.code, &mut share, Self::NAME);
+            room.rest(share);
+            let mut tree = Tree {
+                lines: &Lines::new(&args.code),
+                pretty: args.pretty_print.unwrap_or(true),
+                tokens: args.tokens.unwrap_or(false),
+                start: args.start.unwrap_or(0),
+                text: String::new(),
+                kinds: Vec::new(),
+                nodes: Vec::new(),
+                open: 0,
+                most: room.left(),
+                room,
+            };
+            let next = tree.write(parsed.tree());
+            let Tree { text, kinds, nodes, .. } = tree;
+            Output { ok: said.is_ok(), text, kinds, nodes, next, said }
         })
         .await
     }
 
     fn text(output: &Output) -> String {
-        let text = format!("AST:\n{}", output.text);
-        let text = if output.truncated { format!("{text}\n… (only the first {MOST} nodes)") } else { text };
-        if output.ok { text } else { format!("{}\n{text}", report::under("✗ Syntax error", &output.diagnostics)) }
+        let mut text = format!("AST:\n{}", output.text);
+        if let Some(next) = output.next {
+            text.push_str(&format!("\n… more from byte {next} on: call get_ast with `start` = {next}"));
+        }
+        if output.ok { text } else { format!("{}\n{text}", report::under("✗ Syntax error", &output.said)) }
     }
 
     fn examples() -> Vec<Example> {
         let arguments = json!({ "code": "module T do\nend" });
-        let text = Some("AST:\nSource\n  Module\n    \"module\"\n    Path\n      \"T\"\n    \"do\"\n    \"end\"");
+        let text = Some("AST:\nModule 1:1-2:4\n Path 8");
         vec![Example { title: "An empty module", arguments, text }]
     }
 }
 
-fn nodes(root: &SyntaxNode) -> (Vec<Node>, bool) {
-    let mut nodes = Vec::new();
-    let mut depth = 0;
-    for event in root.preorder_with_tokens() {
-        match event {
-            rowan::WalkEvent::Leave(_) => depth -= 1,
-            rowan::WalkEvent::Enter(element) => {
-                if nodes.len() >= MOST {
-                    return (nodes, true);
-                }
-                let token = element.as_token();
-                if token.is_none_or(|token| !token.kind().is_trivia()) {
-                    nodes.push(Node {
-                        depth,
-                        kind: format!("{:?}", element.kind()),
-                        text: token.map(|token| token.text().to_owned()),
-                        start: element.text_range().start().into(),
-                        end: element.text_range().end().into(),
-                    });
-                }
-                depth += 1;
-            }
-        }
-    }
-    (nodes, false)
+/// Maximum size of the syntax errors beside the tree, in bytes.
+const SAID: usize = 16_000;
+
+/// Maximum number of characters of a token that are shown.
+const LONGEST: usize = 100;
+
+/// A tree while it is written.
+struct Tree<'t> {
+    lines: &'t Lines<'t>,
+    pretty: bool,
+    /// Whether tokens are shown, too.
+    tokens: bool,
+    /// Where it begins.
+    start: u32,
+    text: String,
+    kinds: Vec<String>,
+    nodes: Vec<[u32; 4]>,
+    /// How many parentheses are open in the text.
+    open: u32,
+    /// What the data has room for.
+    room: Room,
+    /// Maximum size of the text.
+    most: usize,
 }
 
-fn written(nodes: &[Node], pretty: bool) -> String {
-    let mut text = String::new();
-    let mut open = 0;
-    for (at, node) in nodes.iter().enumerate() {
-        let name = node.text.as_ref().map_or_else(|| node.kind.clone(), |text| format!("{text:?}"));
-        if pretty {
-            let indent = "  ".repeat(node.depth as usize);
-            let end = if at + 1 < nodes.len() { "\n" } else { "" };
-            text.push_str(&format!("{indent}{name}{end}"));
-            continue;
+/// The children of a node that are still to be written, how deep they stand, and the line where the node begins.
+type Level = (SyntaxElementChildren, u32, usize);
+
+impl Tree<'_> {
+    /// Writes what begins at `start` or behind it; gives where the rest begins, if not all fits.
+    fn write(&mut self, root: SyntaxNode) -> Option<u32> {
+        // The root is in every tree and says nothing.
+        let mut levels: Vec<Level> = vec![(root.children_with_tokens(), 0, 0)];
+        let mut next = None;
+        while let (None, Some((children, depth, line))) = (next, levels.last_mut()) {
+            match children.next() {
+                Some(child) => {
+                    let (depth, line) = (*depth, *line);
+                    next = self.element(child, depth, line, &mut levels);
+                }
+                None => drop(levels.pop()),
+            }
         }
-        while open > node.depth {
-            text.push(')');
-            open -= 1;
+        if !self.pretty {
+            self.text.extend(std::iter::repeat_n(')', self.open as usize));
         }
-        text.push_str(if at == 0 { "(" } else { " (" });
-        text.push_str(&name);
-        open = node.depth + 1;
+        next
     }
-    text.extend(std::iter::repeat_n(')', open as usize * usize::from(!pretty)));
-    text
+
+    /// Writes a node or a token; gives where it begins, if it does not fit. A node that holds nothing but another one is
+    /// written with it: `Body/Literal`.
+    fn element(&mut self, element: SyntaxElement, depth: u32, above: usize, levels: &mut Vec<Level>) -> Option<u32> {
+        let (start, end) = (u32::from(element.text_range().start()), u32::from(element.text_range().end()));
+        let (kind, name) = match &element {
+            NodeOrToken::Token(token) if !self.tokens || token.kind().is_trivia() => return None,
+            NodeOrToken::Token(token) => (format!("{:?}", token.kind()), shown(token.text())),
+            NodeOrToken::Node(node) => {
+                let (mut name, mut inner) = (format!("{:?}", node.kind()), node.clone());
+                while let Some(only) = only(&inner) {
+                    name.push_str(&format!("/{:?}", only.kind()));
+                    inner = only;
+                }
+                let line = self.lines.place(start).0;
+                levels.push((inner.children_with_tokens(), depth + 1, line));
+                (name.clone(), name)
+            }
+        };
+        if start < self.start {
+            return None;
+        }
+        let place = self.place(start, end, above);
+        let line = self.line(&name, &place, depth);
+        let known = self.kinds.iter().position(|known| *known == kind);
+        if known.is_none() && !self.room.takes(&kind) {
+            return Some(start);
+        }
+        let row = [depth, known.unwrap_or(self.kinds.len()) as u32, start, end];
+        if self.text.len() + line.len() > self.most || !self.room.takes(&row) {
+            return Some(start);
+        }
+        self.text.push_str(&line);
+        self.open = depth + 1;
+        self.nodes.push(row);
+        if known.is_none() {
+            self.kinds.push(kind);
+        }
+        None
+    }
+
+    fn line(&self, name: &str, place: &str, depth: u32) -> String {
+        if self.pretty {
+            let end = if self.nodes.is_empty() { "" } else { "\n" };
+            return format!("{end}{}{name} {place}", " ".repeat(depth as usize));
+        }
+        let closed = self.open.saturating_sub(depth);
+        let space = if self.nodes.is_empty() { "" } else { " " };
+        format!("{}{space}({name} {place}", ")".repeat(closed as usize))
+    }
+
+    /// `2:3-19`, or `3-19` on the line of the node above; `3` for one character.
+    fn place(&self, start: u32, end: u32, above: usize) -> String {
+        let ((line, column), (end_line, end_column)) = (self.lines.place(start), self.lines.place(end));
+        let from = if line == above { column.to_string() } else { format!("{line}:{column}") };
+        match (end_line == line, end_column.saturating_sub(column)) {
+            (true, 1) => from,
+            (true, _) => format!("{from}-{end_column}"),
+            (false, _) => format!("{from}-{end_line}:{end_column}"),
+        }
+    }
+}
+
+/// A token in quotes; of a long one, the beginning.
+fn shown(token: &str) -> String {
+    match token.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{:?}…", &token[..at]),
+        None => format!("{token:?}"),
+    }
+}
+
+/// The node inside of a node that holds nothing else.
+fn only(node: &SyntaxNode) -> Option<SyntaxNode> {
+    let mut children = node.children_with_tokens().filter(|child| !child.kind().is_trivia());
+    let first = children.next()?.into_node()?;
+    children.next().is_none().then_some(first)
 }

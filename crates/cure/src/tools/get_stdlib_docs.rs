@@ -12,7 +12,7 @@ use crate::syntax::ast::{Def, Item, Module};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A module, such as Std.List, or `all` for a list of the modules.
+    /// A module, such as List or Std.List, or `all` for a list of the modules.
     pub module: String,
 }
 
@@ -53,11 +53,17 @@ impl Tool for GetStdlibDocs {
     type Output = Output;
 
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
-        let all = args.module == "all";
-        let names: Vec<_> = standard::names().filter(|name| all || *name == args.module).collect();
+        let wanted = args.module.trim();
+        let all = wanted.eq_ignore_ascii_case("all");
+        let meant = |name: &str| {
+            let short = name.strip_prefix("Std.").unwrap_or(name);
+            name.eq_ignore_ascii_case(wanted) || short.eq_ignore_ascii_case(wanted)
+        };
+        let names: Vec<_> = standard::names().filter(|name| all || meant(name)).collect();
         if names.is_empty() {
             let known: Vec<_> = standard::names().collect();
-            let error = ToolError::user(format!("There is no module {:?} in the standard library.", args.module));
+            let asked: String = wanted.chars().take(100).collect();
+            let error = ToolError::user(format!("There is no module {asked:?} in the standard library."));
             return Err(error.hint(format!("There are: {}; and `all`.", known.join(", "))));
         }
         Ok(Output { modules: names.into_iter().filter_map(|name| documented(name, !all)).collect() })

@@ -9,7 +9,9 @@ use serde_json::json;
 pub(crate) const TOPICS: &[(Topic, &str, &str)] = &[
     (Topic::Modules, "modules", include_str!("../../help/modules.md")),
     (Topic::Functions, "functions", include_str!("../../help/functions.md")),
+    (Topic::Expressions, "expressions", include_str!("../../help/expressions.md")),
     (Topic::Types, "types", include_str!("../../help/types.md")),
+    (Topic::Refinements, "refinements", include_str!("../../help/refinements.md")),
     (Topic::Records, "records", include_str!("../../help/records.md")),
     (Topic::PatternMatching, "pattern_matching", include_str!("../../help/pattern_matching.md")),
     (Topic::Typeclasses, "typeclasses", include_str!("../../help/typeclasses.md")),
@@ -25,8 +27,12 @@ pub(crate) enum Topic {
     Modules,
     /// Functions, clauses, guards.
     Functions,
-    /// Types and refinements.
+    /// if, let, blocks, interpolation.
+    Expressions,
+    /// Types and their names.
     Types,
+    /// Conditions on values, and what can be proved.
+    Refinements,
     /// Records.
     Records,
     /// State machines.

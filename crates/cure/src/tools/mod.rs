@@ -26,6 +26,7 @@ use std::sync::Arc;
 use mcp::tool::{AnyTool, Context, ToolError, tool};
 use project::Caller;
 
+use crate::answer::Room;
 use crate::diagnostic::Diagnostic;
 use crate::files::{self, FileError};
 use crate::part::{Cure, Modules};
@@ -106,4 +107,17 @@ fn given(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result
         }
         _ => Err(ToolError::user("Give either `code` or `file_path`.").hint("`code` is the text itself.")),
     }
+}
+
+/// The functions that a program defines, for the hint of an error.
+fn defined(signatures: Vec<String>) -> String {
+    let all = signatures.len();
+    let mut room = Room::new();
+    let told = room.first(signatures.into_iter().take(30).collect());
+    let more = if told.len() < all {
+        format!("\n… and {} more; parse_cure lists them", all - told.len())
+    } else {
+        String::new()
+    };
+    format!("It defines:\n{}{more}", told.join("\n"))
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work;
-use crate::report::{self, Reported, reported};
+use crate::answer::Room;
+use crate::report::{self, Said, said};
 use crate::syntax::ast::{Item, Module};
 
 /// Parse Cure code and sum it up: modules, exports, functions, types, classes and state machines.
@@ -24,14 +25,17 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// Whether the syntax is valid.
     pub ok: bool,
-    /// The modules.
+    /// The modules, as many as fit.
     pub modules: Vec<Summary>,
+    /// How many names of definitions and modules are left out, because they do not fit.
+    pub left_out: usize,
     /// Syntax errors.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 /// One module.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Summary {
     /// Its name.
     pub name: String,
@@ -49,6 +53,13 @@ pub(super) struct Summary {
     pub machines: Vec<String>,
 }
 
+impl Summary {
+    fn lists(&mut self) -> [&mut Vec<String>; 6] {
+        let Summary { exports, imports, functions, types, classes, machines, .. } = self;
+        [exports, imports, functions, types, classes, machines]
+    }
+}
+
 pub(super) struct ParseCure;
 
 impl Tool for ParseCure {
@@ -61,16 +72,21 @@ impl Tool for ParseCure {
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         work(args.code.len(), move || {
             let parsed = crate::syntax::parse(&args.code);
-            let diagnostics = reported(&parsed.diagnostics, &args.code);
-            let modules = crate::syntax::modules(&parsed.tree()).iter().map(summary).collect();
-            Output { ok: !report::has_errors(&diagnostics), modules, diagnostics }
+            let mut room = Room::new();
+            let said = said(&parsed.diagnostics, &args.code, &mut room, Self::NAME);
+            let (mut modules, mut left_out) = (Vec::new(), 0);
+            for module in &crate::syntax::modules(&parsed.tree()) {
+                let (summary, left) = within(summary(module), &mut room);
+                modules.extend(summary);
+                left_out += left;
+            }
+            Output { ok: said.is_ok(), modules, left_out, said }
         })
         .await
     }
 
     fn text(output: &Output) -> String {
-        let mut text =
-            report::under(if output.ok { "✓ Parse successful" } else { "✗ Syntax error" }, &output.diagnostics);
+        let mut text = report::under(if output.ok { "✓ Parse successful" } else { "✗ Syntax error" }, &output.said);
         for module in &output.modules {
             text.push_str(&format!("\nmodule {}", module.name));
             let parts = [
@@ -87,6 +103,9 @@ impl Tool for ParseCure {
                 }
             }
         }
+        if output.left_out > 0 {
+            text.push_str(&format!("\n… {} more names are left out: parse one module at a time", output.left_out));
+        }
         text
     }
 
@@ -97,16 +116,23 @@ impl Tool for ParseCure {
     }
 }
 
+/// As much of a summary as fits, and how many names that leaves out.
+fn within(mut whole: Summary, room: &mut Room) -> (Option<Summary>, usize) {
+    let mut summary = Summary { name: std::mem::take(&mut whole.name), ..Summary::default() };
+    let fits = room.takes(&summary);
+    let mut left = usize::from(!fits);
+    for (list, names) in summary.lists().into_iter().zip(whole.lists()) {
+        let count = names.len();
+        if fits {
+            *list = room.first(std::mem::take(names));
+        }
+        left += count - list.len();
+    }
+    (fits.then_some(summary), left)
+}
+
 fn summary(module: &Module) -> Summary {
-    let mut summary = Summary {
-        name: module.name.name.to_string(),
-        exports: Vec::new(),
-        imports: Vec::new(),
-        functions: Vec::new(),
-        types: Vec::new(),
-        classes: Vec::new(),
-        machines: Vec::new(),
-    };
+    let mut summary = Summary { name: module.name.name.to_string(), ..Summary::default() };
     for export in module.exports.iter().flatten() {
         let name = &export.name.name;
         summary.exports.push(export.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}")));

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{given, modules};
+use super::{defined, given, modules};
+use crate::answer::Room;
 use crate::part::{Cure, Modules, RunLimits};
-use crate::report::{self, Reported, reported};
+use crate::report::{self, Said, said};
 use crate::run::{Outcome, Request, run};
 use crate::{Failure, Limits, Run, Stop, Watched};
 
@@ -57,8 +58,12 @@ pub(super) struct Output {
     /// Calls and steps by function, the most steps first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub profile: Vec<Line>,
+    /// What is left out, because it does not fit into an answer, and what to call next.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub left_out: Option<String>,
     /// Errors of the program, where it has any; then nothing ran.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 /// One function of a profile.
@@ -103,8 +108,8 @@ impl Tool for RunCure {
     }
 
     fn text(output: &Output) -> String {
-        if !output.diagnostics.is_empty() && output.value.is_none() && output.failure.is_none() {
-            return report::under("✗ The program has errors; nothing ran", &output.diagnostics);
+        if !output.said.is_ok() {
+            return report::under("✗ The program has errors; nothing ran", &output.said);
         }
         let mut text = output.output.clone();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -123,6 +128,9 @@ impl Tool for RunCure {
             for line in &output.profile {
                 text.push_str(&format!("\n{:>12} {:>9} {}", line.steps, line.calls, line.function));
             }
+        }
+        if let Some(left_out) = &output.left_out {
+            text.push_str(&format!("\n\n… left out: {left_out}"));
         }
         text
     }
@@ -180,14 +188,18 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
         steps: 0,
         trace: Vec::new(),
         profile: Vec::new(),
-        diagnostics: Vec::new(),
+        left_out: None,
+        said: Said::default(),
     };
+    let mut room = Room::new();
     match run(code, modules, request) {
         Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..of(ran, nothing) }),
-        Outcome::Refused(diagnostics) => Ok(Output { diagnostics: reported(&diagnostics, code), ..nothing }),
+        Outcome::Refused(diagnostics) => {
+            Ok(Output { said: said(&diagnostics, code, &mut room, RunCure::NAME), ..nothing })
+        }
         Outcome::Faulty(names) => {
-            let failure =
-                format!("the program uses modules that have errors: {}; check_project shows them", names.join(", "));
+            let names = names.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+            let failure = format!("the program uses modules that have errors: {names}; check_project shows them");
             Ok(Output { failure: Some(failure), ..nothing })
         }
         Outcome::NoFunction(there) => {
@@ -195,8 +207,7 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
             let error = ToolError::user(format!(
                 "The program exports no `{function}/{arity}`: no function of that name with that many arguments."
             ));
-            let there: Vec<_> = there.into_iter().take(30).collect();
-            Err(error.hint(format!("It defines:\n{}", there.join("\n"))))
+            Err(error.hint(defined(there)))
         }
         Outcome::Arguments(reasons) => {
             let error = ToolError::user(format!("The arguments do not fit `{}`.", request.function));
@@ -206,14 +217,50 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
     }
 }
 
+/// The maximal size of a value, of what was printed and of a trace, in bytes; the profile has what is left.
+const MOST_VALUE: usize = 14_000;
+
+/// The lines of a profile that are told.
+const MOST_PROFILE: usize = 100;
+
 fn of(ran: Run, rest: Output) -> Output {
-    let (value, failure) = match ran.result {
-        Ok(value) => (Some(value), None),
-        Err(failure) => (None, Some(explained(&failure))),
+    let mut room = Room::new();
+    let mut left = Vec::new();
+    let mut begin = |room: &mut Room, what: &str, text: String| {
+        let bytes = text.len();
+        let mut share = room.share(MOST_VALUE);
+        let (text, whole) = share.beginning(text);
+        room.rest(share);
+        if !whole {
+            left.push(format!("{} of the {bytes} bytes of {what}", bytes - text.len()));
+        }
+        text
     };
+    let (value, failure) = match ran.result {
+        Ok(value) => (Some(begin(&mut room, "the value", value)), None),
+        Err(failure) => (None, Some(begin(&mut room, "the failure", explained(&failure)))),
+    };
+    let output = begin(&mut room, "the output", ran.output);
+    let mut share = room.share(MOST_VALUE);
+    let lines = ran.trace.len();
+    let trace = share.first(ran.trace);
+    room.rest(share);
+    if trace.len() < lines {
+        left.push(format!("{} of the {lines} lines of the trace", lines - trace.len()));
+    }
     let line = |one: crate::Spent| Line { function: one.function, calls: one.calls, steps: one.steps };
-    let profile = ran.profile.into_iter().map(line).collect();
-    Output { value, failure, output: ran.output, steps: ran.steps, trace: ran.trace, profile, ..rest }
+    let functions = ran.profile.len();
+    let profile = room.first(ran.profile.into_iter().take(MOST_PROFILE).map(line).collect());
+    if profile.len() < functions {
+        left.push(format!("{} of the {functions} functions of the profile", functions - profile.len()));
+    }
+    let left_out = (!left.is_empty()).then(|| {
+        format!(
+            "{}. Call run_cure with `function` and `args` for a part, or let the program give less.",
+            left.join(", ")
+        )
+    });
+    Output { value, failure, output, steps: ran.steps, trace, profile, left_out, ..rest }
 }
 
 /// The text of a failure. For a limit, it names the setting.

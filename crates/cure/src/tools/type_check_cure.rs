@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{modules, work};
+use crate::answer::Room;
 use crate::part::Cure;
-use crate::report::{self, Reported, reported};
+use crate::report::{self, Said, said};
 
 /// Check Cure code: names, types, lengths, refinements, exhaustiveness, state machines. Gives the signatures of its
 /// functions, errors with counter-examples, and warnings. Modules of the project can be imported.
@@ -25,10 +26,13 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// Whether the program stands.
     pub ok: bool,
-    /// The functions with their types, sorted.
+    /// The functions with their types, sorted, as many as fit.
     pub signatures: Vec<String>,
+    /// How many functions there are.
+    pub functions: usize,
     /// Errors and warnings.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 pub(super) struct TypeCheckCure(pub Arc<Cure>);
@@ -44,20 +48,26 @@ impl Tool for TypeCheckCure {
         let sources = modules(&self.0, &cx);
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
-            let diagnostics = reported(&compiled.diagnostics, &args.code);
-            Output { ok: compiled.is_ok(), signatures: compiled.signatures(), diagnostics }
+            let mut room = Room::new();
+            let said = said(&compiled.diagnostics, &args.code, &mut room, Self::NAME);
+            let signatures = compiled.signatures();
+            Output { ok: compiled.is_ok(), functions: signatures.len(), signatures: room.first(signatures), said }
         })
         .await
     }
 
     fn text(output: &Output) -> String {
         let title = if output.ok { "✓ Type checking passed" } else { "✗ Type error" };
-        let text = report::under(title, &output.diagnostics);
-        if output.signatures.is_empty() || !output.ok {
-            text
-        } else {
-            format!("{text}\n{}", output.signatures.join("\n"))
+        let mut text = report::under(title, &output.said);
+        if output.ok {
+            output.signatures.iter().for_each(|signature| text.push_str(&format!("\n{signature}")));
+            let left = output.functions - output.signatures.len();
+            if left > 0 {
+                let all = output.functions;
+                text.push_str(&format!("\n… {left} of {all} signatures are left out: check one module at a time"));
+            }
         }
+        text
     }
 
     fn examples() -> Vec<Example> {

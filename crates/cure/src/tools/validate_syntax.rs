@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work;
-use crate::report::{self, Reported, reported};
+use crate::answer::Room;
+use crate::report::{self, Said, said};
 
 /// Check the syntax of Cure code: every error with its place and what to do, not only the first.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,7 +23,8 @@ pub(super) struct Output {
     /// Whether the syntax is valid.
     pub ok: bool,
     /// Every error.
-    pub diagnostics: Vec<Reported>,
+    #[serde(flatten)]
+    pub said: Said,
 }
 
 pub(super) struct ValidateSyntax;
@@ -36,14 +38,15 @@ impl Tool for ValidateSyntax {
 
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         let size = args.code.len();
-        let check = move || reported(&crate::syntax::parse(&args.code).diagnostics, &args.code);
-        let diagnostics = work(size, check).await?;
-        Ok(Output { ok: !report::has_errors(&diagnostics), diagnostics })
+        let check =
+            move || said(&crate::syntax::parse(&args.code).diagnostics, &args.code, &mut Room::new(), Self::NAME);
+        let said = work(size, check).await?;
+        Ok(Output { ok: said.is_ok(), said })
     }
 
     fn text(output: &Output) -> String {
         let title = if output.ok { "✓ Syntax is valid" } else { "✗ Syntax error" };
-        report::under(title, &output.diagnostics)
+        report::under(title, &output.said)
     }
 
     fn examples() -> Vec<Example> {

@@ -1,5 +1,7 @@
 //! The tools as a client calls them. Every program in their answers compiles and runs.
 
+mod sizes;
+
 use std::sync::Arc;
 
 use expect_test::expect;
@@ -65,7 +67,9 @@ fn every_program_of_the_syntax_help_compiles_and_runs() {
     expect![[r#"
         modules: {[<<"Hello, Ada!">>,<<"Hello, Alan!">>],3,<<"A">>}
         functions: 6
+        expressions: {<<"minus">>,<<"2 by 3 is 6, twice 12 #{plain}">>,<<"plus">>}
         types: {1,14,true}
+        refinements: {15,7,{none},3,9}
         records: <<"Person{name: Ada, age: 37}, a minor">>
         pattern_matching: {<<"red, negative">>,<<"blue">>,true}
         typeclasses: <<"square of 18">>
@@ -97,6 +101,27 @@ fn what_the_library_says_of_itself_is_true() {
         }
     }
     assert!(count > 60, "{count}");
+}
+
+#[test]
+fn syntax_help_tells_of_refinements_and_their_limits_of_if_let_and_interpolation() {
+    let told = |wanted: &str| TOPICS.iter().find(|(_, name, _)| *name == wanted).unwrap().2;
+    for (topic, parts) in [
+        ("refinements", &["{x: Int | x > 0}", "Limits", "counter-example", "product of two variables"][..]),
+        ("expressions", &["`let`", "`if` has", "\"#{…}\"", "takes no `end`"]),
+    ] {
+        parts.iter().for_each(|part| assert!(told(topic).contains(part), "{topic}: {part}"));
+    }
+}
+
+#[tokio::test]
+async fn get_stdlib_docs_takes_list() {
+    let docs = |module: &str| said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": module }));
+    let full = docs("Std.List").await;
+    assert!(full.starts_with("Std.List: "), "{full}");
+    for short in ["List", "list", " std.list "] {
+        assert_eq!(docs(short).await, full, "{short}");
+    }
 }
 
 #[tokio::test]
@@ -180,6 +205,20 @@ async fn hostile_text_gets_a_clear_answer() {
 fn running() -> super::run_cure::RunCure {
     let limits = crate::RunLimits { steps: 100_000, memory: 64 << 20, time: std::time::Duration::from_secs(20) };
     super::run_cure::RunCure(crate::Cure::new(crate::Options { run: Some(limits), ..crate::Options::default() }))
+}
+
+#[tokio::test]
+async fn generate_tests_honours_cure_run() {
+    let code = "module T do\n  def main(n: Nat): Int = n / 2\nend";
+    let arguments = json!({ "code": code, "function": "main" });
+    let off = said(super::generate_tests::GenerateTests(part()), arguments.clone()).await;
+    assert!(off.starts_with("error: Running programs is not enabled here.") && off.contains("run = true"), "{off}");
+    let on = said(super::generate_tests::GenerateTests(running().0), arguments).await;
+    assert!(on.contains("if T.main(2) == 1 then"), "{on}");
+    // A call has the steps of the configuration.
+    let code = "module T do\n  def f(n: Nat): Int = if n < 1 then 0 else f(n + 1)\nend";
+    let told = said(super::generate_tests::GenerateTests(running().0), json!({ "code": code, "function": "f" })).await;
+    assert!(told.contains("T.f(1): the run was ended: more than 100000 steps"), "{told}");
 }
 
 #[tokio::test]
