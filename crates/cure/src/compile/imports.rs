@@ -59,7 +59,8 @@ impl Loader<'_> {
             return Diagnostic::error(code::TOO_DEEP, span, message).hint("check the module itself first");
         }
         let error = Diagnostic::error(code::UNKNOWN_MODULE, span, format!("there is no module `{name}`"));
-        match nearest(name, standard::names()) {
+        let library = Some(format!("Std.{name}")).filter(|full| standard::source(full).is_some());
+        match library.or_else(|| nearest(name, standard::names())) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => {
                 error.hint("modules are found by the name they declare, in this project and in the standard library")

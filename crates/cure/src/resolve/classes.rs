@@ -8,6 +8,7 @@ use super::derive;
 use super::interface::{ClassInfo, InstanceInfo, Signature};
 use super::order::ordered;
 use super::scope::Function;
+use super::suggest;
 use super::written::Reader;
 use crate::diagnostic::{Span, code};
 use crate::ir::ty::{Len, Seq, Ty};
@@ -124,7 +125,8 @@ impl<'a> Collector<'a, '_> {
     }
 
     pub(super) fn no_class(&mut self, class: &Ident) {
-        let near = self.scope.nearest_class(&class.name).map(|near| format!("did you mean `{near}`?"));
+        let near = || self.scope.nearest_class(&class.name).map(|near| format!("did you mean `{near}`?"));
+        let near = suggest::import_of_type(&class.name).or_else(near);
         let error = self.error(code::UNKNOWN_CLASS, class.span, format!("there is no class `{}`", class.name));
         error.hints.extend(near);
     }

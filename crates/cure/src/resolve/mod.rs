@@ -11,4 +11,5 @@ mod heads;
 pub(crate) mod interface;
 mod order;
 pub(crate) mod scope;
+pub(crate) mod suggest;
 pub(crate) mod written;

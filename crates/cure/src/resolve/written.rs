@@ -7,6 +7,7 @@ use num_traits::ToPrimitive;
 
 use super::interface::{TypeInfo, TypeInfoKind};
 use super::scope::Scope;
+use super::suggest;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::ty::{Len, MOST_PARTS, NamedLen, Pred, Seq, Ty, names_in};
 use crate::syntax::SyntaxKind as K;
@@ -154,9 +155,14 @@ impl Reader<'_> {
             let hint = format!("write the type `{of}`");
             return self.error(code::TYPE_FORM, span, format!("`{name}` is a constructor, not a type"), Some(&hint));
         }
-        let near = self.scope.nearest_type(name).map(|near| format!("did you mean `{near}`?"));
         let message = format!("there is no type `{name}`");
-        self.error(code::UNKNOWN_TYPE, span, message, near.as_deref())
+        self.error(code::UNKNOWN_TYPE, span, message, self.meant(name).as_deref())
+    }
+
+    /// A hint about the type that is meant by an unknown name.
+    fn meant(&self, name: &str) -> Option<String> {
+        let near = || self.scope.nearest_type(name).map(|near| format!("did you mean `{near}`?"));
+        suggest::usual_type(name).or_else(|| suggest::import_of_type(name)).or_else(near)
     }
 
     /// A type parameter, with its arguments if it stands for a type constructor.
@@ -197,9 +203,8 @@ impl Reader<'_> {
             (None, "List" | "Vector") => (name.clone(), 1),
             (None, "Pair") => (Name::from("Tuple2"), 2),
             (None, _) => {
-                let near = self.scope.nearest_type(name).map(|near| format!("did you mean `{near}`?"));
                 let message = format!("there is no type `{name}`");
-                return self.error(code::UNKNOWN_TYPE, ty.span, message, near.as_deref());
+                return self.error(code::UNKNOWN_TYPE, ty.span, message, self.meant(name).as_deref());
             }
         };
         if takes != count {

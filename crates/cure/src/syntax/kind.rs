@@ -54,6 +54,11 @@ impl SyntaxKind {
         matches!(self, K::Whitespace | K::Comment)
     }
 
+    /// Whether it is a reserved word.
+    pub(crate) fn is_keyword(self) -> bool {
+        KEYWORDS.iter().any(|(_, kind)| *kind == self)
+    }
+
     /// Whether an item of a module begins with it. No expression does, so the parser recovers here.
     pub(crate) fn starts_item(self) -> bool {
         matches!(

@@ -10,5 +10,6 @@ mod conversations;
 mod generated;
 mod generator;
 mod hostile;
+mod messages;
 mod programs;
 mod random_modules;

@@ -21,6 +21,9 @@ impl Parser<'_> {
         let mut height = 0;
         while !self.at_block_end() {
             let before = self.at;
+            if self.first_of_line(0) && self.foreign_language(false) {
+                break;
+            }
             if self.is(K::LetKw) {
                 height = height.max(self.let_stmt());
             } else {
@@ -39,7 +42,8 @@ impl Parser<'_> {
     }
 
     fn at_block_end(&self) -> bool {
-        matches!(self.peek(), K::Eof | K::EndKw | K::ElseKw | K::RBrace) || self.peek().starts_item()
+        let ends = matches!(self.peek(), K::Eof | K::EndKw | K::ElseKw | K::RBrace) || self.peek().starts_item();
+        ends && !self.is_misnamed(0)
     }
 
     fn let_stmt(&mut self) -> u32 {
@@ -138,6 +142,10 @@ impl Parser<'_> {
                         height = height.max(self.call(start));
                     }
                 }
+                K::Dot if self.nth(1).is_keyword() && !self.first_of_line(1) => {
+                    self.put_aside();
+                    self.misname();
+                }
                 K::LParen if self.called_again() => height = height.max(self.call(start)),
                 _ => return height,
             }
@@ -179,6 +187,10 @@ impl Parser<'_> {
 
     fn primary(&mut self) -> u32 {
         match self.peek() {
+            _ if self.is_misnamed(0) => {
+                self.put_aside();
+                if self.is(K::LParen) && !self.first_of_line(0) { self.args() } else { 1 }
+            }
             K::Int | K::Float | K::Str | K::Charlist | K::Atom | K::QuotedAtom | K::TrueKw | K::FalseKw => {
                 self.node(K::Literal, |p| p.bump());
                 1
@@ -324,7 +336,7 @@ impl Parser<'_> {
             p.node(K::Params, |p| {
                 p.listed(K::LParen, K::RParen, |p| {
                     p.node(K::Param, |p| {
-                        p.expect(K::Ident);
+                        p.defined();
                         if p.eat(K::Colon) {
                             p.type_expr();
                         }

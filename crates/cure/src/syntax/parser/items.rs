@@ -19,6 +19,9 @@ impl Parser<'_> {
                     self.stray_end();
                 }
                 kind => {
+                    if !complained && self.foreign_language(true) {
+                        break;
+                    }
                     let span = self.span_of(0);
                     if !complained
                         && let Some(error) = self.error(code::OUTSIDE_MODULE, span, "this stands outside a module")
@@ -65,6 +68,7 @@ impl Parser<'_> {
                     K::EndKw => p.stray_end(),
                     K::Eof | K::ModuleKw => return p.missing_end("module", opened),
                     kind if kind.starts_item() => p.item(),
+                    _ if p.foreign_language(false) => return,
                     _ => {
                         p.expected("a definition");
                         p.skip_until(|_| false);
@@ -153,6 +157,7 @@ impl Parser<'_> {
                 p.bump();
             }
             K::Atom => p.bump(),
+            _ if p.keyword_as_name() => {}
             _ => {
                 p.expected("a name");
             }
@@ -305,7 +310,7 @@ impl Parser<'_> {
 
     /// A name, with arguments in parentheses if it has any.
     pub(super) fn applied_name(&mut self) {
-        self.expect(K::Ident);
+        self.defined();
         if self.is(K::LParen) {
             self.type_args();
         }
@@ -340,7 +345,7 @@ impl Parser<'_> {
         self.node(K::Params, |p| {
             p.listed(K::LParen, K::RParen, |p| {
                 p.node(K::Param, |p| {
-                    p.expect(K::Ident);
+                    p.defined();
                     p.foreign_colon();
                     if p.eat(K::Colon) {
                         p.type_expr();
@@ -385,9 +390,9 @@ impl Parser<'_> {
             p.bump();
             p.applied_name();
             p.expect(K::DoKw);
-            while p.is(K::Ident) {
+            while p.is(K::Ident) || (p.nth(1) == K::Colon && p.names_something(0)) {
                 p.node(K::FieldDecl, |p| {
-                    p.bump();
+                    p.defined();
                     if !p.foreign_colon() && p.expect(K::Colon) {
                         p.type_expr();
                     } else {

@@ -8,7 +8,9 @@ mod exprs;
 mod foreign;
 mod fsm;
 mod items;
+mod keywords;
 mod layout;
+mod newer;
 mod patterns;
 mod records;
 #[cfg(test)]
@@ -71,7 +73,10 @@ fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Errors, layout: Option<L
     let mut parser = Parser::new(text, tokens);
     parser.layout = layout;
     parser.source();
-    let Parser { errors: found, builder, .. } = parser;
+    let Parser { errors: found, builder, newer, .. } = parser;
+    if let Some(error) = newer {
+        return (Parse { green: builder.finish(), diagnostics: vec![error] }, 1);
+    }
     let mut errors = errors.with(found);
     if let Some(deep) = parser.too_deep {
         // Skipped tokens may leave brackets open in their line.
@@ -104,6 +109,10 @@ struct Parser<'a> {
     layout: Option<Layout>,
     /// Whether the current expression is the body of a clause, after which another clause may begin.
     in_clause: bool,
+    /// The keywords that were reported as names: their uses are no further errors.
+    misnamed: Vec<K>,
+    /// The error about a text in the newer Cure, of which nothing else is said.
+    newer: Option<Diagnostic>,
 }
 
 impl<'a> Parser<'a> {
@@ -134,6 +143,8 @@ impl<'a> Parser<'a> {
             depth: 0,
             layout: None,
             in_clause: false,
+            misnamed: Vec::new(),
+            newer: None,
         }
     }
 
@@ -321,7 +332,8 @@ impl<'a> Parser<'a> {
             if self.eat(close) {
                 return;
             }
-            if matches!(self.peek(), K::Eof | K::EndKw | K::DoKw) || self.peek().starts_item() {
+            let ends = matches!(self.peek(), K::Eof | K::EndKw | K::DoKw) || self.peek().starts_item();
+            if ends && !self.is_misnamed(0) && !self.names_something(0) {
                 break;
             }
             let before = self.at;

@@ -75,6 +75,7 @@ impl Parser<'_> {
                 }),
                 _ => self.node(K::PatName, |p| p.bump()),
             },
+            _ if self.keyword_as_name() => {}
             _ => {
                 self.expected("a pattern");
             }
@@ -85,7 +86,7 @@ impl Parser<'_> {
         self.node(K::PatList, |p| {
             let opened = p.span_of(0);
             p.bump();
-            while !matches!(p.peek(), K::RBracket | K::Pipe | K::Eof | K::EndKw | K::Arrow) {
+            while !matches!(p.peek(), K::RBracket | K::Pipe | K::Eof | K::EndKw | K::Arrow) || p.names_something(0) {
                 p.pattern();
                 if !p.eat(K::Comma) {
                     break;

@@ -59,7 +59,7 @@ impl<'p> Body<'p> {
         self.infer_all(args);
         let named = self.scope.functions_named(name);
         if named.is_empty() {
-            return self.unknown_name(name, at);
+            return self.unknown_name(name, Some(args.len() as u32), at);
         }
         let wanted: Vec<_> = named.iter().map(|(arity, _)| arity.to_string()).collect();
         let message = format!("`{name}` takes {} argument(s), not {}", wanted.join(" or "), args.len());
@@ -426,7 +426,7 @@ impl<'p> Body<'p> {
         }
         match self.scope.constructor(name).cloned() {
             Some(constructor) => self.construct_as(&constructor, args, hint, span),
-            None => self.unknown_name(name, span),
+            None => self.unknown_name(name, Some(args.len() as u32), span),
         }
     }
 

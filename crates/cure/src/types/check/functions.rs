@@ -409,6 +409,24 @@ impl Body<'_> {
         Places { seen, words, conditions, ..Places::default() }
     }
 
+    /// Reports clauses that are never reached: each by itself, or all at once where only one clause is left.
+    fn unreachable(&mut self, arms: &[Arm], unreachable: &[usize], span: Span) {
+        if unreachable.len() > 1 && unreachable.len() + 1 == arms.len() {
+            let only = (0..arms.len()).find(|at| !unreachable.contains(at)).unwrap_or_default();
+            let keyword = Span { start: span.start, end: span.start + 5 };
+            let message = format!("of the {} clauses of this match, only one is ever reached", arms.len());
+            let hint = "the value is always the same here, or that clause takes everything: write its body alone";
+            let warning = Diagnostic::warning(code::UNREACHABLE, keyword, message).hint(hint);
+            self.errors.push(warning.related(arms[only].span, "this one"));
+            return;
+        }
+        for at in unreachable {
+            let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
+            let warning = Diagnostic::warning(code::UNREACHABLE, arms[*at].span, "this clause is never reached");
+            self.errors.push(warning.hint(hint));
+        }
+    }
+
     /// Reports values that a match leaves out and clauses that are never reached.
     pub(super) fn exhaustive(&mut self, arms: &[Arm], ty: &Ty, places: &Places, span: Span, what: &str) {
         if matches!(self.base(ty), Ty::Wrong)
@@ -420,11 +438,7 @@ impl Body<'_> {
         let asks = places.speaks(self);
         let places = &self.settled(places, asks);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
-        for at in verdict.unreachable {
-            let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
-            let warning = Diagnostic::warning(code::UNREACHABLE, arms[at].span, "this clause is never reached");
-            self.errors.push(warning.hint(hint));
-        }
+        self.unreachable(arms, &verdict.unreachable, span);
         if fuel::is_spent() {
             return;
         }

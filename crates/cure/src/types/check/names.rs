@@ -9,6 +9,7 @@ use crate::diagnostic::{Span, code};
 use crate::fuel;
 use crate::ir::tree::TreeKind;
 use crate::ir::ty::{Ty, names_in};
+use crate::resolve::suggest;
 use crate::resolve::written::Reader;
 use crate::solver::Linear;
 use crate::syntax::ast::{Name, Type};
@@ -86,7 +87,8 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Var(local.var), span), ty: local.ty.clone(), term }
     }
 
-    pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val {
+    /// Reports a name that is not defined; `arity` is the number of arguments of its call.
+    pub(super) fn unknown_name(&mut self, name: &str, arity: Option<u32>, span: Span) -> Val {
         let message = format!("`{name}` is not defined");
         // A missing name is reported once per function, not at each use.
         let said = self.errors.iter().any(|error| error.code == code::UNKNOWN_NAME && error.message == message);
@@ -95,10 +97,11 @@ impl Body<'_> {
         }
         let locals = self.locals.iter().map(|(name, _)| &**name);
         let near = self.scope.near(name, locals).or_else(|| self.scope.nearest(name));
-        let hint = match (name, near) {
-            ("case" | "elif" | "cond", _) => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
-            (_, Some(near)) => Some(format!("did you mean `{near}`?")),
-            _ => None,
+        let hint = match name {
+            "case" | "elif" | "cond" => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
+            _ => suggest::import_of_function(name, arity)
+                .or_else(|| suggest::usual_name(name))
+                .or_else(|| near.map(|near| format!("did you mean `{near}`?"))),
         };
         let error = self.error(code::UNKNOWN_NAME, span, message);
         error.hints.extend(hint);

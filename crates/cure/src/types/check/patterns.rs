@@ -14,8 +14,9 @@ use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
-use crate::ir::ty::{Len, Ty};
+use crate::ir::ty::{Len, Seq, Ty};
 use crate::resolve::interface::{Constructor, TypeInfoKind};
+use crate::resolve::suggest;
 use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
 use crate::types::exhaustive::{Arm, Guard, Path, Step, text};
@@ -367,7 +368,8 @@ impl Body<'_> {
         let Some(constructor) = self.scope.constructor(&name.name).cloned() else {
             let near = match &*name.name {
                 "Pred" => Some("`Pred` computes; as a pattern write `Succ(n)`".to_owned()),
-                _ => self.scope.nearest_constructor(&name.name).map(|near| format!("did you mean `{near}`?")),
+                other => suggest::usual_name(other)
+                    .or_else(|| self.scope.nearest_constructor(other).map(|near| format!("did you mean `{near}`?"))),
             };
             let error =
                 self.error(code::UNKNOWN_CONSTRUCTOR, name.span, format!("there is no constructor `{}`", name.name));

@@ -42,7 +42,7 @@ impl Body<'_> {
             return if self.one_is_meant(name, arity, span) { self.value_of(function, span) } else { self.wrong(span) };
         }
         match self.scope.functions_named(name) {
-            [] => self.unknown_name(name, span),
+            [] => self.unknown_name(name, arity, span),
             [(arity, _)] if !self.one_is_meant(name, *arity, span) => self.wrong(span),
             [(_, function)] => self.value_of(function, span),
             several => {

@@ -1,0 +1,167 @@
+//! What a message says to whoever has never seen the compiler: the import that is missing, the name that is meant, the
+//! keyword in the way, and the language that it is not.
+
+use cure::diagnostic::Lines;
+use cure::{NoSources, compile};
+use expect_test::{Expect, expect};
+
+fn said(text: &str) -> String {
+    let compiled = compile(text, &NoSources);
+    let lines = Lines::new(text);
+    compiled.diagnostics.iter().map(|one| one.line(&lines)).collect::<Vec<_>>().join("\n")
+}
+
+/// The messages about these items of a module, one after the other.
+fn check(items: &[&str], expected: Expect) {
+    let all = items.iter().map(|items| said(&format!("module T do\n{items}\nend\n")));
+    expected.assert_eq(&all.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn an_undefined_name_that_the_library_has_says_which_import() {
+    check(
+        &[
+            "  def f(l: List(Int)): List(Int) = map(l, fn(x) -> x + 1 end)",
+            "  def f(): Unit = println(\"x\")",
+            "  def f(n: Int): String = show(n)",
+            "  def f(l: List(Int)): Int = length(l)",
+            "  def f(l: List(Int)): Int = length(l, 1, 2)",
+            "  import Std.List [map/2]\n  def f(l: List(String)): List(String) = map(l, upcase)",
+            "  def f(x: Functor(Int)): Int = 1",
+            "  def f(x: T): T where Monoid(T) = x",
+            "  def maps(l: List(Int)): List(Int) = l\n  def f(l: List(Int)): List(Int) = map(l)",
+        ],
+        expect![[r#"
+            2:36 error C0202: `map` is not defined; Std.List, Std.Option, Std.String, Std.Vector have it: `import Std.List [map/2]`
+            2:19 error C0202: `println` is not defined; `Std.Io` has it: `import Std.Io [println/1]`
+            2:27 error C0202: `show` is not defined; `Std.Show` has it: `import Std.Show [show/1]`
+            2:30 error C0202: `length` is not defined; Std.List, Std.String, Std.Vector have it: `import Std.List [length/1]`
+            2:30 error C0202: `length` is not defined; Std.List, Std.String, Std.Vector have it: `import Std.List [length/1]`
+            3:49 error C0202: `upcase` is not defined; `Std.String` has it: `import Std.String [upcase/1]`
+            2:12 error C0203: there is no type `Functor`; `Std.Typeclasses` has it: `import Std.Typeclasses [Functor]`
+            2:24 error C0207: there is no class `Monoid`; `Std.Typeclasses` has it: `import Std.Typeclasses [Monoid]`
+            3:36 error C0202: `map` is not defined; Std.List, Std.Option, Std.String, Std.Vector have it: `import Std.List [map/2]`"#]],
+    );
+}
+
+#[test]
+fn near_misses_are_named() {
+    let types = ["Boolean", "Integer", "Double", "Maybe(Int)", "string", "Void", "Text", "Array(Int)", "Natural"];
+    let types: Vec<String> = types.iter().map(|ty| format!("  def f(x: {ty}): Int = 1")).collect();
+    check(
+        &types.iter().map(String::as_str).collect::<Vec<_>>(),
+        expect![[r#"
+            2:12 error C0203: there is no type `Boolean`; in Cure it is `Bool`
+            2:12 error C0203: there is no type `Integer`; in Cure it is `Int`
+            2:12 error C0203: there is no type `Double`; in Cure it is `Float`
+            2:12 error C0203: there is no type `Maybe`; in Cure it is `Option`
+            2:12 error C0203: there is no type `string`; in Cure it is `String`
+            2:12 error C0203: there is no type `Void`; in Cure it is `Unit`
+            2:12 error C0203: there is no type `Text`; in Cure it is `String`
+            2:12 error C0203: there is no type `Array`; in Cure it is `List`
+            2:12 error C0203: there is no type `Natural`; in Cure it is `Nat`"#]],
+    );
+    let names =
+        ["True", "nil", "null", "Just(1)", "Nothing", "Err(1)", "print_line(\"x\")", "to_string(1)", "len([1])"];
+    let names: Vec<String> = names.iter().map(|name| format!("  def f(): Any = {name}")).collect();
+    check(
+        &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        expect![[r##"
+            2:18 error C0202: `True` is not defined; in Cure it is `true`
+            2:18 error C0202: `nil` is not defined; in Cure it is `None`, of Option, or `[]`
+            2:18 error C0202: `null` is not defined; in Cure it is `None`, of Option
+            2:18 error C0202: `Just` is not defined; in Cure it is `Some`, of Option
+            2:18 error C0202: `Nothing` is not defined; in Cure it is `None`, of Option
+            2:18 error C0202: `Err` is not defined; in Cure it is `Error`, of Result
+            2:18 error C0202: `print_line` is not defined; in Cure it is `println`, of Std.Io
+            2:18 error C0202: `to_string` is not defined; in Cure it is `"#{…}"`, or `show` of Std.Show
+            2:18 error C0202: `len` is not defined; in Cure it is `length`, of Std.List, Std.String and Std.Vector"##]],
+    );
+    check(
+        &["  def f(x: Any): Int = match x do Just(n) -> 1 _ -> 2 end", "  import Std.Lists", "  import List [map/2]"],
+        expect![[r#"
+            2:35 error C0204: there is no constructor `Just`; in Cure it is `Some`, of Option
+            2:10 error C0201: there is no module `Std.Lists`; did you mean `Std.List`?
+            2:10 error C0201: there is no module `List`; did you mean `Std.List`?"#]],
+    );
+}
+
+#[test]
+fn a_keyword_as_a_name_says_so() {
+    check(
+        &[
+            "  def f(type: Int): Int = type + 1",
+            "  def end(x: Int): Int = x\n  def g(): Int = 1",
+            "  def f(): Int =\n    let record = 1\n    record + 2",
+            "  record P do\n    type: Int\n    in: String\n  end\n  def f(p: P): Int = p.type",
+            "  def f(l: List(Int)): Int = match l do [in | as] -> in _ -> 0 end",
+            "  def f(): Any = fn(do) -> do end",
+            "  import Std.List [fsm/1]",
+            "  type end = Int",
+            "  def process(x: Int): Int = x",
+            // Not a name, but something that is missing.
+            "  def f(: Int = 1",
+            "  def\n  def g(): Int = 1",
+        ],
+        expect![[r#"
+            2:9 error C0101: `type` is a keyword and cannot be a name; choose another name, such as `type_`
+            2:7 error C0101: `end` is a keyword and cannot be a name; choose another name, such as `end_`
+            3:9 error C0101: `record` is a keyword and cannot be a name; choose another name, such as `record_`
+            3:5 error C0101: `type` is a keyword and cannot be a name; choose another name, such as `type_`
+            4:5 error C0101: `in` is a keyword and cannot be a name; choose another name, such as `in_`
+            2:42 error C0101: `in` is a keyword and cannot be a name; choose another name, such as `in_`
+            2:47 error C0101: `as` is a keyword and cannot be a name; choose another name, such as `as_`
+            2:21 error C0101: `do` is a keyword and cannot be a name; choose another name, such as `do_`
+            2:20 error C0101: `fsm` is a keyword and cannot be a name; choose another name, such as `fsm_`
+            2:8 error C0101: `end` is a keyword and cannot be a name; choose another name, such as `end_`
+            2:7 error C0101: `process` is a keyword and cannot be a name; choose another name, such as `process_`
+            2:9 error C0101: expected a name, found `:`
+            2:15 error C0101: expected a `,` or `)`, found `=`
+            2:6 error C0101: expected a name, found `def`"#]],
+    );
+}
+
+#[test]
+fn sixteen_warnings_for_one_constant_scrutinee_are_one() {
+    let clauses: String = (0..16).map(|at| format!("      {at} -> {at}\n")).collect();
+    let constant = format!("  def f(): Int =\n    match 5 do\n{clauses}      _ -> 99\n    end");
+    let known =
+        format!("  def f(n: Int): Int = if n == 3 then\n    match n do\n{clauses}      _ -> 99\n    end else 0");
+    let first = format!("  def f(n: Int): Int =\n    match n do\n      _ -> 99\n{clauses}    end");
+    check(
+        &[
+            &constant,
+            &known,
+            &first,
+            "  def f(b: Bool): Int = match {b, 1} do {true, 1} -> 1 {_, 2} -> 2 {_, 3} -> 3 {_, _} -> 4 end",
+            "  def f(x: Int): Int =\n    match x do\n      _ -> 1\n      0 -> 2\n    end",
+        ],
+        expect![[r#"
+
+            3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
+            3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
+            2:56 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+            2:68 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+            5:7 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up"#]],
+    );
+}
+
+#[test]
+fn a_text_in_todays_cure_is_told_in_one_sentence() {
+    for text in [
+        "mod Shapes\n\n  ## Doc.\n  fn area(a: Int, b: Int) -> Int = a * b\n\n  fn main() -> Int = area(%[1, 2])\n",
+        "# comment\nmod A.B\n  use Std.List\n  rec P\n    x: Int\n",
+        "fn f(a: Int) -> Int = a\n",
+        "module T do\n  fn f(a: Int) -> Int = a\n  local fn g(a: Int) -> Int =\n    pickup a\nend\n",
+        "module T do\n  def f(): Int = 1\n  use Std.List\n  rec Point\n    x: Int\nend\n",
+        "@extern(:erlang, :abs, 1)\nfn abs(x: Int) -> Int\n",
+        "use Std.Io\nmod X\n  fn f() -> Int = 'c'\n",
+    ] {
+        let said = said(text);
+        assert_eq!(said.lines().count(), 1, "{text}\n{said}");
+        assert!(said.contains("error C0106: this is written in the newer Cure"), "{text}\n{said}");
+    }
+    expect!["1:1 error C0106: this is written in the newer Cure (`mod X`, `fn f(…) -> T`), which hob does not compile: its Cure has `module X do … end` and `def f(x: Int): Int = …`"].assert_eq(&said("mod X\n  fn f(a: Int) -> Int = a\n"));
+    // Names like these remain names.
+    check(&["  def mod(a: Int, local: Int): Int =\n    let use = a\n    use + local"], expect![""]);
+}
