@@ -99,6 +99,32 @@ fn the_page_can_be_typed_along() {
 }
 
 #[test]
+fn hob_cure_run_has_the_limits_that_its_page_promises() {
+    let project = fresh();
+    let said = |limits: &str, function: &str| {
+        project.write("hob.toml", &format!("[cure]\n{limits}\n"));
+        let ran = project.run(["cure", "run", "t.cure", "--function", function]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        ran.stderr
+    };
+    project.write(
+        "t.cure",
+        "module T do\n  def forever(): Int = count(0)\n  def count(n: Int): Int = count(n + 1)\n  def much(): String = double(\"x\")\n  \
+         def double(s: String): String = double(s <> s)\nend\n",
+    );
+    let all =
+        [said("run_steps = 1000", "forever"), said("run_seconds = 1", "forever"), said("run_memory = 1048576", "much")];
+    expect_test::expect![[r#"
+        error: the run was ended: more than 1000 steps
+          `run_steps` under `[cure]` in hob.toml, or in your own config.toml, sets that limit.
+        error: the run was ended: more than 1 seconds
+          `run_seconds` under `[cure]` in hob.toml, or in your own config.toml, sets that limit.
+        error: the run was ended: more than 1048576 bytes of memory
+          `run_memory` under `[cure]` in hob.toml, or in your own config.toml, sets that limit.
+    "#]].assert_eq(&all.concat());
+}
+
+#[test]
 fn the_language_can_be_read_and_prompted_for() {
     let project = fresh();
     let mut peer = connected(&project);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use cure::diagnostic::{Diagnostic, Lines};
-use cure::{Cure, Modules, Options, files};
+use cure::{Cure, CureSettings, Modules, Options, files};
 use project::visible::path as shown;
 use project::{Config, Project};
 
@@ -59,6 +59,8 @@ struct Place {
     /// The worktree around the current directory.
     worktree: PathBuf,
     cure: Arc<Cure>,
+    /// What is configured, of which the limits of a run hold here too.
+    settings: CureSettings,
 }
 
 impl Place {
@@ -66,8 +68,9 @@ impl Place {
         let project = Project::find(explicit, cwd).map_err(Failure::new)?;
         let config = Config::load(&project, &daemon::sections()).map_err(Failure::new)?;
         let worktree = if explicit.is_some() { project.root().to_owned() } else { project.worktree(cwd) };
-        let options = Options { roots: config.of::<cure::CureSettings>().roots, run: None };
-        Ok(Place { worktree, cure: Cure::new(options) })
+        let settings = config.of::<CureSettings>();
+        let options = Options { roots: settings.roots.clone(), run: None };
+        Ok(Place { worktree, cure: Cure::new(options), settings })
     }
 
     /// The modules that a text may use: those of the project, or those beside a file outside it.

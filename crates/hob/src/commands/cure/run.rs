@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use cure::run::{Outcome, Request, run};
-use cure::{Limits, Watched};
+use cure::{CureSettings, Limits, Watched};
 
 use super::{Place, inputs, refuse};
 use crate::exit::{Exit, Failure};
@@ -30,8 +30,24 @@ pub(super) struct Run {
     args: Vec<String>,
 }
 
-/// A person can end it with Ctrl-C, so only memory and output are limited.
-const LIMITS: Limits = Limits { steps: u64::MAX, depth: usize::MAX, output: 64 << 20, memory: 4 << 30, time: None };
+/// How many bytes a program may print: more than an agent reads.
+const OUTPUT: usize = 64 << 20;
+
+/// The limits that hold for `run_cure` too.
+fn limits(settings: &CureSettings) -> Limits {
+    let memory = usize::try_from(settings.run_memory).unwrap_or(usize::MAX);
+    Limits { steps: settings.run_steps, memory, time: Some(settings.run_time), output: OUTPUT, ..Limits::default() }
+}
+
+/// The setting of a limit that was reached.
+fn setting(failure: &cure::Failure) -> Option<&'static str> {
+    match failure {
+        cure::Failure::Limit { what: "steps", .. } => Some("run_steps"),
+        cure::Failure::Limit { what: "seconds", .. } => Some("run_seconds"),
+        cure::Failure::Limit { what: "bytes of memory", .. } => Some("run_memory"),
+        _ => None,
+    }
+}
 
 impl Run {
     pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
@@ -39,8 +55,13 @@ impl Run {
             return Err(Failure::new("name one file").exit(Exit::Usage));
         };
         let watched = Watched { trace: self.trace, profile: self.profile };
-        let request =
-            Request { function: self.function, args: self.args, limits: LIMITS, watched, ..Request::default() };
+        let request = Request {
+            function: self.function,
+            args: self.args,
+            limits: limits(&place.settings),
+            watched,
+            ..Request::default()
+        };
         let ran = match run(&input.text, &place.modules(&input), &request) {
             Outcome::Ran(ran) => ran,
             Outcome::Refused(diagnostics) => {
@@ -78,7 +99,12 @@ impl Run {
                 }
                 Ok(Exit::Done)
             }
-            Err(failure) => Err(Failure::new(failure)),
+            Err(failure) => {
+                let hint = setting(&failure).map(|name| {
+                    format!("`{name}` under `[cure]` in hob.toml, or in your own config.toml, sets that limit.")
+                });
+                Err(hint.into_iter().fold(Failure::new(failure), Failure::hint))
+            }
         }
     }
 }
