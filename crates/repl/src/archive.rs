@@ -56,6 +56,17 @@ impl Archive {
         of_worktree.filter_map(|(name, place)| Some((name, read(place)?))).find(|(_, log)| log.printed(eval).is_some())
     }
 
+    /// The sessions of a worktree whose output is kept, the last used first, each with the time of that.
+    pub(crate) fn names(&self, worktree: &Path) -> Vec<(String, SystemTime)> {
+        let mut names: Vec<(String, SystemTime)> = Vec::new();
+        for place in self.places().into_iter().rev() {
+            if let Some(name) = name_in(&place, worktree).filter(|name| names.iter().all(|(known, _)| known != name)) {
+                names.push((name, last_use(&place)));
+            }
+        }
+        names
+    }
+
     /// The newest evaluation that any log has output of.
     pub(crate) fn last_eval(&self) -> Option<u64> {
         self.places().iter().filter_map(|place| read(place)?.last_eval()).max()
@@ -188,6 +199,9 @@ mod tests {
         assert_eq!((name.as_str(), text(&log).as_str()), ("main-2", "other"));
         assert!(archive.find_eval(Path::new("/other"), 2).is_none());
         assert_eq!(archive.last_eval(), Some(3));
+        let mut names: Vec<String> = archive.names(Path::new("/w")).into_iter().map(|(name, _)| name).collect();
+        names.sort();
+        assert_eq!(names, ["main", "main-2"]);
         // Another holder of the log is not disturbed.
         let held = archive.open(Path::new("/w"), "main").expect("opened");
         let second = archive.open(Path::new("/w"), "main").expect("opened");

@@ -154,6 +154,9 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::HasItsInput { eval, .. } => format!(
             "repl_wait {{\"eval\": {eval}}} waits on; to answer what a program asks, leave `stdin` out and use repl_input."
         ),
+        SessionError::Uninterruptible { session } => format!(
+            "repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} starts it anew; repl_list shows what runs."
+        ),
         SessionError::StillRunning { eval, .. } => {
             format!("repl_wait waits on; repl_interrupt {{\"eval\": {eval}}} stops it.")
         }

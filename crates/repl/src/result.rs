@@ -102,6 +102,10 @@ pub struct EvalResult {
     /// Present when not all output is shown here; `repl_read` has the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncated>,
+    /// Bytes of its output that earlier answers gave this caller while it ran, and that are not here again; `repl_read` has
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_before: Option<u64>,
     /// Where the session's output log stands; `repl_read` with this cursor gives what comes after.
     pub cursor: u64,
     /// What arrived between the end of the evaluation before this one and its own start.

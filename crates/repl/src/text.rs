@@ -83,6 +83,10 @@ fn facts(result: &EvalResult, next: &str) -> String {
         line.push_str(&shown(truncated));
         let _ = write!(line, "; repl_read {{\"eval\": {}}} has the rest", result.eval);
     }
+    if let Some(given) = result.given_before {
+        let _ =
+            write!(line, "; {} byte{} of output were given before", grouped(given), if given == 1 { "" } else { "s" });
+    }
     if result.queue_depth > 0 {
         let _ = write!(line, "; {} queued behind it", result.queue_depth);
     }
@@ -242,6 +246,7 @@ mod tests {
             duration_ms: 2.34,
             cpu_ms: None,
             truncated: None,
+            given_before: None,
             cursor: 100,
             between: None,
             queue_depth: 0,

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use process::output::text::whole_characters;
+
 /// Head and tail of one evaluation's output on one stream.
 #[derive(Debug, Clone)]
 pub(super) struct Capture {
@@ -9,6 +11,31 @@ pub(super) struct Capture {
     tail: VecDeque<u8>,
     total: u64,
     room: usize,
+}
+
+/// The ends of a part of a stream, which may leave out its middle.
+pub(super) struct Part<'a> {
+    pub(super) head: &'a [u8],
+    pub(super) tail: Vec<u8>,
+    /// The number of its bytes.
+    pub(super) total: u64,
+}
+
+impl Part<'_> {
+    /// How many bytes are missing between the ends.
+    pub(super) fn missing(&self) -> u64 {
+        self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
+    }
+
+    /// Leaves out what comes after so many bytes: the beginning of a character.
+    pub(super) fn until(mut self, whole: u64) -> Self {
+        let excess = usize::try_from(self.total.saturating_sub(whole)).unwrap_or(0);
+        self.total -= excess as u64;
+        let of_tail = excess.min(self.tail.len());
+        self.tail.truncate(self.tail.len() - of_tail);
+        self.head = &self.head[..self.head.len() - (excess - of_tail).min(self.head.len())];
+        self
+    }
 }
 
 impl Capture {
@@ -59,10 +86,28 @@ impl Capture {
         bytes.split_off(bytes.len() - after)
     }
 
-    /// The two ends, and how many bytes are missing between them.
-    pub(super) fn ends(&self) -> (&[u8], Vec<u8>, u64) {
+    /// The two ends of what came after the first `at` bytes, and how many bytes that is.
+    pub(super) fn part(&self, at: u64) -> Part<'_> {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
-        (&self.head, tail, self.total - (self.head.len() + self.tail.len()) as u64)
+        let begun = self.total - tail.len() as u64;
+        let total = self.total.saturating_sub(at);
+        match usize::try_from(at).ok().and_then(|at| self.head.get(at..)) {
+            Some(head) => Part { head, tail, total },
+            None if at < begun => Part { head: &[], tail, total },
+            None => {
+                let after = usize::try_from(total).unwrap_or(usize::MAX).min(tail.len());
+                Part { head: &[], tail: tail[tail.len() - after..].to_vec(), total }
+            }
+        }
+    }
+
+    /// How many bytes there are but for a character at the end that has not come whole.
+    pub(super) fn whole(&self) -> u64 {
+        let end: Vec<u8> = match self.tail.is_empty() {
+            true => self.head[self.head.len().saturating_sub(4)..].to_vec(),
+            false => self.tail.range(self.tail.len().saturating_sub(4)..).copied().collect(),
+        };
+        self.total - (end.len() - whole_characters(&end)) as u64
     }
 
     /// Drops everything from the first occurrence of `text` on.
@@ -97,14 +142,18 @@ mod tests {
         for chunk in all.chunks(70_001) {
             capture.push(chunk);
         }
-        let (head, tail, missing) = capture.ends();
         assert_eq!(capture.total(), all.len() as u64);
-        assert_eq!(missing as usize + head.len() + tail.len(), all.len());
-        assert!(all.starts_with(head) && all.ends_with(&tail));
-        capture.shrink();
-        let (head, tail, missing) = capture.ends();
-        assert_eq!(missing as usize + head.len() + tail.len(), all.len());
-        assert!(all.starts_with(head) && all.ends_with(&tail));
+        for _ in 0..2 {
+            for at in [0, 1, 100_000, 600_000, 3_000_000, 3_900_000, 3_999_999, 4_000_000] {
+                let (part, rest) = (capture.part(at), &all[at as usize..]);
+                assert_eq!(
+                    (part.total, part.missing() as usize),
+                    (rest.len() as u64, rest.len() - part.head.len() - part.tail.len())
+                );
+                assert!(rest.starts_with(part.head) && rest.ends_with(&part.tail), "{at}");
+            }
+            capture.shrink();
+        }
     }
 
     #[test]
@@ -115,5 +164,23 @@ mod tests {
         assert_eq!(capture.bytes(), (b"abcd".to_vec(), false));
         capture.cut_at(b"c");
         assert_eq!(capture.bytes(), (b"ab".to_vec(), false));
+    }
+
+    #[test]
+    fn a_character_that_has_not_come_whole_waits() {
+        let mut capture = Capture::new();
+        capture.push("aλ".as_bytes());
+        assert_eq!(capture.whole(), 3);
+        capture.push(&"λb".as_bytes()[..1]);
+        assert_eq!(capture.whole(), 3);
+        let part = capture.part(1);
+        let part = {
+            let whole = capture.whole() - 1;
+            part.until(whole)
+        };
+        assert_eq!((part.head, part.total), ("λ".as_bytes(), 2));
+        // What is no character at all does not wait.
+        capture.push(b"b");
+        assert_eq!(capture.whole(), 5);
     }
 }

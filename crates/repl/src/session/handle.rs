@@ -39,6 +39,23 @@ pub(super) struct Shared {
 /// More bytes than an answer ever keeps.
 const EVERYTHING: usize = 1 << 30;
 
+/// What an answer shows of an evaluation's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// How much, in bytes.
+    pub max_bytes: usize,
+    /// Who reads it. A reader that was given a part while the evaluation ran is not shown that part again before its
+    /// end; without a reader the answer shows all there is.
+    pub reader: Option<u64>,
+}
+
+impl View {
+    /// All there is, up to so many bytes.
+    pub fn all(max_bytes: usize) -> View {
+        View { max_bytes, reader: None }
+    }
+}
+
 /// What a handle asks of the actor.
 #[derive(Debug)]
 pub(super) enum Command {
@@ -52,13 +69,13 @@ pub(super) enum Command {
     /// Answered like `Eval`, about an evaluation that exists.
     Wait {
         which: EvalRef,
-        max_bytes: usize,
+        view: View,
         reply: oneshot::Sender<Result<Finished, SessionError>>,
     },
     /// Answered immediately.
     Look {
         which: EvalRef,
-        max_bytes: usize,
+        view: View,
         reply: oneshot::Sender<Result<Finished, SessionError>>,
     },
     Input {
@@ -69,7 +86,7 @@ pub(super) enum Command {
     },
     Interrupt {
         eval: Option<u64>,
-        max_bytes: usize,
+        view: View,
         reply: oneshot::Sender<Result<InterruptReport, SessionError>>,
     },
     /// Answered immediately with the definitions so far.
@@ -118,6 +135,9 @@ impl Handle {
         let finished = self.submit(request, true).await?;
         match finished.result.status {
             Status::Exited | Status::Crashed | Status::Killed => Err(self.has_ended()),
+            Status::Queued if finished.result.uninterruptible => {
+                Err(SessionError::Uninterruptible { session: finished.result.session })
+            }
             status if status.is_final() => Ok(finished.raw),
             _ => Err(SessionError::StillRunning { session: finished.result.session, eval: finished.result.eval }),
         }
@@ -125,13 +145,18 @@ impl Handle {
 
     /// Waits for an evaluation (`None`: the last one) for `wait` at most.
     pub async fn wait(&self, eval: Option<u64>, wait: Duration, max_bytes: usize) -> Result<EvalResult, SessionError> {
+        self.wait_on(eval, wait, View::all(max_bytes)).await
+    }
+
+    /// [`Handle::wait`] for a reader.
+    pub async fn wait_on(&self, eval: Option<u64>, wait: Duration, view: View) -> Result<EvalResult, SessionError> {
         let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
         let which = eval.map_or(EvalRef::Last, EvalRef::Number);
-        self.send(Command::Wait { which: which.clone(), max_bytes, reply }).await?;
+        self.send(Command::Wait { which: which.clone(), view, reply }).await?;
         match timeout(wait, answer).await {
             Ok(answer) => answer.map_err(|_| self.has_ended())?.map(|finished| finished.result),
-            Err(_) => self.look(which, max_bytes).await.map(|finished| finished.result),
+            Err(_) => self.look(which, view).await.map(|finished| finished.result),
         }
     }
 
@@ -150,14 +175,14 @@ impl Handle {
 
     /// Interrupts the running evaluation and verifies that the session is in step afterwards.
     pub async fn interrupt(&self, max_bytes: usize) -> Result<InterruptReport, SessionError> {
-        self.interrupt_one(None, max_bytes).await
+        self.interrupt_one(None, View::all(max_bytes)).await
     }
 
     /// [`Handle::interrupt`], refused if another evaluation than this one runs.
-    pub async fn interrupt_one(&self, eval: Option<u64>, max_bytes: usize) -> Result<InterruptReport, SessionError> {
+    pub async fn interrupt_one(&self, eval: Option<u64>, view: View) -> Result<InterruptReport, SessionError> {
         let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Interrupt { eval, max_bytes, reply }).await?;
+        self.send(Command::Interrupt { eval, view, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
     }
 
@@ -182,7 +207,7 @@ impl Handle {
 
     /// Whether the session remembers the evaluation.
     pub async fn knows(&self, eval: u64) -> bool {
-        self.look(EvalRef::Number(eval), 0).await.is_ok()
+        self.look(EvalRef::Number(eval), View::all(0)).await.is_ok()
     }
 
     /// The present state of the session.
@@ -247,7 +272,7 @@ impl Handle {
         let (reply, mut answer) = oneshot::channel();
         let mut withdraw = WithdrawOnDrop(Some(Arc::default()));
         let claim = withdraw.0.clone().expect("just made");
-        let (wait, max_bytes) = (request.wait, request.max_bytes);
+        let (wait, view) = (request.wait, request.view());
         self.send(Command::Eval { request, quiet, claim: claim.clone(), reply }).await?;
         let in_time = timeout(wait, &mut answer).await;
         // Answered or out of time: from here on the evaluation is not withdrawn.
@@ -255,7 +280,7 @@ impl Handle {
         match in_time {
             Ok(answer) => answer.map_err(|_| self.has_ended())?,
             Err(_) => {
-                let looked = self.look(EvalRef::Claimed(claim), max_bytes).await;
+                let looked = self.look(EvalRef::Claimed(claim), view).await;
                 // Commands are taken in order: if the session refused the evaluation, which then has no number to look
                 // for, it has answered by now.
                 answer.try_recv().unwrap_or(looked)
@@ -263,9 +288,9 @@ impl Handle {
         }
     }
 
-    async fn look(&self, which: EvalRef, max_bytes: usize) -> Result<Finished, SessionError> {
+    async fn look(&self, which: EvalRef, view: View) -> Result<Finished, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Look { which, max_bytes, reply }).await?;
+        self.send(Command::Look { which, view, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
     }
 
@@ -302,12 +327,18 @@ pub struct EvalRequest {
     pub wait: Duration,
     /// How much output to show, in bytes.
     pub max_bytes: usize,
+    /// Who reads the answer; see [`View::reader`].
+    pub reader: Option<u64>,
 }
 
 impl EvalRequest {
     /// The defaults of `repl_eval`: 20 s, 12,000 bytes.
     pub fn new(code: impl Into<String>) -> EvalRequest {
-        EvalRequest { code: code.into(), stdin: None, wait: Duration::from_secs(20), max_bytes: 12_000 }
+        EvalRequest { code: code.into(), stdin: None, wait: Duration::from_secs(20), max_bytes: 12_000, reader: None }
+    }
+
+    pub(super) fn view(&self) -> View {
+        View { max_bytes: self.max_bytes, reader: self.reader }
     }
 }
 
@@ -400,6 +431,9 @@ pub enum SessionError {
     /// The evaluation that runs was given its whole input beforehand.
     #[error("evaluation {eval} has all of its input, which `stdin` of repl_eval gave it")]
     HasItsInput { session: String, eval: u64 },
+    /// What runs does not react to interrupts.
+    #[error("session {session:?} is uninterruptible: what runs in it does not react to interrupts")]
+    Uninterruptible { session: String },
     /// A command did not end in time and still runs.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
     StillRunning { session: String, eval: u64 },

@@ -22,7 +22,7 @@ mod users;
 
 pub use event::{SessionEvent, SessionInfo, SessionState, Stream};
 pub(crate) use handle::HOB_ENDS;
-pub use handle::{EvalRequest, Handle, InputOutcome, InterruptOutcome, InterruptReport, RawOutput, SessionError};
+pub use handle::{EvalRequest, Handle, InputOutcome, InterruptOutcome, InterruptReport, RawOutput, SessionError, View};
 pub use launch::Launch;
 pub use start::StartError;
 pub(crate) use start::{EventSink, SessionSpec, start};

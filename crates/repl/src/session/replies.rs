@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use tokio::sync::oneshot;
 
-use super::handle::Finished;
+use super::handle::{Finished, View};
 use super::machine::Waiter;
 use super::{InputOutcome, InterruptReport, SessionError};
 
 /// With more than this, replies whose callers have stopped waiting are dropped.
 const MANY: usize = 256;
 
-/// A way to answer, with the number of bytes of output the answer may show.
+/// A way to answer, with what the answer shows.
 pub(super) enum Reply {
-    Eval(oneshot::Sender<Result<Finished, SessionError>>, usize),
+    Eval(oneshot::Sender<Result<Finished, SessionError>>, View),
     Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
-    Interrupt(oneshot::Sender<Result<InterruptReport, SessionError>>, usize),
+    Interrupt(oneshot::Sender<Result<InterruptReport, SessionError>>, View),
 }
 
 /// All pending replies.

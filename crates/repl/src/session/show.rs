@@ -5,7 +5,7 @@ use std::time::Instant;
 use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 
 use super::RawOutput;
-use super::capture::Capture;
+use super::capture::{Capture, Part};
 use super::machine::EvalRecord;
 use crate::result::{Behind, Between, Completion, EvalResult, Shown, Starting, Truncated};
 use crate::text;
@@ -27,31 +27,47 @@ pub(super) struct Frame<'a> {
     /// Bytes of this evaluation that the log no longer has, per stream.
     pub(super) dropped: [u64; 2],
     pub(super) max_bytes: usize,
+    /// How much of each stream its reader was given before.
+    pub(super) since: Option<[u64; 2]>,
 }
 
 /// The result in its present state.
 pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> EvalResult {
-    let [out, err] = &record.output;
+    // A character that has not come whole is shown when it has.
+    let part = |side: usize| {
+        let (capture, since) = (&record.output[side], frame.since.unwrap_or_default()[side]);
+        let part = capture.part(since);
+        if record.status.is_final() { part } else { part.until(capture.whole().saturating_sub(since)) }
+    };
+    let (out, err) = (part(0), part(1));
     // Errors matter: standard error may take half, and each stream gets what the other leaves.
-    let small = |capture: &Capture| usize::try_from(capture.total()).unwrap_or(usize::MAX);
-    let err_room = small(err).min(frame.max_bytes / 2).max(frame.max_bytes.saturating_sub(small(out)));
-    let out_room = frame.max_bytes.saturating_sub(small(err).min(err_room));
-    let (out, err) = (show(out, out_room), show(err, err_room));
+    let small = |part: &Part<'_>| usize::try_from(part.total).unwrap_or(usize::MAX);
+    let err_room = small(&err).min(frame.max_bytes / 2).max(frame.max_bytes.saturating_sub(small(&out)));
+    let out_room = frame.max_bytes.saturating_sub(small(&err).min(err_room));
+    let (out, err) = (show(&out, out_room), show(&err, err_room));
     let mut notes = record.notes.clone();
     if out.lossy || err.lossy {
         notes.push("Some bytes are not UTF-8 and are shown as \u{FFFD}; the log keeps them as they are.".to_owned());
     }
-    let shown = |excerpt: &Excerpt, dropped| Shown { total: excerpt.total, shown: excerpt.shown, dropped };
-    let truncated = (out.omitted + err.omitted > 0)
-        .then(|| Truncated { stdout: shown(&out, frame.dropped[0]), stderr: shown(&err, frame.dropped[1]) });
-    let between =
-        Between { stdout: show(&record.between[0], BETWEEN).text, stderr: show(&record.between[1], BETWEEN).text };
-    let value = record.verdict.value.as_deref().map(|value| {
+    let shown = |excerpt: &Excerpt, side: usize| {
+        // The oldest is dropped first, which is what was given before.
+        let dropped = frame.dropped[side].saturating_sub(frame.since.unwrap_or_default()[side]);
+        Shown { total: excerpt.total, shown: excerpt.shown, dropped }
+    };
+    let truncated =
+        (out.omitted + err.omitted > 0).then(|| Truncated { stdout: shown(&out, 0), stderr: shown(&err, 1) });
+    let between = match frame.since {
+        None => record.between.each_ref().map(|between| show(&between.part(0), BETWEEN).text),
+        Some(_) => Default::default(),
+    };
+    let [stdout, stderr] = between;
+    let between = Between { stdout, stderr };
+    let mut within = |what: &str, text: &str| {
         let shape = Shape { max_bytes: frame.max_bytes, max_line: usize::MAX, strip: false, fold: 0 };
-        let cut = excerpt(value.as_bytes(), &shape);
+        let cut = excerpt(text.as_bytes(), &shape);
         if cut.omitted > 0 {
             notes.push(format!(
-                "{} of {} bytes of the value are shown; repl_wait {{\"eval\": {}, \"max_bytes\": {}}} shows it whole.",
+                "{} of {} bytes of the {what} are shown; repl_wait {{\"eval\": {}, \"max_bytes\": {}}} shows it whole.",
                 grouped(cut.shown),
                 grouped(cut.total),
                 frame.eval,
@@ -59,7 +75,9 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
             ));
         }
         cut.text
-    });
+    };
+    let value = record.verdict.value.as_deref().map(|value| within("value", value));
+    let exception = record.verdict.exception.as_deref().map(|exception| within("exception", exception));
     let ran = record.started.map(|started| record.ended.unwrap_or(now) - started).unwrap_or_default();
     EvalResult {
         session: frame.session.to_owned(),
@@ -71,10 +89,11 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
         value,
         type_: record.verdict.type_.clone(),
         diagnostics: record.verdict.diagnostics.clone(),
-        exception: record.verdict.exception.clone(),
+        exception,
         duration_ms: (ran.as_secs_f64() * 1e5).round() / 100.0,
         cpu_ms: record.cpu.map(|cpu| u64::try_from(cpu.as_millis()).unwrap_or(u64::MAX)),
         truncated,
+        given_before: frame.since.map(|[out, err]| out + err).filter(|given| *given > 0),
         cursor: frame.cursor,
         between: (between != Between::default()).then_some(between),
         queue_depth: frame.queue_depth,
@@ -92,11 +111,11 @@ pub(super) fn raw(record: &EvalRecord) -> RawOutput {
     RawOutput { stdout, stderr, truncated: cut || also }
 }
 
-fn show(capture: &Capture, max_bytes: usize) -> Excerpt {
+fn show(part: &Part<'_>, max_bytes: usize) -> Excerpt {
     let shape = Shape { max_bytes, ..Shape::default() };
-    match capture.ends() {
-        (head, tail, 0) if tail.is_empty() => excerpt(head, &shape),
-        (_, _, 0) => excerpt(&capture.bytes().0, &shape),
-        (head, tail, _) => excerpt_of_parts(head, &tail, capture.total(), &shape),
+    match part.missing() {
+        0 if part.tail.is_empty() => excerpt(part.head, &shape),
+        0 => excerpt(&[part.head, &part.tail].concat(), &shape),
+        _ => excerpt_of_parts(part.head, &part.tail, part.total, &shape),
     }
 }

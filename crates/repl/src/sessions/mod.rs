@@ -299,6 +299,19 @@ impl Repl {
         sessions
     }
 
+    /// The sessions of the caller's worktree that ended with an earlier daemon, the last used first: each name, and how
+    /// long ago it printed.
+    pub(crate) fn former(&self, caller: &Caller) -> Vec<(String, Duration)> {
+        let now = std::time::SystemTime::now();
+        let mut names = self.archive.names(&caller.worktree);
+        let sessions = self.lock();
+        names.retain(|(name, _)| {
+            let key = SessionKey { worktree: caller.worktree.clone(), name: name.clone() };
+            sessions.slots.get(&key).is_none_or(|slot| slot.entry.is_none())
+        });
+        names.into_iter().map(|(name, used)| (name, now.duration_since(used).unwrap_or_default())).collect()
+    }
+
     /// Whether resource addresses of this session leave out the worktree.
     pub(crate) fn is_at_root(&self, key: &SessionKey) -> bool {
         self.options.root.as_ref() == Some(&key.worktree)

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, stay, with_heartbeat};
+use super::{budget, caller, output_limit, reader, stay, with_heartbeat};
 use crate::result::EvalResult;
 use crate::session::EvalRequest;
 use crate::sessions::Repl;
@@ -33,7 +33,7 @@ pub(super) struct Args {
     pub wait_ms: Option<u64>,
     /// Of output; default 12000.
     pub max_bytes: Option<usize>,
-    /// All that it reads.
+    /// All it reads.
     pub stdin: Option<String>,
 }
 
@@ -48,13 +48,14 @@ impl Tool for Eval {
     type Output = EvalResult;
 
     async fn call(&self, cx: Context, args: Args) -> Result<EvalResult, ToolError> {
+        let caller = caller(&cx)?;
         let request = EvalRequest {
             code: args.code,
             stdin: args.stdin,
             wait: budget(&cx, args.wait_ms, Duration::from_secs(20)),
             max_bytes: output_limit(args.max_bytes),
+            reader: reader(caller),
         };
-        let caller = caller(&cx)?;
         let answer = self.0.eval_with(caller, args.session.as_deref(), args.profile.as_deref(), request);
         let answer = with_heartbeat(&cx, "evaluating", answer).await;
         // Whatever came of the call, what runs has a user as long as the connection lasts.

@@ -24,6 +24,18 @@ pub(super) struct Args {}
 pub(super) struct Output {
     /// Sorted by worktree and name.
     pub sessions: Vec<Item>,
+    /// Sessions of this worktree that ended with an earlier daemon, the last used first.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub former: Vec<Former>,
+}
+
+/// A session that ended with an earlier daemon.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Former {
+    /// Its name.
+    pub session: String,
+    /// How long ago it printed something, in seconds.
+    pub printed_s: u64,
 }
 
 /// One session.
@@ -88,14 +100,21 @@ impl Tool for List {
     async fn call(&self, cx: Context, _: Args) -> Result<Output, ToolError> {
         let caller = caller(&cx)?;
         let sessions = self.0.status().into_iter().map(|info| item(info, caller)).collect();
-        Ok(Output { sessions })
+        let former = self.0.former(caller).into_iter();
+        let former = former.map(|(session, ago)| Former { session, printed_s: ago.as_secs() }).collect();
+        Ok(Output { sessions, former })
     }
 
     fn text(output: &Output) -> String {
-        if output.sessions.is_empty() {
-            return "No sessions. repl_eval starts one.".to_owned();
+        let mut lines: Vec<String> = output.sessions.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push("No sessions. repl_eval starts one.".to_owned());
         }
-        output.sessions.iter().map(line).collect::<Vec<_>>().join("\n")
+        lines.extend(output.former.iter().map(|Former { session, printed_s }| {
+            let ago = time(*printed_s);
+            format!("{session}: ended with an earlier daemon, last printed {ago} ago; repl_read {{\"session\": {session:?}}} has its output")
+        }));
+        lines.join("\n")
     }
 
     fn examples() -> Vec<Example> {

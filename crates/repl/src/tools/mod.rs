@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp::tool::{AnyTool, Context, Progress, Repeat, ToolError, tool};
-use project::Caller;
+use project::{Caller, Role};
 
 use crate::profile::DriverKind;
-use crate::session::Handle;
+use crate::session::{Handle, View};
 use crate::sessions::Repl;
 
 /// The longest a call waits by default: several clients give up after a minute.
@@ -93,6 +93,17 @@ pub(crate) fn budget(cx: &Context, wait_ms: Option<u64>, default: Duration) -> D
 /// How many bytes of output an answer shows.
 pub(crate) fn output_limit(max_bytes: Option<usize>) -> usize {
     max_bytes.unwrap_or(12_000).min(MAX_BYTES)
+}
+
+/// Who reads the answers of a connection: an agent, which has what it was given in its context. Commands of a shell come
+/// and go, and show all there is.
+pub(crate) fn reader(caller: &Caller) -> Option<u64> {
+    (caller.role == Role::Mcp && !caller.by_requests).then_some(caller.connection)
+}
+
+/// What an answer shows this caller.
+pub(crate) fn view(caller: &Caller, max_bytes: Option<usize>) -> View {
+    View { max_bytes: output_limit(max_bytes), reader: reader(caller) }
 }
 
 /// Waits for an answer, reporting progress now and then; meanwhile the call takes no slot of its connection, since the

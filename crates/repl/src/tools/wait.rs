@@ -8,14 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, stay, with_heartbeat};
+use super::{budget, caller, stay, view, with_heartbeat};
 use crate::lenient::number;
 use crate::result::EvalResult;
 use crate::sessions::{Repl, check_started};
 use crate::text;
 
-/// Wait on for an evaluation that runs or is queued, or get the result of one that ended. Returns early when it waits
-/// for input.
+/// Wait on for an evaluation: gives what is new, or the result of one that ended. Ends early when it waits for input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -49,8 +48,8 @@ impl Tool for Wait {
         };
         stay(&cx, &handle);
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
-        let answer =
-            async { check_started(&handle, handle.wait(args.eval, wait, output_limit(args.max_bytes)).await).await };
+        let view = view(caller(&cx)?, args.max_bytes);
+        let answer = async { check_started(&handle, handle.wait_on(args.eval, wait, view).await).await };
         with_heartbeat(&cx, "waiting", answer).await
     }
 

@@ -131,6 +131,52 @@ async fn each_end_of_an_evaluation_is_said_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repl_wait_gives_what_is_new() {
+    let fixture = Fixture::new();
+    fixture.call("repl_start", json!({"profile": "bash"})).await;
+    let code = "echo one; read -r x; echo \"two $x\" >&2; read -r x; echo three";
+    fixture.check("repl_eval", json!({"code": code}), expect![[r#"
+        one
+        [main #1: waiting for input, running for N ms: `echo one; read -r x; echo "two $x" >&2; read -r x; echo thre…`; answer with repl_input {"eval": 1, "text": …}, or end it with repl_interrupt {"eval": 1}]"#]]).await;
+    fixture.call("repl_input", json!({"text": "x\n"})).await;
+    fixture.check("repl_wait", json!({}), expect![[r#"
+        two x
+        [main #1: waiting for input, running for N ms: `echo one; read -r x; echo "two $x" >&2; read -r x; echo thre…`; 4 bytes of output were given before; answer with repl_input {"eval": 1, "text": …}, or end it with repl_interrupt {"eval": 1}]"#]]).await;
+    fixture.call("repl_input", json!({"text": "y\n"})).await;
+    fixture
+        .check(
+            "repl_wait",
+            json!({}),
+            expect![[r#"
+        three
+        [main #1: done, N ms; 10 bytes of output were given before]"#]],
+        )
+        .await;
+    // Asked again after its end, it gives all.
+    fixture
+        .check(
+            "repl_wait",
+            json!({}),
+            expect![[r#"
+        one
+        three
+        [stderr]
+        two x
+        [main #1: done, N ms]"#]],
+        )
+        .await;
+    // So does an interrupt; and another caller, or a command of a shell, has not been given anything.
+    fixture.call("repl_eval", json!({"code": "echo one; read -r x"})).await;
+    let mut command = fixture.caller(0);
+    command.role = project::Role::Control;
+    let (text, _) = crate::fixture::call(&fixture.tools, command, "repl_wait", &json!({})).await.expect("it waits");
+    assert!(text.starts_with("one\n"), "{text}");
+    let (text, _) = fixture.call("repl_interrupt", json!({})).await;
+    assert!(!text.contains("one"), "{text}");
+    fixture.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_cut_says_how_to_get_the_rest() {
     let fixture = Fixture::new();
     fixture.call("repl_start", json!({"session": "b", "profile": "bash"})).await;

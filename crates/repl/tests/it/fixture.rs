@@ -118,6 +118,7 @@ impl Fixture {
             (", ", " s;"),
             (", up ", " s"),
             ("idle ", " s"),
+            ("printed ", " s ago"),
             ("ends in ", " s"),
         ];
         for (before, after) in times.into_iter().chain([("process ", ","), (", ", " MiB")]) {

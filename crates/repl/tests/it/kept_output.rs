@@ -21,6 +21,18 @@ async fn output_outlives_its_session_and_its_daemon() {
         )
         .await;
     fixture.check_that_there_is_no_session().await;
+    fixture
+        .check(
+            "repl_list",
+            json!({}),
+            expect![[r#"
+                No sessions. repl_eval starts one.
+                main: ended with an earlier daemon, last printed N s ago; repl_read {"session": "main"} has its output"#]],
+        )
+        .await;
+    fixture.call("repl_start", json!({"profile": "bash", "session": "other"})).await;
+    let (text, _) = fixture.call("repl_list", json!({})).await;
+    assert_eq!(text.matches("main: ended with an earlier daemon").count(), 1, "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

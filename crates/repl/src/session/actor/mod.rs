@@ -255,25 +255,25 @@ impl Actor {
             Command::Eval { request, quiet, claim, reply } => {
                 // Output from before this evaluation belongs to no evaluation.
                 self.read();
-                let waiter = self.state.replies.add(Reply::Eval(reply, request.max_bytes));
+                let waiter = self.state.replies.add(Reply::Eval(reply, request.view()));
                 self.on(Event::Eval { code: request.code, stdin: request.stdin, quiet, claim, waiter });
             }
-            Command::Wait { which, max_bytes, reply } => {
-                let waiter = self.state.replies.add(Reply::Eval(reply, max_bytes));
+            Command::Wait { which, view, reply } => {
+                let waiter = self.state.replies.add(Reply::Eval(reply, view));
                 self.on(Event::Wait { which, waiter });
             }
-            Command::Look { which, max_bytes, reply } => {
-                let waiter = self.state.replies.add(Reply::Eval(reply, max_bytes));
+            Command::Look { which, view, reply } => {
+                let waiter = self.state.replies.add(Reply::Eval(reply, view));
                 self.on(Event::Look { which, waiter });
             }
             Command::Input { eval, text, eof, reply } => {
                 let waiter = self.state.replies.add(Reply::Input(reply));
                 self.on(Event::Input { eval, text, eof, waiter });
             }
-            Command::Interrupt { eval, max_bytes, reply } => {
+            Command::Interrupt { eval, view, reply } => {
                 // The evaluation may have ended already.
                 self.read();
-                let waiter = self.state.replies.add(Reply::Interrupt(reply, max_bytes));
+                let waiter = self.state.replies.add(Reply::Interrupt(reply, view));
                 self.on(Event::Interrupt { eval, waiter });
             }
             // A caller that has stopped waiting needs no answer.
@@ -330,9 +330,12 @@ impl Actor {
                 }
             }
             Action::Interrupted { waiter, outcome, eval, took, rest } => {
-                if let Some(Reply::Interrupt(reply, max_bytes)) = self.state.replies.remove(waiter) {
-                    let eval = eval.and_then(|eval| self.finished(eval, max_bytes)).map(|finished| finished.result);
-                    drop(reply.send(Ok(InterruptReport { outcome, eval, took, rest })));
+                if let Some(Reply::Interrupt(reply, view)) = self.state.replies.remove(waiter) {
+                    let result = eval.and_then(|eval| self.finished(eval, view)).map(|finished| finished.result);
+                    let is_heard = reply.send(Ok(InterruptReport { outcome, eval: result, took, rest })).is_ok();
+                    if let (true, Some(eval)) = (is_heard, eval) {
+                        self.gave(eval, view);
+                    }
                 }
             }
             Action::Emit(event) => {

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::Actor;
 use crate::result::{Behind, Starting, Status};
-use crate::session::handle::Finished;
+use crate::session::capture::Capture;
+use crate::session::handle::{Finished, View};
 use crate::session::machine::{EvalRecord, Waiter};
 use crate::session::replies::Reply;
 use crate::session::show::{self, Frame};
@@ -13,16 +14,26 @@ use crate::text;
 
 impl Actor {
     pub(super) fn answer(&mut self, waiter: Waiter, eval: u64) {
-        let Some(Reply::Eval(reply, max_bytes)) = self.state.replies.remove(waiter) else { return };
-        let answer = match self.finished(eval, max_bytes) {
+        let Some(Reply::Eval(reply, view)) = self.state.replies.remove(waiter) else { return };
+        let answer = match self.finished(eval, view) {
             Some(finished) => Ok(finished),
             None => Err(SessionError::UnknownEval { session: self.session.clone(), eval }),
         };
         // A caller that has stopped waiting can ask again.
-        let _ = reply.send(answer);
+        if reply.send(answer).is_ok() {
+            self.gave(eval, view);
+        }
     }
 
-    pub(super) fn finished(&self, eval: u64, max_bytes: usize) -> Option<Finished> {
+    /// Notes what a reader has been given by now.
+    pub(super) fn gave(&mut self, eval: u64, view: View) {
+        if let (Some(reader), Some(record)) = (view.reader, self.machine.record_mut(eval)) {
+            let given = (!record.status.is_final()).then(|| record.output.each_ref().map(Capture::whole));
+            record.given.set(reader, given);
+        }
+    }
+
+    pub(super) fn finished(&self, eval: u64, view: View) -> Option<Finished> {
         let record = self.machine.record(eval)?;
         let open = !record.status.is_final();
         let frame = Frame {
@@ -35,7 +46,8 @@ impl Actor {
             uninterruptible: open && self.machine.state() == SessionState::Uninterruptible,
             cursor: *self.log.end().borrow(),
             dropped: self.dropped(record),
-            max_bytes,
+            max_bytes: view.max_bytes,
+            since: view.reader.and_then(|reader| record.given.of(reader)),
         };
         // Only the daemon's own commands, which are quiet, are asked for their exact bytes.
         let raw = if record.quiet { show::raw(record) } else { Default::default() };

@@ -218,6 +218,9 @@ impl Machine {
         for waiter in asked.waiters.drain(..) {
             self.actions.push(Action::Interrupted { waiter, outcome, eval, took, rest: rest.clone() });
         }
+        if outcome == InterruptOutcome::Uninterruptible {
+            self.answer_queued();
+        }
     }
 
     /// Takes a marker of a signalled evaluation. Returns false if the evaluation was sent no signal.

@@ -25,9 +25,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::Stream;
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
+use super::{SessionState, Stream};
 use crate::adapter::{Adapter, Channel, Heard, Nonce, StderrPayload};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
@@ -335,6 +335,23 @@ impl Machine {
         let eval = self.records.add(code, quiet, status);
         claim.eval.store(eval, Ordering::Release);
         self.queue.push_back(Queued { eval, plan, stdin, claim, waiter });
+        if self.is_stuck() {
+            self.actions.push(Action::Answer { waiter, eval });
+        }
+    }
+
+    /// Whether waiting for the turn of what is queued is in vain: an interrupt did not end what runs.
+    fn is_stuck(&self) -> bool {
+        matches!(&self.phase, Phase::Running(run) if run.asked_state() == SessionState::Uninterruptible)
+    }
+
+    /// Answers all who wait for their turn.
+    fn answer_queued(&mut self) {
+        let queued: Vec<(u64, Waiter)> = self.queue.iter().map(|queued| (queued.eval, queued.waiter)).collect();
+        for (eval, waiter) in queued {
+            self.actions.push(Action::Answer { waiter, eval });
+            self.answer(eval);
+        }
     }
 
     /// Starts the next evaluation if nothing runs. Call after everything printed so far was handed in, so that none of
@@ -349,7 +366,9 @@ impl Machine {
     fn wait(&mut self, which: &EvalRef, waiter: Waiter) {
         match self.find(which) {
             Ok(eval)
-                if self.records.get(eval).is_none_or(|record| record.status.is_final()) || self.is_waiting(eval) =>
+                if self.records.get(eval).is_none_or(|record| record.status.is_final())
+                    || self.is_waiting(eval)
+                    || self.is_stuck() && self.current() != Some(eval) =>
             {
                 self.actions.push(Action::Answer { waiter, eval });
             }

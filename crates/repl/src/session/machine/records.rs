@@ -13,6 +13,8 @@ use crate::result::Status;
 const REMEMBERED: usize = 64;
 /// How many of them keep everything that was captured of their output.
 const FRESH: usize = 4;
+/// How many readers of an evaluation are remembered.
+const READERS: usize = 64;
 
 /// One evaluation.
 #[derive(Debug)]
@@ -41,6 +43,26 @@ pub(in super::super) struct EvalRecord {
     pub(in super::super) cpu: Option<Duration>,
     /// The log's byte counts when it started, per stream.
     pub(in super::super) logged: [u64; 2],
+    pub(in super::super) given: Given,
+}
+
+/// How much of the output of an evaluation each reader was given while it ran, per stream.
+#[derive(Debug, Default)]
+pub(in super::super) struct Given(Vec<(u64, [u64; 2])>);
+
+impl Given {
+    pub(in super::super) fn of(&self, reader: u64) -> Option<[u64; 2]> {
+        self.0.iter().find(|(known, _)| *known == reader).map(|(_, given)| *given)
+    }
+
+    /// `None` where the reader has been told of the end: whoever asks again wants all of it.
+    pub(in super::super) fn set(&mut self, reader: u64, given: Option<[u64; 2]>) {
+        self.0.retain(|(known, _)| *known != reader);
+        self.0.extend(given.map(|given| (reader, given)));
+        if self.0.len() > READERS {
+            self.0.remove(0);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -78,6 +100,7 @@ impl EvalRecords {
             cpu_from: None,
             cpu: None,
             logged: [0; 2],
+            given: Given::default(),
         };
         self.evals.insert(eval, record);
         eval

@@ -235,7 +235,7 @@ async fn only_the_evaluation_that_is_meant() {
     let session = ghci();
     let over = eval(&session, "import Control.Concurrent").await.eval;
     let running = begun(&session, "putStrLn \"begun\" >> threadDelay 100000000", "begun").await;
-    let refused = session.interrupt_one(Some(over), 100).await.expect_err("it is over");
+    let refused = session.interrupt_one(Some(over), View::all(100)).await.expect_err("it is over");
     assert!(
         matches!(refused, SessionError::NotRunning { eval, runs, .. } if eval == over && runs == Some(running)),
         "{refused}"
@@ -243,7 +243,7 @@ async fn only_the_evaluation_that_is_meant() {
     let refused = session.input_to(Some(over), "x\n".to_owned(), false).await.expect_err("it is over");
     assert_eq!(refused.to_string(), format!("evaluation {over} is over (done); #{running} runs now"));
     let begun = Instant::now();
-    let report = session.interrupt_one(Some(running), 100).await.expect("an answer");
+    let report = session.interrupt_one(Some(running), View::all(100)).await.expect("an answer");
     assert_eq!(report.outcome, InterruptOutcome::Interrupted);
     println!("interrupted after {:?}", begun.elapsed());
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use process::Guard;
 use process::output::OutputLog;
 
-use super::{EvalRequest, Handle, InterruptOutcome, InterruptReport, Launch, SessionSpec, SessionState, start};
+use super::{EvalRequest, Handle, InterruptOutcome, InterruptReport, Launch, SessionSpec, SessionState, View, start};
 use crate::adapter::Adapter;
 use crate::adapter::ghci::Ghci;
 use crate::result::EvalResult;

@@ -152,6 +152,16 @@ async fn python_shows_a_long_value_within_the_budget_and_keeps_the_rest() {
     let note =
         "100 of 4,890 bytes of the value are shown; repl_wait {\"eval\": 1, \"max_bytes\": 4890} shows it whole.";
     assert_eq!(result.notes.last().map(String::as_str), Some(note));
+    // So is the text of an exception.
+    let request = EvalRequest { wait: LONG, max_bytes: 100, ..EvalRequest::new("raise ValueError('x' * 3000)") };
+    let failed = session.eval(request).await.expect("an answer");
+    let text = failed.exception.expect("it failed");
+    assert!(text.starts_with("ValueError: xx") && text.len() < 200, "{text}");
+    assert!(
+        failed.notes.last().is_some_and(|note| note.starts_with("100 of 3,012 bytes of the exception are shown")),
+        "{:?}",
+        failed.notes
+    );
     let whole = session.wait(Some(result.eval), LONG, 12_000).await.expect("it is remembered");
     assert_eq!((whole.value.map(|value| value.len()), whole.notes.contains(&note.to_owned())), (Some(4890), false));
     // Long values are printed: then they are output, with exact counts.

@@ -278,7 +278,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
             let runs = report.eval.as_ref().is_some_and(|eval| eval.eval == running.eval && !eval.status.is_final());
             assert!(runs, "{case}: {report:?}");
             again += 1;
-            report = match session.interrupt_one(Some(running.eval), 20_000).await {
+            report = match session.interrupt_one(Some(running.eval), View::all(20_000)).await {
                 Ok(report) => report,
                 // The evaluation has ended meanwhile.
                 Err(_) => {
@@ -291,7 +291,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         // seconds.
         while program.kind == Collects && !ended.status.is_final() {
             again += 1;
-            let _ = session.interrupt_one(Some(running.eval), 20_000).await;
+            let _ = session.interrupt_one(Some(running.eval), View::all(20_000)).await;
             ended = session.wait(Some(running.eval), LONG, 20_000).await.expect("it is remembered");
         }
         if let Some(why) = is_untrue(program.kind, report.outcome, &ended) {

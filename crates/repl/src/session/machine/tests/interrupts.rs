@@ -78,6 +78,27 @@ fn what_does_not_react_is_said_to_and_may_still_end() {
 }
 
 #[test]
+fn an_uninterruptible_session_says_so_at_once() {
+    let mut play = Play::ready();
+    play.eval("loop").pass(100).eval("queued before").interrupt(None).pass(11_000);
+    play.quiet().check(expect![[r#"
+        Signal { guarded: true }
+        interrupted 9: Uninterruptible Some(1) after 10s, computes
+        answer 2 with #2 queued "" """#]]);
+    // What comes now is queued, and nobody waits in vain; but for who waits for what runs.
+    play.eval("1").on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(7) });
+    play.on(Event::Wait { which: EvalRef::Number(1), waiter: Waiter(8) });
+    play.quiet().check(expect![[r#"
+        answer 3 with #3 queued "" ""
+        answer 7 with #2 queued "" """#]]);
+    // It ends after all.
+    play.mark(6).barrier(2, 7).pass(30).rest(0.0).barrier(3, 8);
+    play.quiet().check(expect![[r#"
+        answer 1 with #1 done "" ""
+        answer 8 with #1 done "" """#]]);
+}
+
+#[test]
 fn between_two_pieces_is_interrupted_too() {
     let mut play = Play::ready();
     // The signal comes while the first piece runs, which ends nevertheless.
