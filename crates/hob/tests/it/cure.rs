@@ -121,7 +121,8 @@ fn hob_cure_run_has_the_limits_that_its_page_promises() {
           `run_seconds` under `[cure]` in hob.toml, or in your own config.toml, sets that limit.
         error: the run was ended: more than 1048576 bytes of memory
           `run_memory` under `[cure]` in hob.toml, or in your own config.toml, sets that limit.
-    "#]].assert_eq(&all.concat());
+    "#]]
+    .assert_eq(&all.concat());
 }
 
 #[test]

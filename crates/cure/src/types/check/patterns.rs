@@ -14,7 +14,7 @@ use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
-use crate::ir::ty::{Len, Seq, Ty};
+use crate::ir::ty::{Len, Ty};
 use crate::resolve::interface::{Constructor, TypeInfoKind};
 use crate::resolve::suggest;
 use crate::solver::{Formula, Linear};
