@@ -82,7 +82,7 @@ impl ReplError {
                 let first = packages.first().map_or(String::new(), |package| package.display().to_string());
                 vec![
                     format!("Start the session in one of them: repl_start with `cwd`, such as {first:?}."),
-                    "Or give the whole `command`, such as [\"cabal\", \"repl\", \"NAME\"].".to_owned(),
+                    "Or name one in `component`, such as \"NAME\" or \"NAME:exe:app\".".to_owned(),
                 ]
             }
             ReplError::UnknownProgram { .. } => {

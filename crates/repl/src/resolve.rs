@@ -16,6 +16,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) command: Option<Vec<String>>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
+    /// Of the project, for profiles that know components.
+    pub(crate) component: Option<String>,
     pub(crate) default_profile: Option<&'a str>,
     /// In bytes; 0 for the default.
     pub(crate) memory_limit: u64,
@@ -45,7 +47,15 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     // print escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
-    let own = match (wanted.command, python.command) {
+    let command = match &wanted.component {
+        Some(component) if wanted.command.is_none() => Some(with_component(profile, component)?),
+        Some(_) => {
+            let why = "the `command` is given, and names its own".to_owned();
+            return Err(ProfileError::NoComponent { why }.into());
+        }
+        None => python.command,
+    };
+    let own = match (wanted.command, command) {
         // A complete command is started exactly as given.
         (Some(command), _) => {
             let title = command.join(" ");
@@ -66,6 +76,20 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
         other => other,
     })?;
     Ok(Launch { fallback, notes: python.note.into_iter().collect(), ..launch })
+}
+
+/// The profile's command for one component.
+fn with_component(profile: &Profile, component: &str) -> Result<Vec<String>, ProfileError> {
+    let no = |why: String| ProfileError::NoComponent { why };
+    if profile.component.is_empty() {
+        return Err(no(format!("the profile `{}` has none", profile.name)));
+    }
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || ":._/+-".contains(c);
+    if component.starts_with('-') || component.is_empty() || !component.chars().all(is_of_name) {
+        return Err(no(format!("{component:?} is no name of one")));
+    }
+    let words = profile.component.iter().map(|word| word.replace("{component}", component));
+    Ok(profile.command.iter().cloned().chain(words).collect())
 }
 
 /// What the activation script of a virtual environment does.
@@ -108,7 +132,7 @@ fn choose<'a>(
         return Ok(chosen(profiles.get_default(name)?, cwd));
     }
     let detected = profiles.detect(&cwd, &caller.worktree, path);
-    if !detected.packages.is_empty() {
+    if !detected.packages.is_empty() && wanted.component.is_none() {
         return Err(ReplError::Packages { dir: detected.dir, packages: detected.packages });
     }
     Ok(Choice { profile: detected.profile, cwd: detected.dir, fallback: detected.fallback })

@@ -4,6 +4,7 @@
 //! project. Whether a project may bring commands to run is decided by the caller; an untrusted profile is known by name
 //! only. `detect` picks a profile for a directory.
 
+mod components;
 mod detect;
 mod packages;
 mod resolve;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+pub(crate) use components::{Component, components};
 pub use detect::{Detected, program_path};
 pub(crate) use virtual_environment::{Interpreter, Search};
 
@@ -69,6 +71,10 @@ pub struct Profile {
     /// How long the first prompt may take.
     #[serde(default = "default_start_timeout_ms")]
     pub start_timeout_ms: u64,
+    /// Added to the command to choose a component of the project; `{component}` stands for its name. Without it, the
+    /// program knows no components.
+    #[serde(default)]
+    pub component: Vec<String>,
     /// Whether the project's own virtual environment comes before the command; see `virtual_environment`.
     #[serde(default)]
     pub virtual_environments: bool,
@@ -187,6 +193,12 @@ pub enum ProfileError {
         /// How to install it, as a sentence.
         install: String,
     },
+    /// The program knows no components, or was not to be asked for one.
+    #[error("`component` cannot be chosen: {why}")]
+    NoComponent {
+        /// Why, as a clause.
+        why: String,
+    },
     /// A program with a slash is not where it says.
     #[error("the program {program:?} cannot be started: {problem}")]
     NoProgram {
@@ -233,6 +245,9 @@ impl ProfileError {
             }
             ProfileError::Missing { install, .. } => {
                 vec![install.clone(), "Or name another `profile`.".to_owned()]
+            }
+            ProfileError::NoComponent { .. } => {
+                vec!["Give it with the `profile` cabal or stack, such as \"exe:app\" or \"test:spec\".".to_owned()]
             }
             ProfileError::NoProgram { .. } => vec![
                 "Make it, or correct `command`: a program with a slash is relative to the session's directory."
@@ -493,7 +508,7 @@ mod tests {
         };
         expect![[r#"
             fine
-            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `virtual_environments`, `install`
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `component`, `virtual_environments`, `install`
             the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]

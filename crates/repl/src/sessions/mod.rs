@@ -151,6 +151,8 @@ pub struct StartRequest {
     pub cwd: Option<PathBuf>,
     /// Added to the environment.
     pub env: BTreeMap<String, String>,
+    /// The component of a cabal or stack project; `None` is what the program chooses.
+    pub component: Option<String>,
 }
 
 /// A running session.

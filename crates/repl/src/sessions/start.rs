@@ -42,6 +42,7 @@ impl Repl {
                     return Err(ReplError::OtherRuns { session: key.name, runs: info.command.join(" ") });
                 }
                 is_of_profile(&info, profile.as_deref())?;
+                self.is_of_component(&key, request.component.as_deref())?;
                 notes.extend(self.elsewhere(caller, &key, &request));
                 return Ok(Started { handle, fresh: false, notes });
             }
@@ -57,6 +58,21 @@ impl Repl {
         notes.extend(plan.spec.launch.notes.clone());
         let (handle, _guard) = self.launch(key, plan, guard).await?;
         Ok(Started { handle, fresh: true, notes })
+    }
+
+    /// Refuses a running session of another component than the one that is asked for.
+    fn is_of_component(&self, key: &SessionKey, asked: Option<&str>) -> Result<(), ReplError> {
+        let sessions = self.lock();
+        let entry = sessions.slots.get(key).and_then(|slot| slot.entry.as_ref());
+        let runs = entry.and_then(|entry| entry.plan.request.component.as_deref());
+        match asked.filter(|asked| runs != Some(asked)) {
+            None => Ok(()),
+            Some(_) => {
+                let runs = runs
+                    .map_or("the component that its program chose".to_owned(), |runs| format!("component `{runs}`"));
+                Err(ReplError::OtherRuns { session: key.name.clone(), runs })
+            }
+        }
     }
 
     /// The full name of a profile that a caller asks for.
@@ -165,6 +181,7 @@ impl Repl {
             command: request.command,
             cwd: request.cwd,
             env: request.env,
+            component: request.component,
             default_profile: self.options.default_profile.as_deref(),
             memory_limit: self.options.limits.session_memory,
         };

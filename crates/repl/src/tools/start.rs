@@ -17,18 +17,19 @@ use crate::running::Running;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
-/// Start a session with a command, directory or environment of its own; otherwise repl_eval starts it. Returns the one
-/// of that name if it runs.
+/// Start a session with its own command, directory, environment; else repl_eval does. Returns a running one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// Its name; default main.
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// As for repl_eval, or a configured one.
+    /// As in repl_eval, or configured.
     pub profile: Option<String>,
     /// Such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
+    /// Such as exe:app.
+    pub component: Option<String>,
     /// Where it runs.
     pub cwd: Option<PathBuf>,
     /// More variables.
@@ -89,6 +90,7 @@ impl Tool for Start {
             command: args.command.filter(|command| !command.is_empty()),
             cwd: args.cwd,
             env: args.env,
+            component: args.component,
         };
         let started = self.0.start(caller(&cx)?, request).await?;
         stay(&cx, &started.handle);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answers;
+mod components;
 mod contention;
 mod first_guesses;
 mod fixture;

@@ -14,7 +14,7 @@ use repl::{Repl, ReplOptions, tools};
 
 use crate::fixture;
 
-const CABAL: &str = "cabal-version: 2.4\nname: two\nversion: 0.1.0.0\nbuild-type: Simple\n\nlibrary\n  hs-source-dirs: src\n  \
+pub(crate) const CABAL: &str = "cabal-version: 2.4\nname: two\nversion: 0.1.0.0\nbuild-type: Simple\n\nlibrary\n  hs-source-dirs: src\n  \
                      exposed-modules: Shape, Area\n  build-depends: base\n  default-language: Haskell2010\n  ghc-options: \
                      -Wall\n";
 
@@ -62,7 +62,7 @@ total = sum . map area
 
 /// A package, its caller, and the tools.
 pub(crate) struct Package {
-    dir: tempfile::TempDir,
+    pub(crate) dir: tempfile::TempDir,
     tools: Vec<Arc<dyn AnyTool>>,
     pub(crate) repl: Arc<Repl>,
     caller: Caller,
@@ -109,14 +109,14 @@ impl Package {
         self.check("repl_query", json!({"kind": kind, "target": target}), expected).await;
     }
 
-    async fn at(&self, kind: &str, place: (&str, u32, u32), expected: Expect) {
+    pub(crate) async fn at(&self, kind: &str, place: (&str, u32, u32), expected: Expect) {
         let position = json!({"file": place.0, "line": place.1, "column": place.2});
         self.check("repl_query", json!({"kind": kind, "position": position}), expected).await;
     }
 }
 
 /// The wording of GHC 9.0: without the codes of newer compilers and the version of their library.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let text = text.replace("to be reloaded.", "loaded.").replace(" reloaded.", " loaded.").replace("’.\n", "’\n");
     let text = text.replace("unloaded all modules.", "no modules loaded.");
     let text = text.replace("GHC.Internal.", "GHC.").replace("(ghc-internal-", "(base-");
@@ -298,8 +298,8 @@ async fn questions() {
         "repl_query",
         json!({"kind": "uses"}),
         expect![[r#"
-        refused: uses needs a `position`.
-        Give `position` with file, line and column."#]],
+            refused: uses needs a place.
+            Give `at`, such as "src/Area.hs:8:15"."#]],
     )
     .await;
     // Uses in other modules too, asked at the definition or at a use; not other things of the same name.
@@ -452,7 +452,7 @@ async fn a_project_of_packages() {
     expect![[r#"
         refused: The cabal project in PROJECT has several packages: a, b.
         Start the session in one of them: repl_start with `cwd`, such as "a".
-        Or give the whole `command`, such as ["cabal", "repl", "NAME"]."#]]
+        Or name one in `component`, such as "NAME" or "NAME:exe:app"."#]]
     .assert_eq(&text);
     p.call("repl_start", json!({"cwd": "a"})).await;
     let (text, _) = p.call("repl_eval", json!({"code": "side unit"})).await;

@@ -1,11 +1,13 @@
 //! How each question is put to GHCi, and how its answer is read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mcp::tool::ToolError;
 use tokio::time::Instant;
 
+use super::position::{place, span};
 use super::{Args, Output, Position, Question};
+use crate::profile::{Component, components};
 use crate::query::{self, Loaded, Location};
 use crate::session::Handle;
 use diagnostics::Severity;
@@ -21,6 +23,8 @@ const NOWHERE: &str = "9999999 1 9999999 1";
 /// One question under way.
 pub(super) struct Asking {
     pub(super) handle: Handle,
+    /// The worktree.
+    pub(super) root: PathBuf,
     pub(super) until: Instant,
 }
 
@@ -35,11 +39,11 @@ impl Asking {
     pub(super) async fn answer(&self, args: &Args) -> Result<Output, ToolError> {
         match args.kind {
             Question::TypeAt | Question::LocAt | Question::Uses => {
-                let Some(position) = &args.position else {
-                    let error = ToolError::user(format!("{} needs a `position`.", name(args.kind)));
-                    return Err(error.hint("Give `position` with file, line and column."));
+                let Some(position) = Position::of(args)? else {
+                    let error = ToolError::user(format!("{} needs a place.", name(args.kind)));
+                    return Err(error.hint("Give `at`, such as \"src/Area.hs:8:15\"."));
                 };
-                self.at(args.kind, position).await
+                self.at(args.kind, &position).await
             }
             Question::Holes => self.holes(args.target.as_deref()).await,
             kind => {
@@ -88,12 +92,7 @@ impl Asking {
         one_line(&position.file)?;
         let modules = self.modules().await?;
         let Some(module) = modules.iter().find(|module| module.is(&position.file, &cwd)) else {
-            let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
-            let error = ToolError::user(format!("{} is not loaded in this session.", position.file));
-            return Err(error.hint(match known.is_empty() {
-                true => "Nothing is loaded; repl_reload with `targets` loads it.".to_owned(),
-                false => format!("Loaded are {}; repl_reload with `targets` loads others.", known.join(", ")),
-            }));
+            return Err(self.not_loaded(&position.file, &modules, &cwd));
         };
         let (span, text) = span(position, &module.file, &cwd)?;
         let command = match kind {
@@ -123,6 +122,7 @@ impl Asking {
             let mut found = query::locations(&(answer.stdout.clone() + &answer.stderr));
             if kind == Question::Uses {
                 self.all_uses(&text, &modules, &mut found, &mut output.notes).await?;
+                output.notes.extend(self.elsewhere(&modules, &cwd));
             }
             if found.len() > MANY {
                 output.notes.push(format!("{} places; the first {MANY} are here.", found.len()));
@@ -160,6 +160,37 @@ impl Asking {
             notes.push(format!("{} modules are loaded; {MODULES} of them were searched.", modules.len()));
         }
         Ok(())
+    }
+
+    /// The error for a file that GHCi has not loaded.
+    fn not_loaded(&self, file: &str, modules: &[Loaded], cwd: &Path) -> ToolError {
+        let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
+        let error = ToolError::user(format!("{file} is not loaded in this session."));
+        let components = self.not_among(modules, cwd);
+        let near = components.iter().filter_map(|component| Some((component.depth(&cwd.join(file))?, component)));
+        let nearest = near.max_by_key(|(depth, _)| *depth).map(|(_, component)| component);
+        match (nearest, known.is_empty()) {
+            (Some(component), _) => error.hint(format!("It belongs to {}: {}.", component.name, start(component))),
+            (None, true) => error.hint("Nothing is loaded; repl_reload with `targets` loads it."),
+            (None, false) => {
+                error.hint(format!("Loaded are {}; repl_reload with `targets` loads others.", known.join(", ")))
+            }
+        }
+    }
+
+    /// The note on uses in components of the package that GHCi has not loaded.
+    fn elsewhere(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
+        let components = self.not_among(modules, cwd);
+        let names: Vec<&str> = components.iter().map(|component| &*component.name).collect();
+        let first = components.first()?;
+        Some(format!("Not loaded, and not searched: {}; {}.", names.join(", "), start(first)))
+    }
+
+    /// The components of the package that have none of these modules.
+    fn not_among(&self, modules: &[Loaded], cwd: &Path) -> Vec<Component> {
+        let mut all = components(cwd, &self.root);
+        all.retain(|component| !modules.iter().any(|module| component.has(&module.module, &cwd.join(&module.file))));
+        all
     }
 
     async fn holes(&self, target: Option<&str>) -> Result<Output, ToolError> {
@@ -208,7 +239,7 @@ impl Asking {
                 error.hint("It has no documentation that GHCi can see; `info` shows its declaration.")
             }
             Question::TypeAt | Question::LocAt | Question::Uses => {
-                error.hint("Point `position` at a name in code that compiles; repl_reload shows whether it does.")
+                error.hint("Point `at` at a name in code that compiles; repl_reload shows whether it does.")
             }
             Question::Browse => error.hint("`target` is a module's name, such as Data.Map."),
             _ => error.hint(
@@ -217,6 +248,13 @@ impl Asking {
             ),
         }
     }
+}
+
+/// How to load a component, as a clause.
+fn start(component: &Component) -> String {
+    let Component { name, .. } = component;
+    let session = name.rsplit(':').next().unwrap_or(name);
+    format!("repl_start {{\"session\": {session:?}, \"component\": {name:?}}} loads it")
 }
 
 fn line(kind: Question, target: &str) -> String {
@@ -265,43 +303,6 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
         }
     }
     Some(output)
-}
-
-/// A source file that is longer is not searched for a name, in bytes.
-const SOURCE_MAX: u64 = 16 * 1024 * 1024;
-
-/// The span as GHCi wants it, its end exclusive, and the name that stands there.
-fn span(position: &Position, file: &str, cwd: &Path) -> Result<(String, String), ToolError> {
-    let Position { line, column, .. } = *position;
-    if let Some(end_column) = position.end_column {
-        let end_line = position.end_line.unwrap_or(line);
-        return Ok((format!("{line} {column} {end_line} {}", end_column.saturating_add(1)), String::new()));
-    }
-    let text = project::regular::read(&cwd.join(file), SOURCE_MAX).map_err(|error| {
-        let problem = ToolError::user(format!("{file} cannot be read: {error}."));
-        problem.hint("Give `end_line` and `end_column` too; then the file is not needed.")
-    })?;
-    let content = usize::try_from(line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
-    match content.and_then(|content| query::identifier_at(content, column)) {
-        Some((from, to, name)) => Ok((format!("{line} {from} {line} {to}"), name)),
-        None => {
-            let error = ToolError::user(format!("No name stands at line {line}, column {column} of {file}."));
-            Err(error.hint("Lines and columns count from 1; give `end_line` and `end_column` for an expression."))
-        }
-    }
-}
-
-fn place(position: &Position, file: &str) -> String {
-    let location = Location {
-        file: Some(file.to_owned()),
-        line: Some(position.line),
-        column: Some(position.column),
-        end_line: position.end_line.or(Some(position.line)),
-        end_column: position.end_column,
-        package: None,
-        module: None,
-    };
-    location.text()
 }
 
 fn lacks_information(answer: &Answer) -> bool {

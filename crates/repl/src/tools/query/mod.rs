@@ -1,7 +1,8 @@
 //! `repl_query`: questions about names, types and places, answered by GHCi as data. Here: the arguments and the answer;
-//! `asking` asks, `rendering` makes the short form.
+//! `asking` asks, `position` reads places, `rendering` makes the short form.
 
 mod asking;
+mod position;
 mod rendering;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use self::asking::Asking;
+use self::position::Position;
 use super::{budget, caller, ghci_only, stay, with_heartbeat};
 use crate::query::{Completions, Hole, Info, Instance, Item, Location};
 use crate::session::SessionState;
@@ -32,7 +34,9 @@ pub(super) struct Args {
     /// name (complete). browse and holes also work without: the modules in scope, the holes of the loaded modules.
     #[serde(alias = "name", alias = "expr", alias = "expression")]
     pub target: Option<String>,
-    /// Where, for type_at, loc_at and uses.
+    /// Where, for type_at, loc_at and uses: FILE:LINE:COLUMN.
+    pub at: Option<String>,
+    /// The same, in parts.
     pub position: Option<Position>,
     /// Default main.
     pub session: Option<String>,
@@ -56,22 +60,6 @@ pub(super) enum Question {
     LocAt,
     Uses,
     Holes,
-}
-
-/// A place in a loaded file. Without an end it is the name that stands there.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Position {
-    /// The file, or the module's name.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// The column, from 1.
-    pub column: u32,
-    /// The last line, to ask about a whole expression.
-    pub end_line: Option<u32>,
-    /// The last column, inclusive.
-    pub end_column: Option<u32>,
 }
 
 /// The answer; which fields are there depends on the kind.
@@ -135,7 +123,7 @@ impl Tool for Query {
             let error = ToolError::user(format!("Session {:?} is still starting.", info.name));
             return Err(error.hint("Ask again, with a longer `wait_ms`; repl_list shows when it is ready."));
         }
-        let asking = Asking { handle: started.handle, until };
+        let asking = Asking { handle: started.handle, root: caller(&cx)?.worktree.clone(), until };
         let mut output = with_heartbeat(&cx, "asking", asking.answer(&args)).await?;
         output.session = asking.handle.info().name;
         output.notes.splice(0..0, started.notes);
@@ -147,14 +135,17 @@ impl Tool for Query {
     }
 
     fn examples() -> Vec<Example> {
-        let at = json!({"file": "src/Area.hs", "line": 8, "column": 15});
         vec![
             Example {
                 title: "The type of an expression",
                 arguments: json!({"kind": "type", "target": "map"}),
                 text: Some("map :: (a -> b) -> [a] -> [b]"),
             },
-            Example { title: "Where a name is used", arguments: json!({"kind": "uses", "position": at}), text: None },
+            Example {
+                title: "Where a name is used",
+                arguments: json!({"kind": "uses", "at": "src/Area.hs:8:15"}),
+                text: None,
+            },
             Example {
                 title: "What fits a hole",
                 arguments: json!({"kind": "holes", "target": "map _ [1, 2 :: Int] :: [String]"}),

@@ -1,0 +1,192 @@
+//! The components of a cabal package: its library, its executables, tests and benchmarks. GHCi has the modules of one of
+//! them, and a description says which files each has.
+
+use std::path::{Path, PathBuf};
+
+use super::packages::packages;
+
+/// The largest description that is read.
+const MAX_BYTES: u64 = 1 << 20;
+/// The most components that are told.
+const MANY: usize = 100;
+
+/// A part of a package that GHCi loads by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Component {
+    /// As cabal and stack call it: `lib:two`, `exe:app`, `test:spec`.
+    pub(crate) name: String,
+    /// The directories of its sources.
+    dirs: Vec<PathBuf>,
+    main: Option<String>,
+    modules: Vec<String>,
+}
+
+impl Component {
+    /// Whether a module that GHCi loaded from this file is one of its own.
+    pub(crate) fn has(&self, module: &str, file: &Path) -> bool {
+        let is_main = self.main.as_ref().is_some_and(|main| self.dirs.iter().any(|dir| dir.join(main) == file));
+        is_main || self.modules.iter().any(|own| own == module) && self.is_below(file)
+    }
+
+    fn is_below(&self, file: &Path) -> bool {
+        self.depth(file).is_some()
+    }
+
+    /// How near to a file its directories are, where one of them is above it: the number of names in its path.
+    pub(crate) fn depth(&self, file: &Path) -> Option<usize> {
+        self.dirs.iter().filter(|dir| file.starts_with(dir)).map(|dir| dir.components().count()).max()
+    }
+}
+
+/// The components of the package, or of the packages of the project, around a directory; those of the nearest.
+pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
+    let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
+    for dir in std::iter::once(cwd).chain(above) {
+        let mut found = of_package(dir);
+        found.extend(
+            packages(dir)
+                .iter()
+                .filter(|package| !package.as_os_str().is_empty())
+                .flat_map(|package| of_package(&dir.join(package))),
+        );
+        if !found.is_empty() {
+            found.truncate(MANY);
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+fn of_package(dir: &Path) -> Vec<Component> {
+    let names = super::detect::names(dir);
+    let described = names.iter().filter(|name| super::detect::matches("*.cabal", name));
+    let texts = described.filter_map(|name| project::regular::read(&dir.join(name), MAX_BYTES).ok());
+    texts.flat_map(|text| read(&text, dir)).collect()
+}
+
+/// A stanza of a description, with the fields that name files.
+#[derive(Default)]
+struct Stanza {
+    kind: String,
+    name: String,
+    fields: Vec<(String, Vec<String>)>,
+}
+
+impl Stanza {
+    fn words<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a String> {
+        self.fields.iter().filter(move |(name, _)| name == field).flat_map(|(_, words)| words)
+    }
+}
+
+/// Reads a description by its lines: what stands at the margin begins a stanza, `name: words` a field, and what is set in
+/// further goes on with it. Fields in conditions count.
+fn read(text: &str, dir: &Path) -> Vec<Component> {
+    let mut package = String::new();
+    let mut stanzas: Vec<Stanza> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--")) {
+        let field =
+            line.split_once(':').filter(|(name, _)| name.trim().chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+        let words = |text: &str| -> Vec<String> {
+            text.split([' ', '\t', ','])
+                .filter(|word| !word.is_empty())
+                .map(|word| word.trim_matches('"').to_owned())
+                .collect()
+        };
+        let is_at_margin = !line.starts_with([' ', '\t']);
+        match (field, stanzas.last_mut()) {
+            (Some((name, value)), None) if name.eq_ignore_ascii_case("name") => value.trim().clone_into(&mut package),
+            (Some(_), _) if is_at_margin => {}
+            (Some((name, value)), Some(stanza)) => stanza.fields.push((name.trim().to_lowercase(), words(value))),
+            (None, _) if is_at_margin => {
+                let mut words = line.split_whitespace().map(|word| word.trim_end_matches('{').to_owned());
+                let (kind, name) = (words.next().unwrap_or_default().to_lowercase(), words.next().unwrap_or_default());
+                stanzas.push(Stanza { kind, name, fields: Vec::new() });
+            }
+            (None, Some(stanza)) => {
+                if let Some((_, known)) = stanza.fields.last_mut() {
+                    known.extend(words(line));
+                }
+            }
+            (_, None) => {}
+        }
+    }
+    let component = |stanza: &Stanza| {
+        let kind = match &*stanza.kind {
+            "library" => "lib",
+            "executable" => "exe",
+            "test-suite" => "test",
+            "benchmark" => "bench",
+            "foreign-library" => "flib",
+            _ => return None,
+        };
+        let name = if stanza.name.is_empty() { &package } else { &stanza.name };
+        let imported = stanza
+            .words("import")
+            .flat_map(|name| stanzas.iter().filter(move |common| common.kind == "common" && common.name == *name));
+        let all: Vec<&Stanza> = std::iter::once(stanza).chain(imported).collect();
+        let of = |field: &str| -> Vec<String> { all.iter().flat_map(|one| one.words(field)).cloned().collect() };
+        let mut dirs: Vec<PathBuf> = of("hs-source-dirs").iter().map(|below| dir.join(below)).collect();
+        if dirs.is_empty() {
+            dirs.push(dir.to_owned());
+        }
+        let modules = [of("exposed-modules"), of("other-modules")].concat();
+        Some(Component { name: format!("{kind}:{name}"), dirs, main: of("main-is").pop(), modules })
+    };
+    stanzas.iter().filter_map(component).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CABAL: &str = "cabal-version: 2.4
+name:    two
+-- library fake
+common shared
+  hs-source-dirs: app, more
+library
+  exposed-modules: Shape,
+                   Area
+  hs-source-dirs:
+    src
+  if flag(x)
+    other-modules: Hidden
+library inner
+  exposed-modules: Inner
+Executable app
+  import: shared
+  main-is: Main.hs
+test-suite spec
+  type: exitcode-stdio-1.0
+  hs-source-dirs: test
+  main-is: Spec.hs
+  other-modules: Paths_two
+";
+
+    #[test]
+    fn a_description_tells_what_each_has() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path();
+        std::fs::write(dir.join("two.cabal"), CABAL).unwrap();
+        std::fs::create_dir(dir.join("src")).unwrap();
+        let all = components(&dir.join("src"), dir);
+        let names: Vec<&str> = all.iter().map(|component| &*component.name).collect();
+        assert_eq!(names, ["lib:two", "lib:inner", "exe:app", "test:spec"]);
+        let owner = |module: &str, file: &str| -> Vec<&str> {
+            all.iter()
+                .filter(|component| component.has(module, &dir.join(file)))
+                .map(|component| &*component.name)
+                .collect()
+        };
+        assert_eq!(owner("Area", "src/Area.hs"), ["lib:two"]);
+        assert_eq!(owner("Hidden", "./src/Hidden.hs"), ["lib:two"]);
+        assert_eq!(owner("Main", "app/Main.hs"), ["exe:app"]);
+        assert_eq!(owner("Main", "more/Main.hs"), ["exe:app"]);
+        assert_eq!(owner("Main", "test/Spec.hs"), ["test:spec"]);
+        assert_eq!(owner("Inner", "Inner.hs"), ["lib:inner"]);
+        assert_eq!(owner("Area", "elsewhere/Area.hs"), ["lib:inner"; 0]);
+        for odd in ["", "\0", "library", ":", "  x: y\nlibrary {\n}\n"] {
+            read(odd, dir);
+        }
+    }
+}
