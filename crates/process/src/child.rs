@@ -4,6 +4,7 @@
 //! [`Exit`], read what is available without waiting for an end of file.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::SystemTime;
 
 use tokio::net::unix::pipe;
@@ -33,6 +34,8 @@ pub struct Child {
     pub stderr: Option<pipe::Receiver>,
     /// The further descriptors, in the order of [`crate::Spec::extra`].
     pub extra: Vec<Extra>,
+    /// Keeps the terminal of [`crate::Spec::terminal`].
+    pub terminal: Option<OwnedFd>,
     /// `None` while it runs, then how it ended. Changes once.
     pub exit: watch::Receiver<Option<Exit>>,
 }
@@ -83,7 +86,8 @@ pub(crate) fn watch(
     let Started { child, pid, exit } = started;
     let seen = exit.subscribe();
     tokio::spawn(await_end(child, pid, exit));
-    Child { pid, group, stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr), extra, exit: seen }
+    let (stdin, stdout, stderr) = (Some(stdin), Some(stdout), Some(stderr));
+    Child { pid, group, stdin, stdout, stderr, extra, terminal: None, exit: seen }
 }
 
 async fn await_end(mut child: tokio::process::Child, pid: i32, exit: watch::Sender<Option<Exit>>) {

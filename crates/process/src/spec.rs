@@ -15,6 +15,7 @@ use std::process::Stdio;
 use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Rlimit;
+use rustix::pty::OpenptFlags;
 use tokio::net::unix::pipe;
 
 use crate::child::{self, Child, Extra};
@@ -39,6 +40,9 @@ pub struct Spec {
     pub nonce: Nonce,
     /// More descriptors, for programs that separate their answers from their output.
     pub extra: Vec<ExtraPipe>,
+    /// The variable in the child's environment that tells it the number of one more descriptor: a terminal of its own,
+    /// which controls nothing and which nobody reads. Where the system has none to give, it is `/dev/null`.
+    pub terminal: Option<String>,
     /// A text of at most [`GIVEN_MAX`] bytes that the child can read once, from the path that replaces [`GIVEN_PATH`]
     /// in the arguments. No directory holds it.
     pub given: Option<Vec<u8>>,
@@ -150,6 +154,7 @@ impl Spec {
             env: Vec::new(),
             nonce: Nonce::random(),
             extra: Vec::new(),
+            terminal: None,
             given: None,
             guard: Guard::SelfExe,
             records: None,
@@ -206,6 +211,18 @@ impl Spec {
             extra.push(ours);
             inherited.push(theirs);
         }
+        let mut terminal = None;
+        if let Some(variable) = &self.terminal {
+            let theirs = match own_terminal() {
+                Ok((ours, theirs)) => {
+                    terminal = Some(ours);
+                    theirs
+                }
+                Err(_) => std::fs::File::options().read(true).write(true).open("/dev/null").map_err(system)?.into(),
+            };
+            command.env(variable, theirs.as_raw_fd().to_string());
+            inherited.push(theirs);
+        }
         command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
         set_before_exec(&mut command, inherited, limits::original_open_files(), self.nice, Mark::of(&self.nonce));
 
@@ -223,7 +240,8 @@ impl Spec {
         })?;
         drop(command);
         let group = child::group_of(&started, self.nonce.clone(), input, guardian);
-        let child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
+        let mut child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
+        child.terminal = terminal;
         if let Some(path) = &self.records {
             let written = records::Record::of(child.group.identity()).write(path);
             let record = written.map_err(|source| SpawnError::Record { path: path.clone(), source })?;
@@ -321,6 +339,16 @@ fn given(text: &[u8]) -> io::Result<OwnedFd> {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(read)
+}
+
+/// A terminal: the end that keeps it, and the one for the child.
+fn own_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = rustix::pty::openpt(flags)?;
+    rustix::pty::grantpt(&ours)?;
+    rustix::pty::unlockpt(&ours)?;
+    let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags)?;
+    Ok((ours, theirs))
 }
 
 fn our_writer() -> io::Result<Ends<pipe::Sender>> {

@@ -125,6 +125,18 @@ async fn extra_pipes_are_found_by_their_variables() {
 }
 
 #[tokio::test]
+async fn a_terminal_of_ones_own_controls_nothing() {
+    let script =
+        "stty sane <&$T && echo terminal; tty <&$T | grep -c /dev/pts; true 2>/dev/null </dev/tty && echo controls";
+    let mut wanted = spec("bash", &["-c", script]);
+    wanted.terminal = Some("T".to_owned());
+    let mut child = wanted.spawn().unwrap();
+    assert!(child.terminal.is_some());
+    assert_eq!(to_end(child.stdout.take().unwrap()).await, "terminal\n1\n");
+    child.group.end(None, &Ladder::default()).await;
+}
+
+#[tokio::test]
 async fn a_segmentation_fault_is_told_from_an_exit() {
     let mut child = shell("ulimit -c 0; kill -SEGV $$").spawn().unwrap();
     let exit = exited(&mut child.exit).await;

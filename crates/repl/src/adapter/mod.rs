@@ -57,6 +57,9 @@ pub enum Channel {
 /// Where a bootstrap finds the descriptor of [`Channel::Apart`].
 pub const CODE_VARIABLE: &str = "HOB_CODE_FD";
 
+/// Where a command that holds this word finds the descriptor of a terminal, which controls nothing and nobody reads.
+pub const TERMINAL_VARIABLE: &str = "HOB_TERMINAL_FD";
+
 /// How the code of one evaluation is handed over: step by step, each after the end of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {

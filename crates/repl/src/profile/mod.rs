@@ -491,7 +491,7 @@ mod tests {
     fn the_built_in_ones_are_usable() {
         let show = |profile: &Profile| format!("{} {:?} {}", profile.name, profile.driver, profile.command.join(" "));
         expect![[r#"
-            bash Bash bash -p -c exec "$BASH" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null
+            bash Bash bash -p -c t=$HOB_TERMINAL_FD; unset HOB_TERMINAL_FD; exec "$BASH" --noprofile --norc --noediting +H -i 9>&2 2>&"$t" {t}>&-
             cabal Ghci cabal repl --repl-options=-ferror-spans --repl-options=-haddock
             ghci Ghci ghci -ignore-dot-ghci -package-env - -ferror-spans -haddock
             python Python python3

@@ -18,7 +18,7 @@ use super::pipes::{InputPipes, OutputPipe};
 use super::script::Scripts;
 use super::users::Users;
 use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
-use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
+use crate::adapter::{CODE_VARIABLE, Channel, Nonce, TERMINAL_VARIABLE};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
 
@@ -73,6 +73,9 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
     }
+    // A program that knows nothing of it is given none.
+    let is_asked_for = launch.command.iter().any(|word| word.contains(TERMINAL_VARIABLE));
+    spec.terminal = is_asked_for.then(|| TERMINAL_VARIABLE.to_owned());
     let mut child = spec.spawn()?;
 
     let now = Instant::now();
@@ -138,6 +141,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         session: session.name,
         sink: session.sink,
         state: LoopState::new(&child.group, &log),
+        _terminal: child.terminal.take(),
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());

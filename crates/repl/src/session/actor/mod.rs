@@ -12,6 +12,7 @@ mod kernel;
 mod telling;
 
 use std::future::pending;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,8 @@ pub(super) struct Actor {
     pub(super) events: broadcast::Sender<SessionEvent>,
     pub(super) log: OutputLog,
     pub(super) group: Group,
+    /// Kept open for the program.
+    pub(super) _terminal: Option<OwnedFd>,
     pub(super) exit: watch::Receiver<Option<Exit>>,
     pub(super) outputs: [OutputPipe; 2],
     pub(super) inputs: InputPipes,

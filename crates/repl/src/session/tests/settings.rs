@@ -344,6 +344,28 @@ async fn python_traces_and_profiles_see_the_code_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_shows_no_job_control_of_ours() {
+    let session = session("bash", Path::new("/"), &[]);
+    let evaluations = [
+        // Nothing of hob's is a job, also where traps make it look for them in a subshell.
+        ("echo \"[$!]\"; jobs; jobs -p; wait; env | grep -c HOB_T", "error | \"[]\\n0\\n\" | \"\""),
+        ("trap : DEBUG ERR; echo \"[$!]\"; jobs", "done | \"[]\\n\" | \"\""),
+        ("echo \"[$!]\"; jobs", "done | \"[]\\n\" | \"\""),
+        ("trap - DEBUG ERR", "done | \"\" | \"\""),
+        // A child that dies of a signal is no matter of a terminal's.
+        ("sh -c 'kill -9 $$'", "error | \"\" | \"\""),
+        ("sh -c 'kill -SEGV $$'; :", "done | \"\" | \"\""),
+        ("{ sleep 1000 & } 2>/dev/null; kill $!; wait $!", "error | \"\" | \"\""),
+        ("jobs; { sleep 0.01 & wait; } 2>/dev/null", "done | \"\" | \"\""),
+        ("jobs", "done | \"\" | \"\""),
+    ];
+    for (code, expected) in evaluations {
+        assert_eq!(line(&eval(&session, code).await), expected, "{code}");
+    }
+    session.stop("the test is over").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_knows_the_names_of_characters_whatever_files_lie_in_the_project() {
     let temp = tempfile::tempdir().expect("room");
     std::fs::write(temp.path().join("unicodedata.py"), "print('the project')\n").expect("room");
