@@ -91,7 +91,9 @@ pub(super) const MAIL: Page = Page {
     task: "cargo xtask bench mail",
     about: "Messages of 500 bytes; single ones through real front-ends, crowds over the daemon's socket. The floor of a send \
             is appending as many bytes to a file on the same disk and syncing them, in between the sends. SQLite where \
-            nothing else is said. The counts of lost and doubled messages are of everything that was acknowledged while \
+            nothing else is said; the floor of PostgreSQL is its own `pgbench`, which writes the same rows into the same \
+            tables before and after: the message, its delivery and its mailbox, in the crowd also handing out and \
+            confirming, and one notification a commit. The counts of lost and doubled messages are of everything that was acknowledged while \
             daemons were killed.",
 };
 

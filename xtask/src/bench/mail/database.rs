@@ -58,19 +58,27 @@ impl Database {
         Ok(database)
     }
 
-    fn ask(&self, sql: &str) -> Result<()> {
-        let mut psql = Command::new(self.bin.join("psql"));
-        psql.arg("-h").arg(self.dir.path()).args(["-U", "hob", "-q", "-t", "-c", sql, "postgres"]);
-        let status = psql.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-        if !status.success() {
-            bail!("psql failed");
+    /// Runs a statement; returns what it answers.
+    pub(super) fn ask(&self, sql: &str) -> Result<String> {
+        let mut psql = self.client("psql");
+        psql.args(["-q", "-A", "-t", "-c", sql, "postgres"]);
+        let output = psql.stdin(Stdio::null()).stderr(Stdio::piped()).output()?;
+        if !output.status.success() {
+            bail!("psql failed: {}", String::from_utf8_lossy(&output.stderr));
         }
-        Ok(())
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// A program that connects to the server.
+    pub(super) fn client(&self, program: &str) -> Command {
+        let mut command = Command::new(self.bin.join(program));
+        command.arg("-h").arg(self.dir.path()).args(["-U", "hob"]);
+        command
     }
 
     /// Ends all connections of all daemons, as a failing network or an administrator does.
     pub(super) fn cut_connections(&self) -> Result<()> {
-        self.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'")
+        self.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'").map(drop)
     }
 
     /// Configures a project to keep its mail here. All such projects become clones of one repository.
@@ -99,7 +107,7 @@ impl Drop for Database {
 
 /// The directory of the server's programs: on `PATH`, or the newest of Debian's.
 fn programs() -> Option<PathBuf> {
-    let has = |dir: &Path| ["initdb", "postgres", "psql"].iter().all(|program| dir.join(program).is_file());
+    let has = |dir: &Path| ["initdb", "postgres", "psql", "pgbench"].iter().all(|program| dir.join(program).is_file());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut debian: Vec<PathBuf> = installed.map(|at| at.path().join("bin")).collect();

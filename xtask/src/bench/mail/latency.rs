@@ -21,22 +21,28 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// From a send to its answer.
 pub(super) fn sends(bench: &Bench) -> Result<Vec<Figure>> {
-    ["sender", "sink"].iter().try_for_each(|name| register(bench, name))?;
-    let (mut floor, mut sender) = (DiskFloor::new(bench)?, agent(bench, "sender")?);
-    let body = "x".repeat(BODY);
-    let mut sent = Samples::default();
-    for _ in 0..bench.times(2_000) {
-        floor.append(body.as_bytes())?;
-        let begun = Instant::now();
-        structured(&sender.call("send_message", message_to("sink", &body))?)?;
-        sent.push(begun.elapsed());
-    }
-    sender.finish()?;
+    let mut floor = DiskFloor::new(bench)?;
+    let sent = timed_sends(bench, || floor.append(&[b'x'; BODY]).map(drop))?;
     let most = 1.5 * floor.samples.percentile(50) + 300.0;
     let what = "send of 500 bytes to its answer";
     let mut figures = vec![floor.percentile_figure(what, &sent, 50, Some(Target::Max(most)))];
     figures.extend([90, 99].map(|percent| floor.percentile_figure(what, &sent, percent, None)));
     Ok(figures)
+}
+
+/// How long sends take, with something else before each.
+pub(super) fn timed_sends(bench: &Bench, mut before_each: impl FnMut() -> Result<()>) -> Result<Samples> {
+    ["sender", "sink"].iter().try_for_each(|name| register(bench, name))?;
+    let (mut sender, body) = (agent(bench, "sender")?, "x".repeat(BODY));
+    let mut sent = Samples::default();
+    for _ in 0..bench.times(2_000) {
+        before_each()?;
+        let begun = Instant::now();
+        structured(&sender.call("send_message", message_to("sink", &body))?)?;
+        sent.push(begun.elapsed());
+    }
+    sender.finish()?;
+    Ok(sent)
 }
 
 /// From the beginning of a send to the answer of the blocked waiter.

@@ -6,6 +6,7 @@ use anyhow::Result;
 use super::super::Bench;
 use super::super::report::{Figure, Target};
 use super::database::Database;
+use super::pgbench::Pgbench;
 use super::{Options, latency, load, rush};
 
 pub(super) fn measure(here: &Bench, options: &Options) -> Result<Vec<Figure>> {
@@ -29,10 +30,32 @@ fn between(here: &Bench, there: &Bench, database: &Database, options: &Options) 
         floor.percentile_figure(what, &samples, 90, None),
         floor.percentile_figure(what, &samples, 99, None),
     ];
-    for figure in latency::sends(here)? {
-        figures.push(Figure { what: format!("PostgreSQL: {}", figure.what), target: None, ..figure });
-    }
-    figures.extend(rush::measure(here, " (PostgreSQL)")?);
+    let seconds = if here.is_quick { 1 } else { 5 };
+    let pgbench = Pgbench::new(database)?;
+    let before = pgbench.alone(seconds)?;
+    // One after the other, as pgbench does.
+    let sent = latency::timed_sends(here, || Ok(()))?;
+    let floor = before.and(pgbench.alone(seconds)?);
+    figures.extend([(50, Some(Target::MaxTimesFloor(2.0))), (90, None), (99, None)].map(|(percent, target)| Figure {
+        what: format!("PostgreSQL: send of 500 bytes to its answer, p{percent}"),
+        unit: "µs",
+        value: sent.percentile(percent),
+        floor: Some(("pgbench, the same rows", floor.samples.percentile(percent))),
+        target,
+    }));
+    let before = pgbench.crowd(seconds)?;
+    let mut crowd = rush::measure(here, " (PostgreSQL)")?.into_iter();
+    let floor = before.and(pgbench.crowd(seconds)?);
+    figures.extend(crowd.next().map(|rate| Figure {
+        floor: Some(("pgbench, the same rows", floor.rate)),
+        target: Some(Target::MinTimesFloor(0.5)),
+        ..rate
+    }));
+    figures.extend([50, 99].into_iter().zip(&mut crowd).map(|(percent, each)| Figure {
+        floor: Some(("pgbench, the same rows", floor.samples.percentile(percent))),
+        ..each
+    }));
+    figures.extend(crowd);
     figures.extend(load::kills_and_cuts(&[here, there], database, options.kills / 10)?);
     Ok(figures)
 }

@@ -2,7 +2,7 @@
 //! when daemons are killed.
 //!
 //! The floor of a send is appending and syncing the same bytes in a file on the same disk, alternating with the sends;
-//! the floor of many senders is one sync for many messages. The last figures are counts: of the messages acknowledged
+//! the floor of many senders is one sync for many messages; in PostgreSQL it is `pgbench` writing the same rows. The last figures are counts: of the messages acknowledged
 //! while daemons were killed and connections cut, how many are missing or doubled. One file per part.
 
 mod connection;
@@ -10,6 +10,7 @@ mod database;
 mod latency;
 mod load;
 mod machines;
+mod pgbench;
 mod rush;
 mod scale;
 

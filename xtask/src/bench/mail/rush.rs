@@ -16,8 +16,8 @@ use super::super::report::{Figure, Target};
 use super::connection::Connection;
 use super::{BODY, DiskFloor, count_figure, message_to, register};
 
-const MAILBOXES: usize = 200;
-const SENDERS: usize = 50;
+pub(super) const MAILBOXES: usize = 200;
+pub(super) const SENDERS: usize = 50;
 /// Threads that drain the mailboxes.
 const DRAINS: usize = 2;
 /// The minimum duration of a round over all mailboxes.
