@@ -2,7 +2,8 @@
 //!
 //! Owns the engine's share only: no socket, no tools. The floor is appending the same bytes and `fdatasync`, done in
 //! between the measured calls, since what a disk takes changes from second to second. `MAIL_BENCH_AGENTS` and
-//! `MAIL_BENCH_MESSAGES` set the size of the large mailboxes (20 and 10,000; the full size is 200 and 10,000).
+//! `MAIL_BENCH_MESSAGES` set the size of the large mailboxes (20 and 10,000; the full size is 200 and 10,000). With
+//! `MAIL_BENCH_DATABASE`, the address of a PostgreSQL database, the same calls go there too.
 
 // What a benchmark is for is printing; a failure should end it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use mail::store::postgres::{Former, PostgresOptions, PostgresStore};
 use mail::store::sqlite::{SqliteOptions, SqliteStore};
 use mail::{
     AgentName, CheckRequest, EnterRequest, Floor, Holder, Limits, Mail, MailOptions, Profile, Role, SendRequest,
@@ -29,16 +31,41 @@ fn main() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
-        alone(dir.path()).await;
-        many(dir.path()).await;
-        wake(dir.path()).await;
+        if let Ok(url) = std::env::var("MAIL_BENCH_DATABASE") {
+            println!("PostgreSQL\n");
+            alone(open_postgres(&url).await, dir.path()).await;
+            many(open_postgres(&url).await, dir.path()).await;
+            wake(open_postgres(&url).await, dir.path()).await;
+            println!("SQLite\n");
+        }
+        alone(open(&dir.path().join("alone.db")).await, dir.path()).await;
+        many(open(&dir.path().join("many.db")).await, dir.path()).await;
+        wake(open(&dir.path().join("wake.db")).await, dir.path()).await;
         idle(dir.path()).await;
         large(dir.path()).await;
     });
 }
 
+fn limits() -> Limits {
+    Limits { mailbox_messages: 1_000_000, mailbox_bytes: 1 << 40, ..Limits::default() }
+}
+
+/// A new space in the database.
+async fn open_postgres(url: &str) -> Arc<Mail> {
+    let options = PostgresOptions {
+        url: url.to_owned(),
+        space: Space::named(SessionId::mint().as_str()),
+        owner: "bench".to_owned(),
+        former: Former::default(),
+        limits: limits(),
+        clock: None,
+    };
+    let store = PostgresStore::connect(options).await.unwrap();
+    Mail::open(MailOptions { limits: limits(), ..MailOptions::new(Arc::new(store)) }).await.unwrap()
+}
+
 async fn open(path: &Path) -> Arc<Mail> {
-    let limits = Limits { mailbox_messages: 1_000_000, mailbox_bytes: 1 << 40, ..Limits::default() };
+    let limits = limits();
     let options = SqliteOptions::new(path.to_owned(), Space::named("bench"));
     let store = SqliteStore::open(SqliteOptions { limits: limits.clone(), ..options }).unwrap();
     Mail::open(MailOptions { limits, ..MailOptions::new(Arc::new(store)) }).await.unwrap()
@@ -87,8 +114,7 @@ impl std::fmt::Display for Times {
     }
 }
 
-async fn alone(dir: &Path) {
-    let mail = open(&dir.join("alone.db")).await;
+async fn alone(mail: Arc<Mail>, dir: &Path) {
     let (ann, bob) = (agent(&mail, "ann", "dev").await, agent(&mail, "bob", "dev").await);
     let mut file = File::create(dir.join("floor")).unwrap();
     let (mut floor, mut send) = (Times(Vec::new()), Times(Vec::new()));
@@ -104,8 +130,7 @@ async fn alone(dir: &Path) {
     mail.close().await;
 }
 
-async fn many(dir: &Path) {
-    let mail = open(&dir.join("many.db")).await;
+async fn many(mail: Arc<Mail>, dir: &Path) {
     let over = Arc::new(AtomicBool::new(false));
     let mut drains = tokio::task::JoinSet::new();
     for part in 0..10 {
@@ -169,8 +194,7 @@ async fn many(dir: &Path) {
     mail.close().await;
 }
 
-async fn wake(dir: &Path) {
-    let mail = open(&dir.join("wake.db")).await;
+async fn wake(mail: Arc<Mail>, dir: &Path) {
     let (ann, bob) = (agent(&mail, "ann", "dev").await, agent(&mail, "bob", "dev").await);
     let mut file = File::create(dir.join("floor")).unwrap();
     let (mut floor, mut woken) = (Times(Vec::new()), Times(Vec::new()));

@@ -67,6 +67,12 @@ impl StoreFixture {
         StoreFixture { mail, store, clock, _kept: kept }
     }
 
+    /// The same mail, for a task of its own.
+    pub(crate) fn beside(&self) -> StoreFixture {
+        let (mail, store, clock) = (self.mail.clone(), self.store.clone(), self.clock.clone());
+        StoreFixture { mail, store, clock, _kept: Box::new(()) }
+    }
+
     /// Moves the store's clock forward.
     pub(crate) fn pass(&self, time: Duration) {
         self.clock.0.fetch_add(time.as_millis() as u64, Ordering::SeqCst);

@@ -21,6 +21,7 @@ mod postgres;
 mod power;
 mod proxy;
 mod regressions;
+mod round_trips;
 mod spaces;
 mod spool;
 mod unwritable;

@@ -1,13 +1,13 @@
-//! A network between a store and its PostgreSQL that loses the database's answer to a COMMIT: the change is made, but
-//! its caller never learns of it. The store tells this apart from a refused connection.
+//! A network between a store and its PostgreSQL that loses the database's answer to what commits: the change is made,
+//! but its caller never learns of it. The store tells this apart from a refused connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use mail::store::postgres::{Former, PostgresOptions, PostgresStore};
@@ -17,14 +17,20 @@ use crate::fixture::{ManualClock, StoreFixture, limits};
 use crate::postgres::Server;
 
 /// Forwards the traffic between a store and its database.
-struct Proxy {
+pub(crate) struct Proxy {
     address: std::net::SocketAddr,
     how: Arc<How>,
 }
 
 #[derive(Default)]
 struct How {
-    /// The connection breaks instead of every n-th answer to a COMMIT; 0 means never.
+    /// How often the server was ready again: the round trips.
+    round_trips: AtomicU64,
+    commits: AtomicU64,
+    /// Whether what commits is held back, and how much of it is.
+    gate: Mutex<(bool, usize)>,
+    moved: Condvar,
+    /// The connection breaks instead of every n-th answer to what commits; 0 means never.
     loses_every: AtomicU64,
     answers: AtomicU64,
     lost: AtomicU64,
@@ -51,12 +57,15 @@ impl Proxy {
                 client.set_nodelay(true).unwrap();
                 how.open.lock().unwrap().push(client.try_clone().unwrap());
                 let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                let commits = Arc::new(AtomicBool::new(false));
+                let asked = Arc::clone(&commits);
+                let how_asked = Arc::clone(&how);
                 std::thread::spawn(move || {
-                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = how_asked.questions(&mut from, &mut to, &asked);
                     let _ = to.shutdown(Shutdown::Both);
                 });
                 std::thread::spawn(move || {
-                    let _ = how.answers(server, &client);
+                    let _ = how.answers(server, &client, &commits);
                     let _ = client.shutdown(Shutdown::Both);
                 });
             }
@@ -81,22 +90,79 @@ impl Proxy {
     fn lost(&self) -> u64 {
         self.how.lost.load(Ordering::SeqCst)
     }
+
+    /// How many round trips were made, and how many of them committed.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.how.round_trips.load(Ordering::SeqCst), self.how.commits.load(Ordering::SeqCst))
+    }
+
+    /// Holds back what commits, until [`Proxy::let_go`].
+    pub(crate) fn hold(&self) {
+        self.how.gate.lock().unwrap().0 = true;
+    }
+
+    /// Waits until something is held back.
+    pub(crate) fn holds_something(&self) {
+        let gate = self.how.gate.lock().unwrap();
+        drop(self.how.moved.wait_while(gate, |(_, held)| *held == 0).unwrap());
+    }
+
+    pub(crate) fn let_go(&self) {
+        self.how.gate.lock().unwrap().0 = false;
+        self.how.moved.notify_all();
+    }
 }
 
 impl How {
-    /// Forwards the server's answers, message by message (PostgreSQL, "Message Formats").
-    fn answers(&self, mut server: UnixStream, mut client: &TcpStream) -> std::io::Result<()> {
+    /// Forwards the server's answers, message by message. What commits has committed when the server is ready again,
+    /// and outside a transaction (PostgreSQL, "Message Formats": `ReadyForQuery`).
+    fn answers(&self, mut server: UnixStream, mut client: &TcpStream, commits: &AtomicBool) -> std::io::Result<()> {
         loop {
-            let mut head = [0; 5];
-            server.read_exact(&mut head)?;
-            let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-            let mut body = vec![0; length - 4];
-            server.read_exact(&mut body)?;
-            if head[0] == b'C' && body == b"COMMIT\0" && self.is_lost() {
+            let (kind, message) = message(&mut server)?;
+            let is_commit = kind == b'Z' && message.ends_with(b"I") && commits.swap(false, Ordering::SeqCst);
+            self.round_trips.fetch_add(u64::from(kind == b'Z'), Ordering::SeqCst);
+            self.commits.fetch_add(u64::from(is_commit), Ordering::SeqCst);
+            if is_commit && self.is_lost() {
                 return Ok(());
             }
-            client.write_all(&[&head[..], &body].concat())?;
+            client.write_all(&message)?;
         }
+    }
+
+    /// Forwards what the store asks, and notes when that commits: a COMMIT, or the statement that writes for a group.
+    fn questions(&self, client: &mut TcpStream, server: &mut UnixStream, commits: &AtomicBool) -> std::io::Result<()> {
+        let mut length = [0; 4];
+        client.read_exact(&mut length)?;
+        let mut startup = vec![0; u32::from_be_bytes(length) as usize - 4];
+        client.read_exact(&mut startup)?;
+        server.write_all(&[&length[..], &startup].concat())?;
+        let mut committing = BTreeSet::new();
+        loop {
+            let (kind, message) = message(client)?;
+            let mut texts = message[5..].split(|byte| *byte == 0);
+            let (first, second) = (texts.next().unwrap_or_default(), texts.next().unwrap_or_default());
+            let text = String::from_utf8_lossy(second);
+            match kind {
+                // `Parse`: a statement's name and its text. `Bind`: a portal's name and a statement's.
+                b'P' if text == "COMMIT" || text.starts_with("WITH locked") => {
+                    committing.insert(first.to_vec());
+                }
+                b'B' if committing.contains(second) => {
+                    commits.store(true, Ordering::SeqCst);
+                    self.pass_gate();
+                }
+                _ => {}
+            }
+            server.write_all(&message)?;
+        }
+    }
+
+    fn pass_gate(&self) {
+        let mut gate = self.gate.lock().unwrap();
+        gate.1 += 1;
+        self.moved.notify_all();
+        gate = self.moved.wait_while(gate, |(is_closed, _)| *is_closed).unwrap();
+        gate.1 -= 1;
     }
 
     fn is_lost(&self) -> bool {
@@ -115,8 +181,18 @@ impl How {
     }
 }
 
+/// The next message, and its kind.
+fn message(from: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
+    let mut message = vec![0; 5];
+    from.read_exact(&mut message)?;
+    let length = u32::from_be_bytes([message[1], message[2], message[3], message[4]]) as usize;
+    message.resize(1 + length, 0);
+    from.read_exact(&mut message[5..])?;
+    Ok((message[0], message))
+}
+
 /// A daemon behind such a network, and one with a direct connection.
-async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
+pub(crate) async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
     let proxy = Proxy::to(server.socket());
     let options = PostgresOptions {
         url: proxy.url(),

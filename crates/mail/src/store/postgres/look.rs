@@ -7,7 +7,8 @@ use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 
 use super::Shared;
 use super::rows::holder;
-use super::writer::{HEARTBEAT, now};
+use super::transaction::now;
+use super::writer::HEARTBEAT;
 use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Kind, Member, MemberKind, MessageId,
     MessageView, Millis, Priority, Role, SessionId, Standing,

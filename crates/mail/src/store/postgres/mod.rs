@@ -1,16 +1,23 @@
 //! The store in PostgreSQL, for agents on several machines: one daemon on each, one database.
 //!
-//! One task writes, in groups, each in one transaction. It first finds the mailboxes that a group concerns, then locks
-//! their rows in the order of their numbers until the commit. So sequences become visible in order, and daemons do not
-//! deadlock. Each group sends one notification without content; daemons then read what they lack. Start with
-//! [`writer`].
+//! One task writes, in groups. A group takes two round trips: one statement reads what its changes work on, one writes
+//! what the rules made of it, if no mailbox has changed meanwhile; else the group locks its mailboxes first. Either way
+//! the rows of mailboxes are locked in the order of their numbers until the commit. So sequences become visible in
+//! order, and daemons do not deadlock. Each group sends one notification without content; daemons then read what they
+//! lack. Start with [`writer`], then [`transaction`].
 
 mod deliver;
+mod load;
 mod look;
 mod maintenance;
 mod rows;
+mod save;
 mod schema;
 mod spaces;
+mod transaction;
+mod wants;
+mod working_rows;
+mod working_set;
 mod writer;
 
 use parking_lot::Mutex;

@@ -1,77 +1,29 @@
-//! Agents and groups in PostgreSQL.
-
-use std::collections::BTreeSet;
+//! Agents and groups in PostgreSQL: from the working set, else by a statement each.
 
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
-use super::writer::{Fault, Transaction};
+use super::transaction::{Fault, Transaction};
 use crate::model::address::Directory;
 use crate::model::{AgentName, GroupName, Holder, Limits, Member, MemberKind, Millis, Profile};
-use crate::store::change::{Append, Change, CreateGroup, Enter, Touch};
+use crate::store::change::{Append, CreateGroup, Enter, Touch};
 use crate::store::rules::agents::NO_ROLE;
 use crate::store::rules::append;
 use crate::store::rules::{AgentRow, AgentRows, Ownership};
 
 impl Transaction<'_> {
-    /// Locks the mailboxes that the changes concern, in the order of their numbers, until the commit. A change may lock
-    /// another mailbox later: that of the sender of a message that dies. If two daemons deadlock there, the database
-    /// ends one of the transactions, which is then repeated.
-    pub(super) async fn lock(&mut self, changes: &[&Change]) -> Result<(), sqlx::Error> {
-        let (mut names, mut sessions, mut whole) = (BTreeSet::new(), BTreeSet::new(), false);
-        for change in changes {
-            match change {
-                Change::Enter(it) => drop(names.insert(it.agent.to_string())),
-                Change::Rename(it) => names.extend([it.from.to_string(), it.to.to_string()]),
-                Change::Forget(it) => drop(names.insert(it.agent.to_string())),
-                Change::Append(it) => {
-                    names.insert(it.sender.agent.to_string());
-                    whole |= append::needs_everyone(it);
-                    let directory = self.load_directory(it).await?;
-                    if let Ok((_, whom)) = append::recipients(it, &directory, self.limits) {
-                        names.extend(whom.iter().map(AgentName::to_string));
-                    }
-                }
-                Change::Claim(it) => drop(names.insert(it.session.agent.to_string())),
-                Change::Confirm(it) => drop(names.insert(it.session.agent.to_string())),
-                Change::Settle(it) => drop(names.insert(it.session.agent.to_string())),
-                Change::Release(it) => sessions.extend(it.sessions.iter().map(|session| session.to_string())),
-                Change::HandBack(it) => drop(sessions.insert(it.session.to_string())),
-                Change::BeginHint(it) => drop(names.insert(it.agent.to_string())),
-                Change::Import(it) => names.extend(it.recipients.iter().map(|(agent, _)| agent.to_string())),
-                Change::CreateGroup(_)
-                | Change::DeleteGroup(_)
-                | Change::AddMember(_)
-                | Change::RemoveMember(_)
-                | Change::Touch(_)
-                | Change::EndHint(_)
-                | Change::Purge(_) => {}
-            }
-        }
-        if names.is_empty() && sessions.is_empty() && !whole {
-            return Ok(());
-        }
-        let sql = "SELECT b.agent FROM mailbox b JOIN agent a ON a.id = b.agent WHERE a.space = $1 AND (a.name = \
-                   ANY($2) OR $4 OR b.agent IN (SELECT agent FROM delivery WHERE session = ANY($3))) \
-                   ORDER BY b.agent FOR UPDATE OF b";
-        let (names, sessions): (Vec<_>, Vec<_>) = (names.into_iter().collect(), sessions.into_iter().collect());
-        let query = sqlx::query(sql).bind(self.space).bind(names).bind(sessions).bind(whole);
-        query.fetch_all(&mut *self.db).await?;
-        Ok(())
-    }
-
-    async fn load_directory(&mut self, append: &Append) -> Result<Directory, sqlx::Error> {
+    async fn load_directory(&mut self, append: &Append) -> Result<Directory, Fault> {
         let mut directory = Directory::default();
         let names: Vec<String> = append::names(append).into_iter().map(str::to_owned).collect();
         let sql = "SELECT name, role, alias FROM agent WHERE space = $1 AND \
                    (name = ANY($2) OR role = ANY($2) OR alias = ANY($2) OR $3)";
         let query = sqlx::query(sql).bind(self.space).bind(&names).bind(append::needs_everyone(append));
-        for row in query.fetch_all(&mut *self.db).await? {
+        for row in query.fetch_all(&mut *self.direct().await?).await? {
             add(&mut directory, &row)?;
         }
         let sql = "SELECT g.name, m.kind, m.name FROM groups g LEFT JOIN member m ON m.grouping_id = g.id \
                    WHERE g.space = $1 AND g.name = ANY($2)";
-        let rows = sqlx::query(sql).bind(self.space).bind(&names).fetch_all(&mut *self.db).await?;
+        let rows = sqlx::query(sql).bind(self.space).bind(&names).fetch_all(&mut *self.direct().await?).await?;
         let mut of_groups: Vec<String> = Vec::new();
         for row in rows {
             let members = directory.groups.entry(row.try_get(0)?).or_default();
@@ -84,7 +36,7 @@ impl Transaction<'_> {
         if !of_groups.is_empty() {
             let sql = "SELECT name, role, alias FROM agent WHERE space = $1 AND (name = ANY($2) OR role = ANY($2))";
             let query = sqlx::query(sql).bind(self.space).bind(&of_groups);
-            for row in query.fetch_all(&mut *self.db).await? {
+            for row in query.fetch_all(&mut *self.direct().await?).await? {
                 add(&mut directory, &row)?;
             }
         }
@@ -92,7 +44,7 @@ impl Transaction<'_> {
     }
 
     async fn count(&mut self, sql: &'static str) -> Result<u64, Fault> {
-        let count: i64 = sqlx::query(sql).bind(self.space).fetch_one(&mut *self.db).await?.try_get(0)?;
+        let count: i64 = sqlx::query(sql).bind(self.space).fetch_one(&mut *self.direct().await?).await?.try_get(0)?;
         Ok(count.max(0) as u64)
     }
 }
@@ -111,22 +63,28 @@ impl AgentRows for Transaction<'_> {
     }
 
     async fn agent(&mut self, name: &AgentName) -> Result<Option<AgentRow<i64>>, Fault> {
+        if let Some(found) = self.set.agent(name) {
+            return Ok(found);
+        }
         let sql = "SELECT id, fence, host, worktree, seen_at FROM agent WHERE space = $1 AND name = $2";
         let query = sqlx::query(sql).bind(self.space).bind(name.as_str());
-        let Some(row) = query.fetch_optional(&mut *self.db).await? else { return Ok(None) };
+        let Some(row) = query.fetch_optional(&mut *self.direct().await?).await? else { return Ok(None) };
         let (fence, seen_at): (i64, i64) = (row.try_get(1)?, row.try_get(4)?);
         let owner = Ownership { fence: fence as u64, holder: holder(row.try_get(2)?, row.try_get(3)?) };
         Ok(Some(AgentRow { id: row.try_get(0)?, owner, seen_at: seen_at as u64 }))
     }
 
     async fn agent_name(&mut self, agent: &i64) -> Result<AgentName, Fault> {
+        if let Some(name) = self.set.agent_name(*agent) {
+            return Ok(name);
+        }
         let query = sqlx::query("SELECT name FROM agent WHERE id = $1").bind(agent);
-        Ok(AgentName::stored(query.fetch_one(&mut *self.db).await?.try_get::<String, _>(0)?))
+        Ok(AgentName::stored(query.fetch_one(&mut *self.direct().await?).await?.try_get::<String, _>(0)?))
     }
 
     async fn alias_owner(&mut self, alias: &str) -> Result<Option<AgentName>, Fault> {
         let query = sqlx::query("SELECT name FROM agent WHERE space = $1 AND alias = $2").bind(self.space).bind(alias);
-        let row = query.fetch_optional(&mut *self.db).await?;
+        let row = query.fetch_optional(&mut *self.direct().await?).await?;
         Ok(row.map(|row| row.try_get::<String, _>(0).map(AgentName::stored)).transpose()?)
     }
 
@@ -140,10 +98,10 @@ impl AgentRows for Transaction<'_> {
         let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
                    VALUES ($1, $2, $3, $4, 0, $5, $6, 1) ON CONFLICT DO NOTHING RETURNING id";
         let query = sqlx::query(sql).bind(self.space).bind(enter.agent.as_str()).bind(NO_ROLE).bind(self.now as i64);
-        let made = query.bind(host).bind(worktree).fetch_optional(&mut *self.db).await?;
+        let made = query.bind(host).bind(worktree).fetch_optional(&mut *self.direct().await?).await?;
         let Some(row) = made else { return Ok(None) };
         let id: i64 = row.try_get(0)?;
-        run(self.db, sqlx::query("INSERT INTO mailbox (agent) VALUES ($1)").bind(id)).await?;
+        run(self.direct().await?, sqlx::query("INSERT INTO mailbox (agent) VALUES ($1)").bind(id)).await?;
         Ok(Some(AgentRow { id, owner, seen_at: 0 }))
     }
 
@@ -151,7 +109,7 @@ impl AgentRows for Transaction<'_> {
         let (host, worktree) = owner.holder.as_ref().map(|holder| (&holder.host, &holder.worktree)).unzip();
         let sql = "UPDATE agent SET host = $2, worktree = $3, fence = $4 WHERE id = $1";
         let query = sqlx::query(sql).bind(agent).bind(host).bind(worktree).bind(owner.fence as i64);
-        Ok(run(self.db, query).await?)
+        Ok(run(self.direct().await?, query).await?)
     }
 
     async fn set_profile(&mut self, agent: &i64, profile: &Profile, seen_at: Option<Millis>) -> Result<(), Fault> {
@@ -160,7 +118,7 @@ impl AgentRows for Transaction<'_> {
                    seen_at = coalesce($7, seen_at) WHERE id = $1";
         let query = sqlx::query(sql).bind(agent).bind(profile.role.as_ref().map(|role| role.to_string()));
         let query = query.bind(&profile.module).bind(&profile.intent).bind(&profile.branch).bind(&profile.alias);
-        Ok(run(self.db, query.bind(seen_at.map(|at| at as i64))).await?)
+        Ok(run(self.direct().await?, query.bind(seen_at.map(|at| at as i64))).await?)
     }
 
     async fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
@@ -168,13 +126,13 @@ impl AgentRows for Transaction<'_> {
         // Rows are locked in order of their numbers, as everywhere.
         let sql = "UPDATE agent SET seen_at = $3 WHERE id IN \
                    (SELECT id FROM agent WHERE space = $1 AND name = ANY($2) ORDER BY id FOR UPDATE)";
-        sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.db).await?;
+        sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.direct().await?).await?;
         Ok(())
     }
 
     async fn rename_agent(&mut self, agent: &i64, from: &AgentName, to: &AgentName) -> Result<(), Fault> {
         let name = sqlx::query("UPDATE agent SET name = $2 WHERE id = $1").bind(agent).bind(to.as_str());
-        run(self.db, name).await?;
+        run(self.direct().await?, name).await?;
         for sql in [
             "UPDATE message SET sender = $3 WHERE space = $1 AND sender = $2",
             "UPDATE tomb SET sender = $3 WHERE space = $1 AND sender = $2",
@@ -182,7 +140,8 @@ impl AgentRows for Transaction<'_> {
             "UPDATE member SET name = $3 WHERE kind = 'agent' AND name = $2 \
              AND grouping_id IN (SELECT id FROM groups WHERE space = $1)",
         ] {
-            run(self.db, sqlx::query(sql).bind(self.space).bind(from.as_str()).bind(to.as_str())).await?;
+            let query = sqlx::query(sql).bind(self.space).bind(from.as_str()).bind(to.as_str());
+            run(self.direct().await?, query).await?;
         }
         Ok(())
     }
@@ -194,20 +153,25 @@ impl AgentRows for Transaction<'_> {
             "DELETE FROM mailbox WHERE agent = $1",
             "DELETE FROM agent WHERE id = $1",
         ] {
-            run(self.db, sqlx::query(sql).bind(agent)).await?;
+            run(self.direct().await?, sqlx::query(sql).bind(agent)).await?;
         }
         let sql = "DELETE FROM member WHERE kind = 'agent' AND name = $2 \
                    AND grouping_id IN (SELECT id FROM groups WHERE space = $1)";
-        Ok(run(self.db, sqlx::query(sql).bind(self.space).bind(name.as_str())).await?)
+        let query = sqlx::query(sql).bind(self.space).bind(name.as_str());
+        Ok(run(self.direct().await?, query).await?)
     }
 
     async fn directory(&mut self, append: &Append) -> Result<Directory, Fault> {
-        Ok(self.load_directory(append).await?)
+        match self.set.directory(append) {
+            Some(directory) => Ok(directory),
+            None => self.load_directory(append).await,
+        }
     }
 
     async fn group(&mut self, name: &GroupName) -> Result<Option<i64>, Fault> {
         let sql = "SELECT id FROM groups WHERE space = $1 AND name = $2 FOR UPDATE";
-        let row = sqlx::query(sql).bind(self.space).bind(name.as_str()).fetch_optional(&mut *self.db).await?;
+        let row =
+            sqlx::query(sql).bind(self.space).bind(name.as_str()).fetch_optional(&mut *self.direct().await?).await?;
         Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
@@ -220,31 +184,31 @@ impl AgentRows for Transaction<'_> {
                    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
         let query = sqlx::query(sql).bind(self.space).bind(create.name.as_str()).bind(&create.description);
         let query = query.bind(self.now as i64).bind(create.session.agent.as_str());
-        Ok(query.execute(&mut *self.db).await?.rows_affected() > 0)
+        Ok(query.execute(&mut *self.direct().await?).await?.rows_affected() > 0)
     }
 
     async fn remove_group(&mut self, group: &i64) -> Result<(), Fault> {
-        run(self.db, sqlx::query("DELETE FROM member WHERE grouping_id = $1").bind(group)).await?;
-        Ok(run(self.db, sqlx::query("DELETE FROM groups WHERE id = $1").bind(group)).await?)
+        run(self.direct().await?, sqlx::query("DELETE FROM member WHERE grouping_id = $1").bind(group)).await?;
+        Ok(run(self.direct().await?, sqlx::query("DELETE FROM groups WHERE id = $1").bind(group)).await?)
     }
 
     async fn membership(&mut self, group: &i64, member: &Member) -> Result<(u64, bool), Fault> {
         let sql = "SELECT count(*), count(*) FILTER (WHERE kind = $2 AND name = $3) FROM member WHERE grouping_id = $1";
         let query = sqlx::query(sql).bind(group).bind(member.kind.as_str()).bind(&member.id);
-        let row = query.fetch_one(&mut *self.db).await?;
+        let row = query.fetch_one(&mut *self.direct().await?).await?;
         let (count, same): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         Ok((count as u64, same > 0))
     }
 
     async fn insert_member(&mut self, group: &i64, member: &Member) -> Result<(), Fault> {
         let query = sqlx::query("INSERT INTO member VALUES ($1, $2, $3)").bind(group);
-        Ok(run(self.db, query.bind(member.kind.as_str()).bind(&member.id)).await?)
+        Ok(run(self.direct().await?, query.bind(member.kind.as_str()).bind(&member.id)).await?)
     }
 
     async fn remove_member(&mut self, group: &i64, member: &Member) -> Result<bool, Fault> {
         let sql = "DELETE FROM member WHERE grouping_id = $1 AND kind = $2 AND name = $3";
         let query = sqlx::query(sql).bind(group).bind(member.kind.as_str()).bind(&member.id);
-        Ok(query.execute(&mut *self.db).await?.rows_affected() > 0)
+        Ok(query.execute(&mut *self.direct().await?).await?.rows_affected() > 0)
     }
 }
 
