@@ -39,13 +39,15 @@ impl Parser<'_> {
 
     /// Whether the token `ahead` is a keyword, and what follows it makes it a name.
     pub(super) fn names_something(&self, ahead: usize) -> bool {
-        let is_keyword = self.nth(ahead).is_keyword();
-        let follows = !self.first_of_line(ahead + 1);
-        let next = self.nth(ahead + 1);
-        let here =
-            matches!(next, K::Colon | K::Eq | K::Comma | K::RParen | K::RBracket | K::RBrace | K::Slash | K::Pipe);
+        if !self.nth(ahead).is_keyword() || self.first_of_line(ahead + 1) {
+            return false;
+        }
         // What begins an item or a block is followed by other things than these.
-        is_keyword && follows && (here || (next == K::LParen && self.glued(ahead)))
+        match self.nth(ahead + 1) {
+            K::Colon | K::Eq | K::Comma | K::RParen | K::RBracket | K::RBrace | K::Slash | K::Pipe => true,
+            K::LParen => self.glued(ahead),
+            _ => false,
+        }
     }
 
     /// Whether the token `ahead` is directly before the next one.

@@ -192,7 +192,9 @@ impl<'a> Parser<'a> {
     /// Whether the token `ahead` is the first of its line.
     fn first_of_line(&self, ahead: usize) -> bool {
         let Some(before) = (self.at + ahead).checked_sub(1) else { return true };
-        let start = self.starts[self.significant[before] as usize + 1] as usize;
+        // Behind the end of the text is nothing that could begin a line.
+        let Some(before) = self.significant.get(before) else { return false };
+        let start = self.starts[*before as usize + 1] as usize;
         self.text[start..self.span_of(ahead).start as usize].contains('\n')
     }
 

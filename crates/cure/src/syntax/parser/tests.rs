@@ -19,6 +19,15 @@ macro_rules! broken {
     };
 }
 
+/// Every beginning of a text is parsed, wherever it is cut off.
+#[test]
+fn a_text_that_ends_anywhere_is_parsed() {
+    let text = "module T do\n  import A [f/1 as g]\n  def f(type: Int, x: T): Int when x > 0 = match x do {a, [b | c]} -> fn(y) -> p.in end end\n  record P do\n    a: Int\n  end derive Show\n  type S = A(Int) | B\n  fsm P{a: 0} do A --> |e| B end\nend\n";
+    for (at, _) in text.char_indices() {
+        assert_eq!(parse(&text[..at]).tree().text().to_string(), text[..at]);
+    }
+}
+
 broken! {
     module_without_do: "module T\n  def f(): Int = 1\nend\n", expect!["1:9 error C0101: expected `do`, found `def`"];
     module_without_end: "module T do\n  def f(): Int = 1\n", expect!["2:19 error C0102: this `module` has no `end`; write `end` here"];
