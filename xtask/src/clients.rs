@@ -184,7 +184,7 @@ const CURE_ANSWERS: [(&str, &str); 13] = [
     ("compile_cure", "✓ Compiled Shop into _build/mcp"),
     ("format_cure", "\n  def main(): Int = price(3) + price(10)\n"),
     ("generate_tests", "if Shop.price(1) == 10 then []"),
-    ("get_ast", "AST:\nSource\n  Module"),
+    ("get_ast", "AST:\nModule"),
     ("get_examples", "module Gate do"),
     ("get_stdlib_docs", "is_some(option: Option(T)): Bool"),
     ("get_syntax_help", "module Records do"),

@@ -3,7 +3,7 @@
 //!
 //! A program's way: [`syntax`] (text → lossless tree → syntax) → `resolve` → `types` → `lower` → the interpreter
 //! (`eval`) or BEAM files ([`beam`]). The data that these stages hand on is in `ir`, below all of them. [`compile()`]
-//! drives them. Only `part`, `tools`, `prompts` and `resources` know of MCP.
+//! drives them. Only `part`, `tools`, `prompts` and `resources` know of MCP, only [`lsp`] of editors.
 
 mod answer;
 pub mod beam;
@@ -17,6 +17,7 @@ mod fuel;
 mod ir;
 mod limit;
 mod lower;
+pub mod lsp;
 mod part;
 mod prompts;
 mod render;

@@ -69,7 +69,7 @@ impl Cure {
     }
 
     /// The directories of a worktree where modules are found. A link that leads out of the worktree is ignored.
-    fn roots(&self, worktree: &Path) -> Vec<PathBuf> {
+    pub fn roots(&self, worktree: &Path) -> Vec<PathBuf> {
         let Ok(worktree) = worktree.canonicalize() else { return Vec::new() };
         if self.options.roots.is_empty() {
             return vec![worktree];

@@ -200,6 +200,11 @@ pub(crate) const KEYWORDS: &[(&str, SyntaxKind)] = &[
     ("else", K::ElseKw),
 ];
 
+/// All reserved words.
+pub(crate) fn keywords() -> impl Iterator<Item = &'static str> {
+    KEYWORDS.iter().map(|(word, _)| *word)
+}
+
 /// The language type for the tree library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CureLanguage {}

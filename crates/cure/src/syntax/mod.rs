@@ -12,5 +12,6 @@ mod parser;
 pub(crate) use build::literals::int as integer;
 pub use build::modules;
 pub use format::format;
+pub(crate) use kind::keywords;
 pub use kind::{CureLanguage, SyntaxKind, SyntaxNode, SyntaxToken};
 pub use parser::{MAX_SOURCE, Parse, parse};

@@ -30,12 +30,14 @@ const SETTLED: i128 = 2_000_000_000;
 pub struct Workspace {
     roots: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Arc<Source>>,
+    /// The texts that an editor holds; each stands for its file, which may not exist.
+    open: BTreeMap<PathBuf, Arc<str>>,
     cache: Arc<ModuleCache>,
     index: Arc<Index>,
 }
 
 /// Metadata by which a changed file is recognized.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
     size: u64,
@@ -78,8 +80,17 @@ impl Source {
             Ok(text) => (text, None),
             Err(error) => (String::new(), Some(error.to_string())),
         };
+        Source::new(stamp, settled, text.into(), problem, before)
+    }
+
+    /// A text that an editor holds.
+    fn held(text: &Arc<str>, before: Option<&Source>) -> Source {
+        Source::new(Stamp::default(), false, text.clone(), None, before)
+    }
+
+    fn new(stamp: Stamp, settled: bool, text: Arc<str>, problem: Option<String>, before: Option<&Source>) -> Source {
         if let Some(before) = before
-            && *before.text == *text
+            && (Arc::ptr_eq(&before.text, &text) || before.text == text)
             && before.problem == problem
         {
             let Source { text, modules, diagnostics, .. } = before;
@@ -95,7 +106,8 @@ impl Source {
             let needs = if sound { needs(module, &text) } else { Vec::new() };
             (module.name.name.clone(), module.name.span, needs)
         });
-        Source { stamp, settled, modules: modules.collect(), text: text.into(), diagnostics, problem }
+        let modules = modules.collect();
+        Source { stamp, settled, modules, text, diagnostics, problem }
     }
 }
 
@@ -117,14 +129,52 @@ impl Workspace {
     pub fn new(roots: impl IntoIterator<Item = PathBuf>) -> Workspace {
         let cache: Arc<ModuleCache> = Arc::default();
         let index = Arc::new(Index { cache: cache.clone(), ..Index::default() });
-        Workspace { roots: roots.into_iter().collect(), files: BTreeMap::new(), cache, index }
+        let (files, open) = (BTreeMap::new(), BTreeMap::new());
+        Workspace { roots: roots.into_iter().collect(), files, open, cache, index }
+    }
+
+    /// Lets a text stand for a file from now on, or the file itself again. Takes effect when the workspace is refreshed or
+    /// renewed.
+    pub(crate) fn hold(&mut self, path: &Path, text: Option<Arc<str>>) {
+        match text {
+            Some(text) => self.open.insert(path.to_owned(), text),
+            None => self.open.remove(path),
+        };
+    }
+
+    /// Takes in the texts that are held, without looking at the files.
+    pub(crate) fn renew(&mut self) -> Arc<Index> {
+        let mut same = true;
+        for (path, text) in &self.open {
+            let before = self.files.get(path);
+            if before.is_some_and(|before| Arc::ptr_eq(&before.text, text)) {
+                continue;
+            }
+            let source = Source::held(text, before.map(|before| &**before));
+            same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
+            self.files.insert(path.clone(), Arc::new(source));
+        }
+        if !same {
+            self.reindex(self.index.left_out.clone());
+        }
+        self.index.clone()
     }
 
     /// Inspects the files and reads those that have changed.
     pub fn refresh(&mut self) -> Arc<Index> {
         let mut files = BTreeMap::new();
         let (mut same, mut bytes, mut left_out) = (true, 0, Vec::new());
+        for (path, text) in &self.open {
+            let before = self.files.remove(path);
+            let source = Source::held(text, before.as_deref());
+            same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
+            bytes += source.text.len();
+            files.insert(path.clone(), Arc::new(source));
+        }
         for path in cure_files(&self.roots) {
+            if self.open.contains_key(&path) {
+                continue;
+            }
             let Ok(data) = std::fs::symlink_metadata(&path) else { continue };
             let stamp = Stamp::of(&data);
             let before = self.files.remove(&path);
@@ -147,10 +197,14 @@ impl Workspace {
         same &= self.files.is_empty() && left_out == self.index.left_out;
         self.files = files;
         if !same {
-            self.index = Arc::new(Index::new(&self.files, left_out, self.cache.clone()));
-            self.cache.retain(|module| self.index.modules.contains_key(module));
+            self.reindex(left_out);
         }
         self.index.clone()
+    }
+
+    fn reindex(&mut self, left_out: Vec<PathBuf>) {
+        self.index = Arc::new(Index::new(&self.files, left_out, self.cache.clone()));
+        self.cache.retain(|module| self.index.modules.contains_key(module));
     }
 }
 
@@ -235,6 +289,16 @@ impl Index {
         report.checked = loader.checked;
         report.left_out = self.left_out.iter().filter(|path| path.starts_with(below)).cloned().collect();
         report
+    }
+
+    /// The names of all modules.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Name> {
+        self.modules.keys()
+    }
+
+    /// The file that declares a module.
+    pub(crate) fn file(&self, module: &str) -> Option<&Path> {
+        self.modules.get(module).map(|(file, _)| &*self.files[*file].0)
     }
 
     fn module(&self, name: &str) -> Option<(&Source, usize)> {

@@ -12,6 +12,7 @@ mod completing;
 mod cure;
 mod daemon;
 mod doctor;
+mod editors;
 mod ghc_mcp;
 mod http;
 mod init;

@@ -13,6 +13,7 @@ use crate::syntax::ast::Name;
 use super::Checker;
 use super::words::Words;
 use crate::fuel;
+use crate::types::notes::{self, Note};
 
 /// What the solver can represent of a value.
 #[derive(Debug, Clone)]
@@ -106,6 +107,8 @@ pub(super) struct Body<'p> {
     values: HashMap<Sym, Term>,
     /// Type parameters that have different names in the body and in the head.
     pub renamed: HashMap<Name, Name>,
+    /// The types that an editor wants to know, if one does.
+    noted: Option<Vec<(Span, Ty)>>,
 }
 
 impl<'p> Body<'p> {
@@ -132,12 +135,26 @@ impl<'p> Body<'p> {
             head_names: HashMap::new(),
             values: HashMap::new(),
             renamed: HashMap::new(),
+            noted: notes::wanted(checker.source).then(Vec::new),
         }
     }
 
     pub(super) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         self.errors.push(Diagnostic::error(code, span, message));
         self.errors.last_mut().expect("one was pushed")
+    }
+
+    /// Notes the type of an expression or of a variable, if an editor wants to know.
+    pub(super) fn note(&mut self, span: Span, ty: &Ty) {
+        if let Some(noted) = &mut self.noted {
+            noted.push((span, ty.clone()));
+        }
+    }
+
+    /// Hands on what was noted, when all types are known.
+    pub(super) fn hand_on_notes(&mut self) {
+        let noted = self.noted.take().unwrap_or_default();
+        notes::add(noted.into_iter().map(|(span, ty)| Note { span, ty: self.show(&ty) }));
     }
 
     pub(super) fn fresh_var(&mut self) -> VarId {

@@ -108,6 +108,7 @@ impl Body<'_> {
             return self.too_much(expr.span);
         }
         let val = self.inferred(expr, hint);
+        self.note(expr.span, &val.ty);
         if !self.is_large(&val.ty) {
             return val;
         }
@@ -279,6 +280,7 @@ impl Body<'_> {
                 (None, Some(given)) => given,
                 (None, None) => self.meta(),
             };
+            self.note(param.name.span, &ty);
             vars.push(self.bind(&param.name.name, &ty, None));
             types.push(ty);
         }

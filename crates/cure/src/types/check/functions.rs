@@ -101,6 +101,7 @@ impl<'p> Checker<'p> {
     pub(super) fn finish(&self, body: Body<'_>, function: CheckedFunction) {
         let mut body = body;
         let dictionaries = body.find_dictionaries();
+        body.hand_on_notes();
         let function = CheckedFunction { variables: body.vars, ..function };
         self.errors.borrow_mut().append(&mut body.errors);
         if self.is_sound() {

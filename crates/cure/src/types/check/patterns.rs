@@ -147,6 +147,7 @@ impl Body<'_> {
             && self.scope.constructor(name).is_none()
         {
             let known = if matches!(val.term, Term::Opaque) { None } else { Some(val.term.clone()) };
+            self.note(pattern.span, &ty);
             return Shape::Bind(self.bind(name, &ty, known));
         }
         let spot = Spot { path: Vec::new(), ty, term: val.term.clone() };
@@ -229,6 +230,7 @@ impl Body<'_> {
                 };
                 let var = self.fresh_var();
                 found.bound.push((name.clone(), var));
+                self.note(span, ty);
                 self.locals.push((name.clone(), Local { var, ty: ty.clone(), known }));
                 Shape::Bind(var)
             }

@@ -8,6 +8,7 @@ mod build;
 mod check;
 mod fmt;
 mod fsm;
+mod lsp;
 mod run;
 
 use std::io::{IsTerminal, Read};
@@ -37,19 +38,22 @@ enum Sub {
     Fmt(fmt::Fmt),
     Run(run::Run),
     Fsm(fsm::Fsm),
+    Lsp(lsp::Lsp),
 }
 
 impl CureCommand {
     /// Runs it. `explicit` is what `--project` named.
     pub(crate) fn run(self, explicit: Option<&Path>) -> Result<Exit, Failure> {
         let cwd = cwd()?;
-        let place = Place::of(explicit, &cwd)?;
+        let place = || Place::of(explicit, &cwd);
         match self.command {
-            Sub::Check(check) => check.run(&place),
-            Sub::Build(build) => build.run(&place),
-            Sub::Fmt(fmt) => fmt.run(&place),
-            Sub::Run(run) => run.run(&place),
-            Sub::Fsm(fsm) => fsm.run(&place),
+            Sub::Check(check) => check.run(&place()?),
+            Sub::Build(build) => build.run(&place()?),
+            Sub::Fmt(fmt) => fmt.run(&place()?),
+            Sub::Run(run) => run.run(&place()?),
+            Sub::Fsm(fsm) => fsm.run(&place()?),
+            // An editor says itself where it works.
+            Sub::Lsp(lsp) => lsp.run(explicit),
         }
     }
 }

@@ -1,0 +1,44 @@
+//! `textDocument/definition`: where a name is defined. The library stands in no file, so it has no place; hover shows what
+//! is written there.
+
+use super::analysis::{Analysis, meant};
+use super::documents::{Document, Documents, uri_of};
+use super::messages::Location;
+use super::outline::Outline;
+use super::place::{What, look};
+use super::positions::{Encoding, LineStarts};
+use crate::diagnostic::Span;
+
+/// The place of the definition of the name at a place.
+pub(super) fn definition(
+    analysis: &Analysis,
+    document: &Document,
+    documents: &Documents,
+    at: usize,
+    encoding: Encoding,
+) -> Option<Location> {
+    let at = at as u32;
+    let from = analysis.module_at(at)?;
+    let named = look(&from.module, at).named?;
+    let here = |span: Span| Some(Location { uri: document.uri.clone(), range: document.range(span, encoding) });
+    let there = |outline: &Outline, span: Span| {
+        if std::sync::Arc::ptr_eq(&outline.text, &analysis.text) {
+            return here(span);
+        }
+        let path = outline.path.as_ref()?;
+        let range = LineStarts::new(&outline.text).range(&outline.text, span, encoding);
+        let open = documents.iter().find(|open| open.path.as_ref() == Some(path));
+        Some(Location { uri: open.map_or_else(|| uri_of(path), |open| open.uri.clone()), range })
+    };
+    match &named.what {
+        What::Variable(span) | What::State(span) => here(*span),
+        What::Module(path) => {
+            let outline = analysis.outline(&meant(from, path))?;
+            there(&outline, outline.module.name.span)
+        }
+        what => {
+            let target = analysis.resolve(from, what)?;
+            there(&target.outline, target.entry.span)
+        }
+    }
+}
