@@ -104,8 +104,11 @@ fn test_name(test: Test) -> &'static str {
     match test {
         Test::Less => "is_lt",
         Test::AtLeast => "is_ge",
-        Test::Equal => "is_eq_exact",
-        Test::NotEqual => "is_ne_exact",
+        Test::Equal => "is_eq",
+        Test::NotEqual => "is_ne",
+        Test::Identical => "is_eq_exact",
+        Test::NotIdentical => "is_ne_exact",
+        Test::Float => "is_float",
         Test::Nil => "is_nil",
         Test::Cons => "is_nonempty_list",
         Test::Tuple => "is_tuple",

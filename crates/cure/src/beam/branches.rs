@@ -13,17 +13,26 @@ impl<'m> Emitter<'m, '_> {
                 let (a, b) = (self.in_register(a), self.source(b));
                 let a = Source::Register(a);
                 match operation {
+                    Operation::Equal => (Test::Equal, vec![a, b]),
                     Operation::NotEqual => (Test::NotEqual, vec![a, b]),
+                    Operation::NotIdentical => (Test::NotIdentical, vec![a, b]),
                     Operation::Less => (Test::Less, vec![a, b]),
                     Operation::AtMost => (Test::AtLeast, vec![b, a]),
                     Operation::Greater => (Test::Less, vec![b, a]),
                     Operation::AtLeast => (Test::AtLeast, vec![a, b]),
-                    _ => (Test::Equal, vec![a, b]),
+                    _ => (Test::Identical, vec![a, b]),
                 }
             }
-            Question::Form(T::IsTrue(of)) => (Test::Equal, vec![self.source(of), Source::Atom("true")]),
-            Question::Form(T::Equal(a @ Operand::Literal(_), b)) => (Test::Equal, vec![self.source(b), self.source(a)]),
-            Question::Form(T::Equal(a, b)) => (Test::Equal, vec![self.source(a), self.source(b)]),
+            Question::Form(T::IsTrue(of)) => (Test::Identical, vec![self.source(of), Source::Atom("true")]),
+            Question::Form(T::Identical(a @ Operand::Literal(_), b)) => {
+                (Test::Identical, vec![self.source(b), self.source(a)])
+            }
+            Question::Form(T::Identical(a, b)) => (Test::Identical, vec![self.source(a), self.source(b)]),
+            Question::Form(T::Equal(a, b)) => {
+                let a = self.in_register(a);
+                (Test::Equal, vec![Source::Register(a), self.source(b)])
+            }
+            Question::Form(T::IsFloat(of)) => (Test::Float, vec![self.source(of)]),
             Question::Form(T::IsTuple(of, size)) => {
                 let of = self.source(of);
                 self.push(Instruction::Test(Test::Tuple, otherwise, vec![of]));
@@ -47,7 +56,7 @@ impl<'m> Emitter<'m, '_> {
                 number @ Source::Integer(_) => numbers.push((number, *label)),
                 atom @ Source::Atom(_) => atoms.push((atom, *label)),
                 // On to the case when they do not differ.
-                other => self.push(Instruction::Test(Test::NotEqual, *label, vec![Source::Register(on), other])),
+                other => self.push(Instruction::Test(Test::NotIdentical, *label, vec![Source::Register(on), other])),
             }
         }
         match (numbers.is_empty(), atoms.is_empty()) {

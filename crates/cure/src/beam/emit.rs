@@ -349,7 +349,15 @@ impl<'m> Emitter<'m, '_> {
         let args = self.sources(args);
         let name = operator(operation);
         match operation {
-            O::Equal | O::NotEqual | O::Less | O::AtMost | O::Greater | O::AtLeast | O::Not => {
+            O::Equal
+            | O::NotEqual
+            | O::Identical
+            | O::NotIdentical
+            | O::Less
+            | O::AtMost
+            | O::Greater
+            | O::AtLeast
+            | O::Not => {
                 self.simple(name, args, var, span);
             }
             _ => {

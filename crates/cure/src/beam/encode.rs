@@ -307,8 +307,11 @@ impl<'m> Encoder<'m> {
         self.opcode(match test {
             Test::Less => 39,
             Test::AtLeast => 40,
-            Test::Equal => 43,
-            Test::NotEqual => 44,
+            Test::Equal => 41,
+            Test::NotEqual => 42,
+            Test::Identical => 43,
+            Test::NotIdentical => 44,
+            Test::Float => 46,
             Test::Nil => 52,
             Test::Cons => 56,
             Test::Tuple => 57,

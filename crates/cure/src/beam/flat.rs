@@ -76,11 +76,12 @@ impl Op<'_> {
             },
             Op::Give { from, .. } => operand(from),
             Op::Test { test: Question::Form(test), .. } => match test {
-                form::Test::Equal(a, b) => {
+                form::Test::Equal(a, b) | form::Test::Identical(a, b) => {
                     operand(a);
                     operand(b);
                 }
                 form::Test::IsTrue(of)
+                | form::Test::IsFloat(of)
                 | form::Test::IsTuple(of, _)
                 | form::Test::IsTagged(of, ..)
                 | form::Test::IsNil(of)
@@ -232,6 +233,8 @@ fn join_comparisons(flat: &mut Flat<'_>) {
             operation,
             Operation::Equal
                 | Operation::NotEqual
+                | Operation::Identical
+                | Operation::NotIdentical
                 | Operation::Less
                 | Operation::AtMost
                 | Operation::Greater
@@ -409,14 +412,17 @@ impl<'m> Flattening<'m, '_> {
 
 /// The outcome of a test whose operands are constants.
 fn decided(test: &form::Test) -> Option<bool> {
-    use form::Test::{Equal, IsCons, IsNil, IsTagged, IsTrue, IsTuple};
+    use form::Test::{Equal, Identical, IsCons, IsFloat, IsNil, IsTagged, IsTrue, IsTuple};
     let constant = |operand: &'_ Operand| match operand {
         Operand::Literal(literal) => Some(literal.clone()),
         Operand::Var(_) => None,
     };
     Some(match test {
         IsTrue(of) => constant(of)? == Literal::atom("true"),
-        Equal(a, b) => constant(a)? == constant(b)?,
+        Identical(a, b) => constant(a)? == constant(b)?,
+        // Different constants may be equal numbers.
+        Equal(a, b) => return (constant(a)? == constant(b)?).then_some(true),
+        IsFloat(of) => matches!(constant(of)?, Literal::Float(_)),
         IsTuple(of, size) => matches!(constant(of)?, Literal::Tuple(parts) if parts.len() == *size as usize),
         IsTagged(of, size, tag) => match constant(of)? {
             Literal::Tuple(parts) => {

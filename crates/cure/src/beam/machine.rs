@@ -178,7 +178,7 @@ fn handle_event(module: &Module, machine: &Machine) -> Function {
     let cast = End::If { test: is_event, then: Box::new(events), otherwise: Box::new(keep()) };
     let other = End::If { test: is_timeout, then: Box::new(timeouts), otherwise: Box::new(asked) };
     let body = End::If {
-        test: Test::Equal(TYPE, atom("cast")),
+        test: Test::Identical(TYPE, atom("cast")),
         then: Box::new(Block { steps: Vec::new(), end: cast }),
         otherwise: Box::new(Block { steps: Vec::new(), end: other }),
     };

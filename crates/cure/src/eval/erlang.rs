@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::compare::{Ordered, compare, compare_keys, same};
 use super::interpreter::{CELL, Interpreter};
 use super::limits::Failure;
 use super::operations::operate;
-use super::value::{Ordered, Value, compare, float, show};
+use super::value::{Value, float, show};
 
 impl Interpreter<'_> {
     /// Calls a function of Erlang.
@@ -168,12 +169,12 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
         ("math", "sqrt", [Value::Float(value)]) => Some(Value::Float(value.sqrt())).filter(finite),
         ("maps", "new", []) => Some(Value::map(Vec::new())),
         ("maps", "get", [key, Value::Map(pairs), default]) => {
-            let found = pairs.iter().find(|(known, _)| super::value::same(known, key));
+            let found = pairs.iter().find(|(known, _)| same(known, key));
             Some(found.map_or_else(|| default.clone(), |(_, value)| value.clone()))
         }
         ("maps", "put", [key, value, Value::Map(pairs)]) => {
             let mut pairs = pairs.to_vec();
-            match pairs.binary_search_by(|(known, _)| compare(known, key)) {
+            match pairs.binary_search_by(|(known, _)| compare_keys(known, key)) {
                 Ok(at) => pairs[at].1 = value.clone(),
                 Err(at) => pairs.insert(at, (key.clone(), value.clone())),
             }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use num_traits::ToPrimitive;
 
+use super::compare::{equal, same};
 use super::heap::visit;
 use super::limits::{Failure, Limits, Meter, Stop};
 use super::operations::{MOST_BITS, operate};
-use super::value::{Callable, Value, same, show};
+use super::value::{Callable, Value, show};
 use super::watch::{Watch, Watched};
 use crate::ir::form::{self, Block, Call, End, Function, Literal, Module, Operand, Operation, Test};
 use crate::syntax::ast::Name;
@@ -445,7 +446,9 @@ fn holds(test: &Test, frame: &Frame<'_>) -> bool {
     let get = |operand: &Operand| operand_value(operand, frame);
     match test {
         Test::IsTrue(operand) => get(operand).is_atom("true"),
-        Test::Equal(a, b) => same(&get(a), &get(b)),
+        Test::Equal(a, b) => equal(&get(a), &get(b)),
+        Test::Identical(a, b) => same(&get(a), &get(b)),
+        Test::IsFloat(operand) => matches!(get(operand), Value::Float(_)),
         Test::IsTuple(operand, size) => matches!(get(operand), Value::Tuple(parts) if parts.len() == *size as usize),
         Test::IsTagged(operand, size, tag) => {
             matches!(get(operand), Value::Tuple(parts) if parts.len() == *size as usize && parts[0].is_atom(tag))

@@ -1,6 +1,7 @@
 //! The interpreter of the core form: runs checked programs without Erlang. Start at [`interpret`]; [`interpreter`] is
 //! the loop behind it, [`value`] and [`heap`] hold what a program computes with, [`limits`] bounds a run.
 
+mod compare;
 mod erlang;
 mod fsm;
 mod heap;

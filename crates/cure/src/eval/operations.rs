@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use num_bigint::BigInt;
 use num_traits::Zero;
 
-use super::value::{Ordered, Value, compare, same};
+use super::compare::{Ordered, compare, equal, same};
+use super::value::Value;
 use crate::ir::form::Operation;
 
 /// The maximal size of an integer in bits; Erlang has such a bound too, and raises `system_limit`.
@@ -35,8 +36,10 @@ pub(super) fn operate(operation: Operation, args: &[Value]) -> Option<Value> {
         }
         (O::Negate, [Value::Float(a)]) => Value::Float(-a),
         (O::Negate, [a]) => Value::int(-a.as_big()?),
-        (O::Equal, [a, b]) => Value::bool(same(a, b)),
-        (O::NotEqual, [a, b]) => Value::bool(!same(a, b)),
+        (O::Equal, [a, b]) => Value::bool(equal(a, b)),
+        (O::NotEqual, [a, b]) => Value::bool(!equal(a, b)),
+        (O::Identical, [a, b]) => Value::bool(same(a, b)),
+        (O::NotIdentical, [a, b]) => Value::bool(!same(a, b)),
         (O::Less, [a, b]) => Value::bool(compare(a, b).is_lt()),
         (O::AtMost, [a, b]) => Value::bool(compare(a, b).is_le()),
         (O::Greater, [a, b]) => Value::bool(compare(a, b).is_gt()),

@@ -163,10 +163,14 @@ pub enum Operation {
     Divide,
     /// `-` with one argument
     Negate,
-    /// `=:=`
+    /// `==`: numbers by value, so that 0.0 and -0.0 are equal on every OTP
     Equal,
-    /// `=/=`
+    /// `/=`
     NotEqual,
+    /// `=:=`, where no float may stand: cheaper than `==`, and from OTP 27 on it tells 0.0 from -0.0
+    Identical,
+    /// `=/=`
+    NotIdentical,
     /// `<`
     Less,
     /// `=<`
@@ -231,8 +235,12 @@ pub enum End {
 pub enum Test {
     /// The value is the atom `true`.
     IsTrue(Operand),
-    /// The two values are equal, including their types (`=:=`).
+    /// The two values are equal (`==`).
     Equal(Operand, Operand),
+    /// The two values are equal, including their types (`=:=`).
+    Identical(Operand, Operand),
+    /// The value is a float.
+    IsFloat(Operand),
     /// The value is a tuple of this many elements.
     IsTuple(Operand, u32),
     /// The value is a tuple of this many elements, and the first is this atom.

@@ -126,8 +126,16 @@ impl Lowering<'_> {
                     continue;
                 }
                 Shape::Same(var) => Test::Equal(on.clone(), self.env[var].clone()),
+                // Either zero; a value of type Any may be the integer, which `==` does not tell from them.
+                Shape::Literal(Literal::Float(value)) if *value == 0.0 => {
+                    let zero = Test::Equal(on.clone(), Operand::Literal(Literal::Float(0.0)));
+                    let then = Box::new(self.tests(open, Vec::new(), then));
+                    let then =
+                        Box::new(Block { steps: Vec::new(), end: End::If { test: zero, then, otherwise: fail() } });
+                    return Block { steps, end: End::If { test: Test::IsFloat(on), then, otherwise: fail() } };
+                }
                 Shape::Literal(Literal::List(items)) if items.is_empty() => Test::IsNil(on.clone()),
-                Shape::Literal(literal) => Test::Equal(on.clone(), Operand::Literal(literal.clone())),
+                Shape::Literal(literal) => Test::Identical(on.clone(), Operand::Literal(literal.clone())),
                 Shape::Nil => Test::IsNil(on.clone()),
                 Shape::Succ(_) => {
                     let var = self.fresh();

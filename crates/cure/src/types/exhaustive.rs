@@ -170,6 +170,8 @@ fn flatten(shape: &Shape, path: &Path, tests: &mut Vec<(Path, Tested)>) {
 pub(crate) fn text(literal: &Literal) -> String {
     match literal {
         Literal::Int(value) => value.to_string(),
+        // Both zeros are one value.
+        Literal::Float(value) if *value == 0.0 => "0.0".to_owned(),
         Literal::Float(value) => format!("{value:?}"),
         Literal::Atom(name) if matches!(&**name, "true" | "false") => name.to_string(),
         Literal::Atom(name) if &**name == "unit" => "()".to_owned(),

@@ -95,6 +95,113 @@ fn every_file_says_that_it_is_for_otp_24_and_later() {
     }
 }
 
+/// From OTP 27 on, exact tests tell 0.0 from -0.0, so a float is never tested exactly: a proved divisor stays one.
+#[test]
+fn floats_are_compared_by_value() {
+    let Some(otp) = Otp::start() else { return };
+    let text = r#"module T do
+  record P do
+    x: Float
+  end
+  def choice(x: Float): Float = if x != 0.0 then 1.0 / x else 9.0
+  def value(x: Float, y: Float): Bool = x == y
+  def pattern(x: Float): Float =
+    match x do
+      0.0 -> 9.0
+      y -> 1.0 / y
+    end
+  def other_pattern(x: Float): Int =
+    match x do
+      1.5 -> 1
+      _ -> 2
+    end
+  def clause(x: Float): Float when x == 0.0 = 9.0
+  def clause(x: Float): Float when x != 0.0 = 1.0 / x
+  def twice(x: {Float, Float}): Bool =
+    match x do
+      {a, a} -> true
+      _ -> false
+    end
+  def any(x: Any): Int =
+    match x do
+      0.0 -> 1
+      0 -> 2
+      _ -> 3
+    end
+  def open(x: T, y: T): Bool = x == y
+  def record_(x: P, y: P): Bool = x != y
+  def list(x: List(Float), y: List(Float)): Bool = x == y
+  def int(x: Int): Bool = x == 0
+  def text(x: String): Bool = x == "a"
+  def pairs(x: List({Int, String})): Bool = x != []
+  def main(): Any =
+    let zero = -0.0
+    let one = 1.0
+    {{choice(zero), choice(zero * one), choice(2.0)}, {value(zero, 0.0), pattern(zero), pattern(4.0)},
+      {clause(zero), clause(0.5)}, {twice({zero, 0.0}), twice({zero, one})},
+      {any(zero), any(0.0), any(0), any(1), any(:a)}, open(zero, 0.0), record_(P{x: zero}, P{x: 0.0}),
+      list([zero], [0.0]), {other_pattern(1.5), other_pattern(zero)}}
+end
+"#;
+    let compiled = compile(text, &NoSources);
+    let files = files(&compiled);
+    let outcome = otp.run(&files, "T", "main");
+    assert_eq!(outcome.result.as_ref().ok(), compiled.run("main", Limits::default()).unwrap().result.as_ref().ok());
+    expect_test::expect!["{{9.0,9.0,0.5},{true,9.0,0.25},{9.0,2.0},{true,false},{1,1,2,3,3},true,false,true,{1,2}}"]
+        .assert_eq(&outcome.result.unwrap());
+    let own = files.iter().find(|file| file.0 == "T").unwrap();
+    let code = otp.disassemble(&[&own.1]).remove(0).unwrap();
+    let mut said = String::new();
+    for line in code.lines() {
+        match line.strip_prefix("  ") {
+            None => said.push_str(&format!("{line}\n")),
+            Some(instruction) => {
+                let compares = ["is_eq", "is_ne", "is_float", "'=='", "'/='", "'=:='", "'=/='", "select_val"];
+                if compares.iter().any(|word| instruction.contains(word)) {
+                    let kind = instruction.split(['{', ',', '[']).filter(|word| !word.is_empty()).take(2);
+                    said.push_str(&format!("  {}\n", kind.collect::<Vec<_>>().join(" ")));
+                }
+            }
+        }
+    }
+    expect_test::expect![[r#"
+        choice/1:
+          test is_ne
+        value/2:
+          bif '=='
+        pattern/1:
+          test is_float
+          test is_eq
+        other_pattern/1:
+          test is_eq_exact
+        clause/1:
+          test is_eq
+          test is_ne
+        twice/1:
+          test is_eq
+        any/1:
+          test is_float
+          test is_eq
+          test is_eq_exact
+        open/2:
+          bif '=='
+        record_/2:
+          bif '/='
+        list/2:
+          bif '=='
+        int/1:
+          bif '=:='
+        text/1:
+          bif '=:='
+        pairs/1:
+          bif '=/='
+        main/0:
+        module_info/0:
+        module_info/1:
+    "#]]
+    .assert_eq(&said);
+}
+
 #[test]
 fn what_a_file_cannot_hold_is_told() {
     let calls = vec!["f(1)"; 1200].join(", ");

@@ -1,5 +1,5 @@
-%% Runs inside of a long-lived Erlang VM for tests: loads modules, calls their functions, validates assembly and reads
-%% chunks. Requests come in packets on standard input, answers leave on standard output; what programs print goes to a
+%% Runs inside of a long-lived Erlang VM for tests: loads modules, calls their functions, validates assembly, reads
+%% chunks and disassembles. Requests come in packets on standard input, answers leave on standard output; what programs print goes to a
 %% group leader of their own. mod.rs speaks the other side.
 -module(driver).
 -export([start/0]).
@@ -34,7 +34,10 @@ requests($v, Count, Bin, Loaded, Answers) ->
     requests($v, Count - 1, Rest, Loaded, [said(fun() -> validate(Assembly) end) | Answers]);
 requests($c, Count, Bin, Loaded, Answers) ->
     {Beam, Rest} = text(Bin),
-    requests($c, Count - 1, Rest, Loaded, [said(fun() -> chunks(Beam) end) | Answers]).
+    requests($c, Count - 1, Rest, Loaded, [said(fun() -> chunks(Beam) end) | Answers]);
+requests($d, Count, Bin, Loaded, Answers) ->
+    {Beam, Rest} = text(Bin),
+    requests($d, Count - 1, Rest, Loaded, [said(fun() -> disassemble(Beam) end) | Answers]).
 
 text(<<Size:32, Text:Size/binary, Rest/binary>>) -> {Text, Rest}.
 
@@ -228,6 +231,12 @@ functions([{function, Name, Arity, Entry} | Rest]) ->
 
 is_function_head({function, _, _, _}) -> true;
 is_function_head(_) -> false.
+
+%% A line for each instruction, headed by `name/arity:`.
+disassemble(Beam) ->
+    {beam_file, _, _, _, _, Functions} = beam_disasm:file(Beam),
+    Line = fun(Instruction) -> io_lib:format("  ~0tp~n", [Instruction]) end,
+    {ok, [[io_lib:format("~ts/~p:~n", [Name, Arity]) | lists:map(Line, Code)] || {function, Name, Arity, _, Code} <- Functions]}.
 
 %% Every chunk of a BEAM file, read by beam_lib.
 chunks(Beam) ->

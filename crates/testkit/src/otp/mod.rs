@@ -1,5 +1,5 @@
 //! A real Erlang VM for tests: one per test process, kept running, which receives modules as bytes. It loads and runs
-//! them, reads their chunks and validates their assembly, many in one request. Start with [`Otp::start`].
+//! them, reads their chunks, disassembles them and validates their assembly, many in one request. Start with [`Otp::start`].
 
 use parking_lot::Mutex;
 use std::io::{Read, Write};
@@ -108,6 +108,14 @@ impl Otp {
     /// Reads every chunk of BEAM files with `beam_lib`; returns their names.
     pub fn chunks(&self, files: &[&[u8]]) -> Vec<Result<String, String>> {
         let mut request = Request::new(b'c', files.len());
+        files.iter().for_each(|file| request.bytes(file));
+        let verdict = |(status, said, _): (u8, String, String)| if status == 0 { Ok(said) } else { Err(said) };
+        self.answers(request, files.len()).into_iter().map(verdict).collect()
+    }
+
+    /// Disassembles BEAM files with `beam_disasm`: a line for each instruction, below a line `name/arity:`.
+    pub fn disassemble(&self, files: &[&[u8]]) -> Vec<Result<String, String>> {
+        let mut request = Request::new(b'd', files.len());
         files.iter().for_each(|file| request.bytes(file));
         let verdict = |(status, said, _): (u8, String, String)| if status == 0 { Ok(said) } else { Err(said) };
         self.answers(request, files.len()).into_iter().map(verdict).collect()

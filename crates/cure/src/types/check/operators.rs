@@ -193,8 +193,11 @@ impl Body<'_> {
 
     fn compared(&mut self, operator: K, sides: [(Val, &Expr); 2], span: Span) -> Val {
         let [(first, left), (second, right)] = sides;
+        let exactly = self.never_float(&first.ty);
         let operation = match operator {
+            K::EqEq if exactly => Operation::Identical,
             K::EqEq => Operation::Equal,
+            K::NotEq if exactly => Operation::NotIdentical,
             K::NotEq => Operation::NotEqual,
             K::Lt => Operation::Less,
             K::LtEq => Operation::AtMost,
@@ -207,6 +210,16 @@ impl Body<'_> {
         let (a, b) = (self.term_again(&first, left), self.term_again(&second, right));
         let term = self.binary_term(operator, &a, &b);
         Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: Ty::bool(), term }
+    }
+
+    /// Whether no float stands in values of this type, as far as its form alone says.
+    fn never_float(&self, ty: &Ty) -> bool {
+        match self.base(ty) {
+            Ty::Con(name, args) => args.is_empty() && matches!(&*name, "Int" | "Bool" | "Atom" | "String" | "Unit"),
+            Ty::Seq(_, element, _) => self.never_float(&element),
+            Ty::Tuple(parts) => parts.iter().all(|part| self.never_float(part)),
+            _ => false,
+        }
     }
 
     fn term_again(&mut self, val: &Val, expr: &Expr) -> Term {

@@ -172,6 +172,7 @@ const ROWS: &[(usize, &[&str])] = &[
     ),
     (72, &["fields that earlier clauses test"]),
     (71, &["conditions over floats", "conditions over texts", "condition over a float or a text not provable"]),
+    (73, &["floats", "patterns of floats"]),
 ];
 
 /// All features that rows name.

@@ -69,7 +69,7 @@ impl Maker {
             Type::Int => Expr::Int(self.number()),
             Type::Float => {
                 self.note("floats");
-                Expr::Float([0.5, 1.0, -2.25, 3.0, 100.125, 1e21, 2.5e-7][self.random.below(7)])
+                Expr::Float([0.5, 1.0, -2.25, 3.0, 100.125, 1e21, 2.5e-7, 0.0, -0.0][self.random.below(9)])
             }
             Type::Bool => Expr::Bool(self.random.chance(50)),
             Type::Text => Expr::Text(self.word()),

@@ -169,7 +169,7 @@ impl Maker {
     fn float(&mut self, depth: usize, scope: &Scope) -> Expr {
         self.note("floats");
         let (a, b) = (self.boxed(&Type::Float, depth, scope), self.boxed(&Type::Float, depth, scope));
-        match self.random.below(7) {
+        match self.random.below(8) {
             5 | 6 => {
                 self.note("conditions over floats");
                 self.program.templates.insert("chance");
@@ -197,9 +197,20 @@ impl Maker {
                 let name = self.name("v");
                 let var = Expr::Var(name.clone());
                 let divided = Box::new(binary("/", *b, var.clone()));
-                let test = Box::new(binary([">", "<"][self.random.below(2)], var, Expr::Float(0.0)));
+                let test = Box::new(binary([">", "<", "!="][self.random.below(3)], var, Expr::Float(0.0)));
                 let otherwise = Box::new(Expr::Float(1.5));
                 Expr::Let(vec![(Pattern::Var(name), None, *a)], Box::new(Expr::If(test, divided, otherwise)))
+            }
+            2 => {
+                // Neither zero comes to the second clause.
+                self.note("patterns of floats");
+                let name = self.name("v");
+                let divided = binary("/", *b, Expr::Var(name.clone()));
+                let zero = Pattern::Float([0.0, -0.0][self.random.below(2)]);
+                let clause = |pattern: Pattern, body: Expr| Clause { pattern, guard: None, body };
+                let of = Expr::As(a, Type::Float);
+                let clauses = vec![clause(zero, Expr::Float(1.5)), clause(Pattern::Var(name), divided)];
+                Expr::Match(Box::new(of), clauses)
             }
             _ => Expr::Binary(["+", "-", "*"][self.random.below(3)], a, b),
         }

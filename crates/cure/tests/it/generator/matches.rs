@@ -84,7 +84,7 @@ impl Maker {
             Type::Int => (Pattern::Int(self.number()), Vec::new()),
             Type::Float => {
                 self.note("patterns of floats");
-                (Pattern::Float([0.5, 1.0, -2.25, 3.0][self.random.below(4)]), Vec::new())
+                (Pattern::Float([0.5, 1.0, -2.25, 3.0, 0.0, -0.0][self.random.below(6)]), Vec::new())
             }
             Type::Any => {
                 // The type of its parts is unknown.

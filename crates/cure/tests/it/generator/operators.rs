@@ -21,9 +21,8 @@ pub(super) fn int(value: BigInt) -> Outcome {
 }
 
 pub(super) fn float(value: f64) -> Outcome {
-    // Erlang raises an error where IEEE has infinities, and releases differ on the sign of zero.
-    let usable = value.is_finite() && !(value == 0.0 && value.is_sign_negative());
-    if usable { Ok(Value::Float(value)) } else { Err(Unusable) }
+    // Erlang raises an error where IEEE has infinities.
+    if value.is_finite() { Ok(Value::Float(value)) } else { Err(Unusable) }
 }
 
 pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Outcome {

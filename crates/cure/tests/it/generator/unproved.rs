@@ -197,8 +197,18 @@ pub(super) fn division(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     if kind == 7 {
         return maker.unknown(&Type::Float, scope, |maker, z| {
             let divided = binary("/", Expr::Float(1.0), z.clone());
-            let test = binary(["<=", ">="][maker.random.below(2)], z, Expr::Float(0.0));
-            let guarded = Expr::If(Box::new(test), Box::new(divided), Box::new(Expr::Float(1.0)));
+            let guarded = match maker.random.below(4) {
+                0 => {
+                    let clause = |pattern: Pattern, body: Expr| Clause { pattern, guard: None, body };
+                    let other = Pattern::Float([1.0, -2.5][maker.random.below(2)]);
+                    let clauses = vec![clause(other, Expr::Float(1.0)), clause(Pattern::Any, divided)];
+                    Expr::Match(Box::new(z), clauses)
+                }
+                at => {
+                    let test = binary(["==", "<=", ">="][at - 1], z, Expr::Float(0.0));
+                    Expr::If(Box::new(test), Box::new(divided), Box::new(Expr::Float(1.0)))
+                }
+            };
             Some(Expr::If(Box::new(binary(">", guarded, Expr::Float(0.5))), Box::new(a), Box::new(zero())))
         });
     }

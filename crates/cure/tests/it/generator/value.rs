@@ -75,7 +75,6 @@ impl Value {
 
     fn rank(&self) -> u8 {
         match self {
-            // For exact equality only: a float never equals an integer.
             Value::Int(_) => 0,
             Value::Float(_) => 1,
             Value::Atom(_) => 2,
@@ -91,7 +90,8 @@ impl Value {
     pub(crate) fn order(&self, other: &Value) -> Ordering {
         match (self, other) {
             (Value::Int(a), Value::Int(b)) => a.cmp(b),
-            (Value::Float(a), Value::Float(b)) => a.total_cmp(b),
+            // Both zeros are equal.
+            (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).expect("no value is NaN"),
             (Value::Atom(a), Value::Atom(b)) => a.cmp(b),
             (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Value::Tuple(a), Value::Tuple(b)) => a.len().cmp(&b.len()).then_with(|| each(a, b)),

@@ -115,7 +115,7 @@ impl Writer<'_> {
         let wrap = |text: String, wraps: bool| if wraps { format!("({text})") } else { text };
         match expr {
             Expr::Int(value) => wrap(self.number(value), least > TIGHT && *value < BigInt::ZERO),
-            Expr::Float(value) => wrap(float(*value), least > TIGHT && *value < 0.0),
+            Expr::Float(value) => wrap(float(*value), least > TIGHT && value.is_sign_negative()),
             Expr::Bool(value) => value.to_string(),
             Expr::Text(text) => format!("\"{}\"", self.text(text)),
             Expr::Atom(name) => self.atom(name),
