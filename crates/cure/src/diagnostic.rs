@@ -193,6 +193,8 @@ pub mod code {
         INFINITE_TYPE = 312;
         /// A type with more parts than a type may have.
         LARGE_TYPE = 313;
+        /// A value that nobody uses.
+        UNUSED = 316;
         /// A value that does not fit its refinement.
         REFUTED = 401;
         /// A refinement that could not be proved.

@@ -13,3 +13,4 @@ mod hostile;
 mod messages;
 mod programs;
 mod random_modules;
+mod unused;

@@ -124,7 +124,14 @@ impl Parser<'_> {
         }
     }
 
+    /// A value with calls and fields behind it.
     fn postfix(&mut self) -> u32 {
+        let start = self.checkpoint();
+        let height = self.operand();
+        if self.at_foreign_call() { height.max(self.foreign_call(start)) } else { height }
+    }
+
+    pub(super) fn operand(&mut self) -> u32 {
         let start = self.checkpoint();
         let mut height = self.primary();
         loop {

@@ -34,6 +34,7 @@ impl Parser<'_> {
 
     fn pattern_here(&mut self) {
         match self.peek() {
+            K::Atom | K::QuotedAtom if self.nth(1) == K::LParen && !self.first_of_line(1) => self.foreign_pattern(),
             K::Int | K::Float | K::Str | K::Atom | K::QuotedAtom | K::TrueKw | K::FalseKw | K::Charlist => {
                 self.node(K::PatLiteral, |p| p.bump());
             }

@@ -40,6 +40,20 @@ broken! {
         3:18 error C0101: expected an expression, found `)`"#]];
     if_without_else: "module T do\n  def f(n: Int): Int = if n > 0 then 1\n  def g(): Int = 2\nend\n", expect!["2:39 error C0101: expected `else`, found `def`; every `if` has an `else`"];
     if_as_a_call: "module T do\n  def f(x: Int): Int = if(x, 1, 2)\nend\n", expect!["2:24 error C0106: `if` is not called like a function; a choice is `if condition then a else b`, without `end`"];
+    a_call_without_parentheses: "module T do\n  def f(g: Int => Int, x: Int): Int =\n    g x\n  def h(g: Int => Int, x: Int): Int = 1 + g x 2 + A.b [x]\n  def i(g: Int => Int, x: Int): Int = if g x then 1 else 2\n  def j(x: Int): Int = f(g x, 2)\nend\n", expect![[r#"
+        3:7 error C0106: two values side by side: the arguments of `g` stand in parentheses; write `g(x)`; a new statement begins on a new line, or behind a comma
+        4:45 error C0106: two values side by side: the arguments of `g` stand in parentheses; write `g(x, 2)`; a new statement begins on a new line, or behind a comma
+        4:55 error C0106: two values side by side: the arguments of `b` stand in parentheses; write `b([x])`; a new statement begins on a new line, or behind a comma
+        5:44 error C0106: two values side by side: the arguments of `g` stand in parentheses; write `g(x)`; a new statement begins on a new line, or behind a comma
+        6:28 error C0106: two values side by side: the arguments of `g` stand in parentheses; write `g(x)`; a new statement begins on a new line, or behind a comma"#]];
+    a_called_atom: "module T do\n  def f(): Any = 'Some'(42)\n  def g(): Any = :ok(1)\n  def h(): Any = {:error \"no\", 'two words'(3)}\n  def i(o: Any): Any =\n    match o do\n      'Some'(x) -> x\n      None -> :none 1\n    end\nend\n", expect![[r#"
+        2:24 error C0106: `'Some'` is an atom, and an atom is not called; a constructor or a function is called by its name: `Some(42)`
+        3:21 error C0106: `:ok` is an atom, and an atom is not called; a constructor or a function is called by its name: `ok(1)`
+        4:26 error C0106: two values side by side: the atom `:error` takes none; write a tuple: `{:error, "no"}`; a new statement begins on a new line, or behind a comma
+        4:43 error C0106: two values side by side: the atom `'two words'` takes none; write a tuple: `{'two words', 3}`; a new statement begins on a new line, or behind a comma
+        7:7 error C0106: `'Some'` is an atom, and an atom is not called; a constructor or a function is called by its name: `Some(x)`
+        8:21 error C0106: two values side by side: the atom `:none` takes none; write a tuple: `{:none, 1}`; a new statement begins on a new line, or behind a comma"#]];
+    values_side_by_side_where_they_may_be: "module T do\n  def f(o: Bool): Int =\n    match o do true -> a false -> b end\n  def g(n: Int): Int =\n    println(\"a\") n\n  fsm M do\n    A --> |go| B when n < m { n = m k = 2; k = k n.k = m }\n  end\nend\n", expect![""];
     case_of: "module T do\n  def f(n: Int): Int =\n    case n of\n      0 -> 1\n      _ -> 2\n    end\nend\n", expect!["3:5 error C0106: there is no `case … of`; write `match n do … end`"];
     outside_a_module: "def f(): Int = 1\ndef g(): Int = 2\n", expect!["1:1 error C0104: this stands outside a module; put it between `module Name do` and `end`"];
     derive_in_brackets: "module T do\n  record P do\n    a: Int\n  end derive [Show]\n  def main(): Int = 1\nend\n", expect!["4:14 error C0101: expected a class, found `[`; write the classes without brackets: `derive Show, Eq`"];

@@ -320,6 +320,7 @@ impl Body<'_> {
                 Stmt::Expr(value) if at + 1 == statements.len() => last = Some(self.check(value, expected)),
                 Stmt::Expr(value) => {
                     let val = self.infer(value);
+                    self.unused(value, &val);
                     lets.push((Shape::Any, val.tree));
                 }
             }

@@ -23,6 +23,7 @@ mod records;
 mod subtype;
 #[cfg(test)]
 mod tests;
+mod unused;
 mod values;
 mod words;
 

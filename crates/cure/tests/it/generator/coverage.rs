@@ -173,6 +173,8 @@ const ROWS: &[(usize, &[&str])] = &[
     (72, &["fields that earlier clauses test"]),
     (71, &["conditions over floats", "conditions over texts", "condition over a float or a text not provable"]),
     (73, &["floats", "patterns of floats"]),
+    (74, &["call without parentheses", "atom that is called", "pattern of an atom that is called"]),
+    (75, &["values that nobody uses"]),
 ];
 
 /// All features that rows name.

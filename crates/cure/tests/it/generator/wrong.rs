@@ -103,6 +103,12 @@ pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
         "class at a refined type in an action",
         "typeclass Cl(T) do\n    def one(x: T): T\n  end\n  instance Cl(Int) do\n    def one(x: Int): Int = x - 1\n  end\n  record Bad do\n    n: Above\n  end\n  fsm Bad{n: 1} do\n    A --> |go| A {n = one(n)}\n  end",
     ),
+    ("call without parentheses", "def bad(f: Int => Int, n: Int): Int = f n"),
+    ("atom that is called", "def bad(n: Int): Option(Int) = 'Some'(n)"),
+    (
+        "pattern of an atom that is called",
+        "def bad(o: Option(Int)): Int =\n    match o do\n      'Some'(n) -> n\n      None -> 0\n    end",
+    ),
     ("constructor as a type", "def bad(): None = None"),
     ("no space behind a colon", "def bad(x :Int): Int = x"),
     ("Succ of what may be negative", "def bad(n: Int): Nat = Succ(n)"),

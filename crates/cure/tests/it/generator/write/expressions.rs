@@ -35,6 +35,12 @@ impl Writer<'_> {
                 for (pattern, ty, value) in bindings {
                     let ty = ty.as_ref().map_or_else(String::new, |ty| format!(": {}", self.ty(ty)));
                     let value = self.expr(value, 0);
+                    let bare = matches!(pattern, Pattern::Any) && ty.is_empty() && !value.starts_with(['-', '+', '(']);
+                    if bare && self.chance(50) {
+                        self.note("values that nobody uses");
+                        text.push_str(&format!("{value}\n{}", " ".repeat(indent)));
+                        continue;
+                    }
                     text.push_str(&format!("let {}{ty} = {value}\n{}", self.pattern(pattern), " ".repeat(indent)));
                 }
                 let rest = self.body(body, indent);

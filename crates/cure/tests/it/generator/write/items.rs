@@ -301,6 +301,10 @@ impl Writer<'_> {
 
     fn main(&self) -> String {
         let mut text = "  def main(): Any =\n".to_owned();
+        if self.chance(10) {
+            self.note("values that nobody uses");
+            text.push_str("    1 == 2\n    [\"a\"], :b\n");
+        }
         for print in &self.program.prints {
             // A statement whose value is unused needs no `let`.
             let bare = self.chance(30);
