@@ -54,6 +54,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
         "counters",
         "crypto",
         "cure_fsm",
+        "cure_main",
         "dets",
         "dict",
         "digraph",

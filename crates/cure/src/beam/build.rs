@@ -5,6 +5,7 @@ use std::path::Path;
 
 use project::visible;
 
+use super::runner::{self, RUNNER};
 use super::{CodegenError, Origin, program};
 use crate::compile::{Compilation, Sources};
 use crate::ir::form::Module;
@@ -34,18 +35,21 @@ pub fn build(compilation: &Compilation, file: &str, text: &str, sources: &dyn So
         };
         Some(Origin { file, text })
     };
-    let files = program(&forms, &origin)?;
+    let mut files = program(&forms, &origin)?;
     let own_forms = || forms.iter().filter(|form| is_own(&form.name));
     let of_machine = |name: &str| {
         let machines =
             |form: &Module| form.machines.iter().any(|machine| *names::of_machine(&form.name, &machine.name) == *name);
         own_forms().any(|form| machines(form))
     };
-    let all = files.iter().map(|(name, _)| name.clone());
-    let (own, uses) = all.partition(|name| is_own(name) || of_machine(name));
     let in_order = compilation.syntax().iter().map(|module| &*module.name.name);
     let mains = in_order.filter(|name| own_forms().any(|form| *form.name == **name && has_main(form)));
-    let mains = mains.map(str::to_owned).collect();
+    let mains: Vec<_> = mains.map(str::to_owned).collect();
+    if !mains.is_empty() {
+        files.extend(program(&[runner::module()], &|_| None)?);
+    }
+    let all = files.iter().map(|(name, _)| name.clone());
+    let (own, uses) = all.partition(|name| is_own(name) || of_machine(name));
     Ok(Built { files, own, uses, mains })
 }
 
@@ -53,8 +57,8 @@ fn has_main(form: &Module) -> bool {
     form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0)
 }
 
-/// The command line that runs a module's `main/0` and prints its value.
+/// The command line that runs a module's `main/0` and prints its value, in the encoding and the form of the interpreter.
 pub fn command_line(directory: &Path, module: &str) -> String {
     let directory = visible::path(directory).replace('\'', "'\\''");
-    format!(r#"erl -noshell -pa '{directory}' -eval "io:format(\"~tp~n\", ['{module}':main()]), halt().""#)
+    format!(r#"erl -noshell -pa '{directory}' -eval "{RUNNER}:run('{module}').""#)
 }

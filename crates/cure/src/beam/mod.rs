@@ -19,6 +19,7 @@ mod instruction;
 mod machine;
 pub mod output;
 mod registers;
+mod runner;
 mod standard;
 mod term;
 

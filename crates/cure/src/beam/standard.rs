@@ -1,9 +1,10 @@
-//! The BEAM files of the standard library and of the machines' runtime, built once, on first use.
+//! The BEAM files of the standard library, of the machines' runtime and of the runner, built once, on first use.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use super::runner::{self, RUNNER};
 use super::{CodegenError, Origin, compile, machine};
 use crate::ir::form::Module;
 use crate::lower::names::RUNTIME;
@@ -20,13 +21,15 @@ static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
 /// The files of a module of the standard library. `None` for other modules, even one with the same name.
 pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, CodegenError>> {
     let name = &*module.name;
-    let runtime = name == RUNTIME;
-    let text = if runtime { machine::TEXT } else { standard::source(name)? };
+    let (file, text) = match name {
+        RUNTIME => ("std/erlang/cure_fsm.cure".to_owned(), machine::TEXT),
+        RUNNER => ("std/erlang/cure_main.cure".to_owned(), runner::TEXT),
+        _ => (path(name), standard::source(name)?),
+    };
     let mut made = MADE.lock();
     if let Some((of, files)) = made.get(&module.name) {
         return Arc::ptr_eq(of, module).then(|| Ok(files.clone()));
     }
-    let file = if runtime { "std/erlang/cure_fsm.cure".to_owned() } else { path(name) };
     let files = match compile(module, Some(&Origin { file, text: text.into() })) {
         Ok(files) => files,
         Err(error) => return Some(Err(error)),

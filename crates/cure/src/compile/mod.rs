@@ -153,6 +153,14 @@ impl Compilation {
         self.found.contains_key(module)
     }
 
+    /// What a run of a module needs: all modules of the text, since any machine of theirs can be found by its name, and
+    /// the module itself.
+    fn running(&self, module: &str) -> Vec<Arc<form::Module>> {
+        let mut modules: Vec<_> = self.modules.iter().filter_map(|module| module.interface.module.clone()).collect();
+        modules.push(Name::from(module));
+        self.closure(&modules)
+    }
+
     /// Evaluates a function without arguments and passes its value to `read`.
     pub(crate) fn evaluate<T>(
         &self,
@@ -163,7 +171,7 @@ impl Compilation {
         read: impl FnOnce(&Value) -> T,
     ) -> Option<Result<T, Failure>> {
         self.found.get(module)?.form.as_ref()?;
-        let forms = self.closure(&[Name::from(module)]);
+        let forms = self.running(module);
         let mut interpreter = Interpreter::new(&forms, limits, stop.clone(), Watched::default());
         Some(interpreter.call(module, function, Vec::new()).map(|value| read(&value)))
     }
@@ -177,7 +185,7 @@ impl Compilation {
     /// Runs a function without arguments of this module, traced as `watched` says, until it ends or is stopped.
     pub fn run_in(&self, module: &str, function: &str, limits: Limits, stop: Stop, watched: Watched) -> Option<Run> {
         self.found.get(module)?.form.as_ref()?;
-        let forms = self.closure(&[Name::from(module)]);
+        let forms = self.running(module);
         Some(interpret(&forms, module, function, limits, stop, watched))
     }
 }

@@ -43,6 +43,8 @@ impl Interpreter<'_> {
             }
             _ => match pure(module, function, args) {
                 Pure::Value(value) => Some(value),
+                // What is outside of the domain or the range of a function is said as of any arithmetic.
+                Pure::BadArgument if module == "math" => return Err(self.raise("badarith")),
                 Pure::BadArgument => return Err(self.raise("badarg")),
                 Pure::Unknown => None,
             },
@@ -114,7 +116,7 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
         ("erlang", "binary_to_atom", [value]) => value.text().map(Value::atom),
         ("erlang", "float", [value]) => match value {
             Value::Float(_) => Some(value.clone()),
-            _ => value.as_big().and_then(|big| num_traits::ToPrimitive::to_f64(&big)).map(Value::Float),
+            _ => value.as_big().and_then(|big| num_traits::ToPrimitive::to_f64(&big)).map(Value::Float).filter(finite),
         },
         ("erlang", "trunc", [Value::Float(value)]) => {
             num_traits::FromPrimitive::from_f64(value.trunc()).map(Value::int)

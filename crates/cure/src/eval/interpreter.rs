@@ -397,7 +397,10 @@ impl Interpreter<'_> {
             Some(Value::Big(value)) if value.bits() > MOST_BITS => Err(self.raise("system_limit")),
             Some(value) => Ok(value),
             None => {
-                let arithmetic = matches!(operation, O::Quotient | O::Remainder | O::Divide);
+                let arithmetic = matches!(
+                    operation,
+                    O::Add | O::Subtract | O::Multiply | O::Negate | O::Quotient | O::Remainder | O::Divide
+                );
                 Err(self.raise(if arithmetic { "badarith" } else { "badarg" }))
             }
         }

@@ -183,8 +183,8 @@ mod tests {
             std::fs::write(root.join(format!("src/{name}.cure")), text).unwrap();
         }
         expect![[r#"
-            ✓ Compiled Gate, Gate.Turnstile into it's here: wrote Std.Core.beam, Std.Eq.beam, Std.Ord.beam, Std.Show.beam, Std.Fsm.beam, Gate.beam, Gate.Turnstile.beam, cure_fsm.Turnstile.beam, cure_fsm.beam
-            Run it with: erl -noshell -pa 'it'\''s here' -eval "io:format(\"~tp~n\", ['Gate':main()]), halt()."
+            ✓ Compiled Gate, Gate.Turnstile into it's here: wrote Std.Core.beam, Std.Eq.beam, Std.Ord.beam, Std.Show.beam, Std.Fsm.beam, Gate.beam, Gate.Turnstile.beam, cure_fsm.Turnstile.beam, cure_fsm.beam, cure_main.beam
+            Run it with: erl -noshell -pa 'it'\''s here' -eval "cure_main:run('Gate')."
         "#]]
         .assert_eq(&format!("{}\n", said(root, "src/gate.cure", "it's here")));
         assert!(said(root, "src/gate.cure", "it's here").contains("nothing changed"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use testkit::otp::{Job, Otp, Outcome};
 
 use cure::form::Module;
-use cure::{Compilation, Limits, NoSources, beam, compile, standard};
+use cure::{Compilation, Failure, Limits, NoSources, beam, compile, standard};
 
 /// The files of a program, with all its dependencies.
 fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
@@ -200,6 +200,99 @@ end
         module_info/1:
     "#]]
     .assert_eq(&said);
+}
+
+/// The interpreter and Erlang on programs that are easily read two ways: each body of `main` with what both say.
+#[test]
+fn both_say_the_same() {
+    let Some(otp) = Otp::start() else { return };
+    let machines = "module B do\n  fsm Door do\n    Shut --> |push| Open\n    Open --> |pull| Shut\n  end\n  fsm Both do\n    B --> |x| B\n  end\nend\nmodule C do\n  fsm Both do\n    C --> |x| C\n  end\nend\n";
+    let bodies = [
+        "Std.Fsm.fsm_state(Std.Fsm.start_fsm(:Door))",
+        "Std.Fsm.fsm_state(Std.Fsm.fsm_spawn(:Both, ()))",
+        "Std.Fsm.start_fsm(:Nowhere)",
+        "big() * 10.0",
+        "big() + big()",
+        "-big() - big()",
+        "big() / 0.1",
+        "Std.Math.exp(big())",
+        "root(-1.0)",
+        "float(power(10, 400))",
+    ];
+    let mut said = String::new();
+    for body in bodies {
+        let text = format!(
+            "module A do\n  import Std.Math [power/2]\n  def big(): Float = 1.0e308\n  curify root(x: Float): Float = {{math, \
+             sqrt, 1}}\n  curify float(x: Int): Float = {{erlang, float, 1}}\n  def main(): Any = {body}\nend\n{machines}"
+        );
+        let compiled = compile(&text, &NoSources);
+        let run = compiled.run("main", Limits::default()).unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+        let here = run.result.unwrap_or_else(|failure| match failure {
+            Failure::Raised { reason, .. } => reason,
+            other => other.to_string(),
+        });
+        let there = otp.run(&files(&compiled), "A", "main").result.unwrap_or_else(|reason| reason);
+        said.push_str(&format!("{body}: {here}\n"));
+        if here != there {
+            said.push_str(&format!("  on Erlang: {there}\n"));
+        }
+    }
+    expect_test::expect![[r#"
+        Std.Fsm.fsm_state(Std.Fsm.start_fsm(:Door)): {ok,{'Shut',unit}}
+        Std.Fsm.fsm_state(Std.Fsm.fsm_spawn(:Both, ())): {ok,{'B',unit}}
+        Std.Fsm.start_fsm(:Nowhere): {error,no_such_fsm}
+        big() * 10.0: badarith
+        big() + big(): badarith
+        -big() - big(): badarith
+        big() / 0.1: badarith
+        Std.Math.exp(big()): badarith
+        root(-1.0): badarith
+        float(power(10, 400)): badarg
+    "#]]
+    .assert_eq(&said);
+}
+
+/// The command line that is printed for a program prints what the interpreter prints, whatever the terminal is.
+#[test]
+fn the_printed_line_prints_what_the_interpreter_prints() {
+    if !testkit::has_program("erl") {
+        return;
+    }
+    let values = [
+        "\"žluť\"",
+        "\"\"",
+        "[382, 108]",
+        "[1000, 2000]",
+        "‘ab\\é’",
+        "[]",
+        "{:ok, 'žluť', 'two words', :x, true}",
+        "[1.5, -0.0, 1.0e22]",
+        "[[], [\"a\\\"b\\n\"]]",
+        "12345678901234567890",
+        "Std.Rec.put(:b, \"ö\", Std.Rec.put(1, 2, Std.Rec.new()))",
+        "Some([Lt])",
+        "()",
+    ];
+    let text = format!(
+        "module Big.Things do\n  def main(): Any =\n    Std.Io.println(\"příliš\")\n    {{{}}}\nend\n",
+        values.join(",\n      ")
+    );
+    let compiled = compile(&text, &NoSources);
+    let built = beam::build(&compiled, "things.cure", &text, &NoSources).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("it's žluť");
+    std::fs::create_dir(&place).unwrap();
+    beam::output::write(&place, &built.files).unwrap();
+    let line = beam::command_line(std::path::Path::new("it's žluť"), &built.mains[0]);
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &line]).current_dir(directory.path()).env("LC_ALL", "C").output().unwrap();
+    let run = compiled.run("main", Limits::default()).unwrap();
+    let expected = format!("{}{}\n", run.output, run.result.unwrap());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{line}");
+    expect_test::expect![[r#"
+        příliš
+        {<<"žluť"/utf8>>,<<>>,[382,108],[1000,2000],"ab\\é",[],{ok,'žluť','two words',x,true},[1.5,-0.0,1.0e22],[[],[<<"a\"b\n">>]],12345678901234567890,#{1 => 2,b => <<"ö"/utf8>>},{some,[{lt}]},unit}
+    "#]].assert_eq(&expected);
 }
 
 #[test]

@@ -72,8 +72,8 @@ fn the_page_can_be_typed_along() {
         $ hob cure fmt shapes.cure [0]
 
         $ hob cure build shapes.cure [0]
-        5 BEAM files in _build/cure, 5 changed
-        erl -noshell -pa '_build/cure' -eval "io:format(\"~tp~n\", ['Shapes':main()]), halt()."
+        6 BEAM files in _build/cure, 6 changed
+        erl -noshell -pa '_build/cure' -eval "cure_main:run('Shapes')."
         $ hob cure fsm lamp.cure [0]
         lamp.cure: Bulb starts in Off
           states: Off, On, Broken
