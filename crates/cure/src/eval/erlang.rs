@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::compare::{Ordered, compare, compare_keys, same};
+use super::compare::{Ordered, compare, compare_keys};
 use super::interpreter::{CELL, Interpreter};
 use super::limits::Failure;
 use super::operations::operate;
@@ -31,8 +31,30 @@ impl Interpreter<'_> {
                 self.sleep(u64::try_from(*ms).unwrap_or(0))?;
                 Some(Value::atom("ok"))
             }
-            ("erlang", "system_time" | "monotonic_time", [_]) => Some(Value::Int(self.clock as i64)),
+            ("erlang", "system_time" | "monotonic_time", [Value::Atom(unit)]) => {
+                let in_second = match &**unit {
+                    "second" => 1,
+                    "millisecond" => 1_000,
+                    "microsecond" => 1_000_000,
+                    "nanosecond" | "native" => 1_000_000_000,
+                    _ => return Err(self.raise("badarg")),
+                };
+                Some(self.time(in_second))
+            }
+            ("erlang", "system_time" | "monotonic_time", []) => Some(self.time(1_000_000_000)),
+            ("erlang", "timestamp", []) => {
+                let micro = i64::try_from(self.clock).unwrap_or(i64::MAX).saturating_mul(1000);
+                let parts = [micro / 1_000_000_000_000, micro / 1_000_000 % 1_000_000, micro % 1_000_000];
+                Some(Value::tuple(parts.map(Value::Int).to_vec()))
+            }
             ("erlang", "error", [reason]) => return Err(self.raise(&show(reason, 1000))),
+            ("maps", "get", [key, Value::Map(pairs)]) => match entry(pairs, key) {
+                Some(value) => Some(value.clone()),
+                None => {
+                    let reason = Value::tuple(vec![Value::atom("badkey"), key.clone()]);
+                    return Err(self.raise(&show(&reason, 1000)));
+                }
+            },
             ("gen_server", "cast", [_, _]) => Some(Value::atom("ok")),
             ("lists", "map", [f, list]) => {
                 let mut out = Vec::new();
@@ -51,6 +73,11 @@ impl Interpreter<'_> {
         };
         found.ok_or_else(|| self.undefined(module, function, args.len()))
     }
+
+    /// The clock in a unit of which a second has so many.
+    fn time(&self, in_second: u64) -> Value {
+        Value::int((u128::from(self.clock) * u128::from(in_second) / 1000).into())
+    }
 }
 
 /// The maximal number of bytes that the result may take, if that is more than a few times the size of the arguments.
@@ -62,10 +89,11 @@ fn room(module: &str, function: &str, args: &[Value]) -> usize {
         ("unicode", "characters_to_list", [value]) | ("string", "to_graphemes", [value]) => {
             weight(value).saturating_mul(CELL)
         }
-        ("unicode", "characters_to_binary", [value]) => weight(value),
+        ("unicode", "characters_to_binary", [value]) | ("erlang", "iolist_to_binary", [value]) => weight(value),
+        ("maps", "to_list", [map]) => size(map).saturating_mul(2 * CELL),
         ("string", "uppercase" | "lowercase", [value]) => size(value),
         ("lists", "reverse" | "sort" | "map", [.., list]) => list.length().saturating_mul(CELL),
-        ("maps", "put", [_, _, map]) => size(map).saturating_mul(CELL),
+        ("maps", "put", [_, _, map]) | ("maps", "remove", [_, map]) => size(map).saturating_mul(CELL),
         _ => 0,
     }
 }
@@ -113,6 +141,8 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
             value.text().filter(|text| text.len() <= MOST_DIGITS).and_then(integer)
         }
         ("erlang", "atom_to_binary", [Value::Atom(name)]) => Some(Value::string(name)),
+        ("erlang", "binary_to_float", [value]) => value.text().and_then(float_of_text),
+        ("erlang", "iolist_to_binary", [value]) => bytes(value).map(Value::binary),
         ("erlang", "binary_to_atom", [value]) => value.text().map(Value::atom),
         ("erlang", "float", [value]) => match value {
             Value::Float(_) => Some(value.clone()),
@@ -124,6 +154,10 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
         ("erlang", "round", [Value::Float(value)]) => {
             num_traits::FromPrimitive::from_f64(value.round()).map(Value::int)
         }
+        ("erlang", "floor", [Value::Float(value)]) => {
+            num_traits::FromPrimitive::from_f64(value.floor()).map(Value::int)
+        }
+        ("erlang", "ceil", [Value::Float(value)]) => num_traits::FromPrimitive::from_f64(value.ceil()).map(Value::int),
         ("erlang", "tuple_to_list", [Value::Tuple(parts)]) => Some(Value::list(parts.to_vec(), Value::Nil)),
         ("erlang", "hd", [Value::Cons(cell)]) => Some(cell.head.clone()),
         ("erlang", "tl", [Value::Cons(cell)]) => Some(cell.tail.clone()),
@@ -169,11 +203,27 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
         ("math", "pi", []) => Some(Value::Float(std::f64::consts::PI)),
         ("math", "exp", [Value::Float(value)]) => Some(Value::Float(value.exp())).filter(finite),
         ("math", "sqrt", [Value::Float(value)]) => Some(Value::Float(value.sqrt())).filter(finite),
+        ("math", "log", [Value::Float(value)]) => Some(Value::Float(value.ln())).filter(finite),
+        ("math", "sin", [Value::Float(value)]) => Some(Value::Float(value.sin())).filter(finite),
+        ("math", "cos", [Value::Float(value)]) => Some(Value::Float(value.cos())).filter(finite),
+        ("math", "tan", [Value::Float(value)]) => Some(Value::Float(value.tan())).filter(finite),
+        ("math", "pow", [Value::Float(base), Value::Float(to)]) => Some(Value::Float(base.powf(*to))).filter(finite),
+        ("math", "atan2", [Value::Float(y), Value::Float(x)]) => Some(Value::Float(y.atan2(*x))).filter(finite),
         ("maps", "new", []) => Some(Value::map(Vec::new())),
-        ("maps", "get", [key, Value::Map(pairs), default]) => {
-            let found = pairs.iter().find(|(known, _)| same(known, key));
-            Some(found.map_or_else(|| default.clone(), |(_, value)| value.clone()))
+        ("maps", "is_key", [key, Value::Map(pairs)]) => Some(Value::bool(entry(pairs, key).is_some())),
+        ("maps", "size", [Value::Map(pairs)]) => Some(Value::Int(pairs.len() as i64)),
+        ("maps", "remove", [key, Value::Map(pairs)]) => {
+            let mut pairs = pairs.to_vec();
+            if let Ok(at) = pairs.binary_search_by(|(known, _)| compare_keys(known, key)) {
+                pairs.remove(at);
+            }
+            Some(Value::map(pairs))
         }
+        ("maps", "to_list", [Value::Map(pairs)]) => {
+            let pairs = pairs.iter().map(|(key, value)| Value::tuple(vec![key.clone(), value.clone()]));
+            Some(Value::list(pairs.collect::<Vec<_>>(), Value::Nil))
+        }
+        ("maps", "get", [key, Value::Map(pairs), default]) => Some(entry(pairs, key).unwrap_or(default).clone()),
         ("maps", "put", [key, value, Value::Map(pairs)]) => {
             let mut pairs = pairs.to_vec();
             match pairs.binary_search_by(|(known, _)| compare_keys(known, key)) {
@@ -185,6 +235,42 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
         _ => return Pure::Unknown,
     };
     value.map_or(Pure::BadArgument, Pure::Value)
+}
+
+/// The value under a key.
+fn entry<'m>(pairs: &'m [(Value, Value)], key: &Value) -> Option<&'m Value> {
+    let at = pairs.binary_search_by(|(known, _)| compare_keys(known, key)).ok()?;
+    Some(&pairs[at].1)
+}
+
+/// The number that a text is, in the form of Erlang: digits, a point, digits, an exponent or none.
+fn float_of_text(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, rest) = digits.split_once('.')?;
+    let (fraction, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let all = plain(whole) && plain(fraction) && plain(exponent);
+    all.then(|| text.parse().ok().map(Value::Float)).flatten().filter(finite)
+}
+
+/// The bytes of an iolist: a binary, or a list of bytes, binaries and such lists.
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    let mut open = vec![value.clone()];
+    while let Some(next) = open.pop() {
+        match next {
+            Value::Nil => {}
+            Value::Int(byte) => all.push(u8::try_from(byte).ok()?),
+            Value::Binary(bytes) => all.extend_from_slice(&bytes),
+            Value::Cons(cell) => {
+                open.push(cell.tail.clone());
+                open.push(cell.head.clone());
+            }
+            _ => return None,
+        }
+    }
+    Some(all)
 }
 
 /// The longest text that is read as an integer; longer ones would exceed the integer limit.

@@ -105,7 +105,7 @@ fn machines_and_time() {
 module Times do
   export [main/0]
   import Std.Fsm
-  import Std.System [sleep/1, monotonic_time/0]
+  import Std.System [sleep/1, monotonic_time/1]
 
   record Kettle do
     boils: Int
@@ -147,7 +147,7 @@ module Times do
     let kettle = start_fsm(:Kettle)
     let _ = fsm_send(kettle, :on)
     let _ = sleep(100)
-    let now = monotonic_time()
+    let now = monotonic_time(:millisecond)
     let _ = fsm_send(kettle, :shake)
     let _ = fsm_state(kettle)
     if tries == 0 or same(fsm_history(kettle), [{:Cold, :on, :Warm}, {:Warm, :shake, :Warm}]) then {kettle, now}
@@ -156,7 +156,7 @@ module Times do
   def main(): Any =
     let {kettle, at} = shaken(50)
     let boiled = until(kettle, :Cold)
-    let anew = monotonic_time() - at >= 600
+    let anew = monotonic_time(:millisecond) - at >= 600
     let _ = fsm_send(kettle, :on)
     {anew, boiled, until(kettle, :Off), fsm_history(kettle)}
 end
@@ -253,6 +253,40 @@ end
     let here = compiled.run("main", Limits::default()).unwrap().result.unwrap();
     let there = otp.run(&beam::program(&compiled.forms(), &|_| None).unwrap(), "Texts", "main").result.unwrap();
     let parts = |text: &str| text.replace(",", ",\n");
+    pretty(&parts(&here), &parts(&there));
+}
+
+#[test]
+fn numbers_are_the_same_on_erlang() {
+    let Some(otp) = Otp::start() else { return };
+    let text = r##"
+module Numbers do
+  import Std.String [parse_int/1, parse_float/1, fixed/2, from_float/1]
+  import Std.List [map/2]
+  import Std.Math
+  def floats(): List(Float) =
+    [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.05, 0.125, 1.005, 2.675, 1.0e15, 123456789.987654321, 1.0e22, -1.0e-7,
+      1.7976931348623157e308, 5.0e-324]
+  def main(): Any =
+    {map(["0", "-0", "+12", "007", "12345678901234567890", "1_000", " 1", "1 ", "-", "", "0x10", "٣", "1.0"], parse_int),
+     map(["1", "-1.5", "+.5", "1.", "1.5e3", "1E-2", "1e", "1e+5", "e5", "1.7976931348623157e308", "1.7976931348623158e308",
+       "0.00000000000000000000001e330", "123456789012345678901234567890", "1e-400", "5e-324", "1e-330", "0e999", "NaN",
+       "000.5", "1e999999999999999999999999"], parse_float),
+     map(floats(), fn(x) -> if abs_float(x) < 1.0e300 then fixed(x, 2) else "large" end),
+     map(floats(), fn(x) -> fixed(x / 1.0e300, 0) end), map(floats(), from_float),
+     map(floats(), fn(x) -> {round(x), truncate(x), floor(x), ceiling(x)} end),
+     map([2.0, 0.1, 144.0], fn(x) -> {sqrt(x), log(x), exp(x), sin(x), cos(x), tan(x), atan2(x, 3.0), pow(x, 1.5)} end),
+     map([0, 1, 15, 16, 17, 10000000000000000000000000000000000000000], fn(n) -> if n >= 0 then integer_sqrt(n) else 0 end),
+     gcd(-12, 18), lcm(21, 6), power(2, 10), power(2, -1), {sign(-3), clamp(5, 10, 0), is_even(0), is_odd(-1)}}
+end
+"##;
+    let compiled = compile(text, &NoSources);
+    let lines = cure::diagnostic::Lines::new(text);
+    let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
+    assert!(said.is_empty(), "{}", said.join("\n"));
+    let here = compiled.run("main", Limits::default()).unwrap().result.unwrap();
+    let there = otp.run(&beam::program(&compiled.forms(), &|_| None).unwrap(), "Numbers", "main").result.unwrap();
+    let parts = |text: &str| text.replace(',', ",\n");
     pretty(&parts(&here), &parts(&there));
 }
 

@@ -10,6 +10,7 @@ mod conversations;
 mod generated;
 mod generator;
 mod hostile;
+mod library;
 mod messages;
 mod programs;
 mod random_modules;

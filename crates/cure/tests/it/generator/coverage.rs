@@ -175,6 +175,7 @@ const ROWS: &[(usize, &[&str])] = &[
     (73, &["floats", "patterns of floats"]),
     (74, &["call without parentheses", "atom that is called", "pattern of an atom that is called"]),
     (75, &["values that nobody uses"]),
+    (76, &["the library", "sorting"]),
 ];
 
 /// All features that rows name.

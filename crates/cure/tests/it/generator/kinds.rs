@@ -108,7 +108,12 @@ impl Maker {
             },
             11 => {
                 self.note("the library");
-                match self.random.below(3) {
+                match self.random.below(5) {
+                    3 => Expr::Native("Std.List.sum", vec![*self.boxed(&Type::List(Box::new(int)), depth, scope)]),
+                    4 => {
+                        let (a, b) = (self.boxed(&int, depth, scope), self.boxed(&int, depth, scope));
+                        Expr::Native("Std.Math.gcd", vec![*a, *b])
+                    }
                     0 => Expr::Native("Std.Math.abs", vec![*self.boxed(&int, depth, scope)]),
                     1 => Expr::Native("Std.String.length", vec![*self.boxed(&Type::Text, depth, scope)]),
                     _ => {
@@ -218,7 +223,15 @@ impl Maker {
 
     fn bool(&mut self, depth: usize, scope: &Scope) -> Expr {
         let comparison = ["==", "!=", "<", "<=", ">", ">="][self.random.below(6)];
-        match self.random.below(10) {
+        match self.random.below(11) {
+            10 => {
+                self.note("closures");
+                let of = self.plain(0);
+                let list = Type::List(Box::new(of.clone()));
+                let list = Expr::As(self.boxed(&list, depth, scope), list);
+                let test = self.function_literal(std::slice::from_ref(&of), &Type::Bool, depth - 1, scope);
+                Expr::Native(["Std.List.any", "Std.List.all"][self.random.below(2)], vec![list, test])
+            }
             0 | 1 => {
                 self.note("and, or");
                 let operator = ["and", "or"][self.random.below(2)];
@@ -262,7 +275,7 @@ impl Maker {
     }
 
     fn text(&mut self, depth: usize, scope: &Scope) -> Expr {
-        match self.random.below(8) {
+        match self.random.below(11) {
             7 => {
                 self.note("conditions over texts");
                 self.program.templates.insert("filled");
@@ -290,6 +303,21 @@ impl Maker {
                         Expr::Let(vec![(Pattern::Var(name), None, text)], Box::new(chosen))
                     }
                 }
+            }
+            10 => {
+                self.note("the library");
+                Expr::Native("Std.String.capitalize", vec![*self.boxed(&Type::Text, depth, scope)])
+            }
+            8 => {
+                self.note("the library");
+                let width = Expr::Int(self.random.below(9).into());
+                let (text, filling) = (*self.boxed(&Type::Text, depth, scope), Expr::Text(self.word()));
+                let name = ["Std.String.pad_left", "Std.String.pad_right"][self.random.below(2)];
+                Expr::Native(name, vec![text, width, filling])
+            }
+            9 => {
+                self.note("the library");
+                Expr::Native("Std.Show.show_list", vec![*self.boxed(&Type::List(Box::new(Type::Int)), depth, scope)])
             }
             0 | 1 => Expr::Binary("<>", self.boxed(&Type::Text, depth, scope), self.boxed(&Type::Text, depth, scope)),
             2 => {
@@ -350,7 +378,23 @@ impl Maker {
         self.note("lists");
         let list = Type::List(Box::new(of.clone()));
         let exact = is_exact(of);
-        Some(match self.random.below(14) {
+        Some(match self.random.below(17) {
+            14 if matches!(of, Type::Int | Type::Text) => {
+                self.note("sorting");
+                Expr::Native("Std.List.sort", vec![*self.boxed(&list, depth, scope)])
+            }
+            15 if !exact && !has_param(of) => {
+                self.note("the library");
+                let of = self.plain(1);
+                if Type::List(Box::new(of.clone())) != list {
+                    return None;
+                }
+                Expr::Native("Std.List.unique", vec![Expr::As(self.boxed(&list, depth, scope), list)])
+            }
+            16 if !exact => {
+                self.note("the library");
+                Expr::Native("Std.List.reverse", vec![*self.boxed(&list, depth, scope)])
+            }
             12 if !exact && !has_param(of) => {
                 self.note("functions of Erlang");
                 self.program.templates.insert("turned");

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use num_bigint::BigInt;
 use num_traits::Zero;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::evaluate::{Evaluator, Outcome};
 use super::operators::{binary, int, ordering};
@@ -19,6 +20,59 @@ impl Evaluator<'_> {
             ("Std.List.is_empty", [List(items)]) => Value::bool(items.is_empty()),
             ("Std.List.reverse", [List(items), List(rest)]) => {
                 Value::list(items.iter().rev().chain(rest.iter()).cloned().collect())
+            }
+            ("Std.List.reverse", [List(items)]) => Value::list(items.iter().rev().cloned().collect()),
+            ("Std.List.sort", [List(items)]) => {
+                let mut items = items.to_vec();
+                items.sort_by(Value::order);
+                Value::list(items)
+            }
+            ("Std.List.unique", [List(items)]) => {
+                let mut kept: Vec<Value> = Vec::new();
+                for item in items.iter() {
+                    if !kept.iter().any(|one| one.order(item).is_eq()) {
+                        kept.push(item.clone());
+                    }
+                }
+                Value::list(kept)
+            }
+            ("Std.List.any" | "Std.List.all", [List(items), function @ Function(_)]) => {
+                let any = name == "Std.List.any";
+                for item in items.iter() {
+                    if self.apply(function, vec![item.clone()])?.is("true") == any {
+                        return Ok(Value::bool(any));
+                    }
+                }
+                Value::bool(!any)
+            }
+            ("Std.List.sum", [List(items)]) => {
+                let all = items.iter().map(|item| if let Int(item) = item { item.clone() } else { BigInt::zero() });
+                int(all.sum())?
+            }
+            ("Std.Math.gcd", [Int(a), Int(b)]) => {
+                let (mut a, mut b) = (a.magnitude().clone(), b.magnitude().clone());
+                while !b.is_zero() {
+                    (a, b) = (b.clone(), a % b);
+                }
+                Int(a.into())
+            }
+            ("Std.String.capitalize", [Text(text)]) => {
+                let first = text.graphemes(true).next().unwrap_or("");
+                Value::text(&format!("{}{}", first.to_uppercase(), &text[first.len()..]))
+            }
+            ("Std.String.pad_left" | "Std.String.pad_right", [Text(text), Int(width), Text(filling)]) => {
+                let missing = usize::try_from(width).unwrap_or(0).saturating_sub(text.graphemes(true).count());
+                let filling = filling.repeat(missing);
+                Value::text(&if name == "Std.String.pad_left" {
+                    format!("{filling}{text}")
+                } else {
+                    format!("{text}{filling}")
+                })
+            }
+            ("Std.Show.show_list", [List(items)]) => {
+                let of = super::tree::Type::Int;
+                let all: Vec<_> = items.iter().map(|item| self.show(&of, item)).collect();
+                Value::text(&format!("[{}]", all.join(", ")))
             }
             ("Std.List.head", [List(items), default]) => items.first().unwrap_or(default).clone(),
             ("Std.List.tail", [List(items)]) => Value::list(items.iter().skip(1).cloned().collect()),
@@ -40,7 +94,7 @@ impl Evaluator<'_> {
             }
             ("Std.List.fold", [List(items), start, function @ Function(_)]) => {
                 let mut so_far = start.clone();
-                for item in items.iter() {
+                for item in items.iter().rev() {
                     let next = self.apply(function, vec![item.clone()])?;
                     so_far = self.apply(&next, vec![so_far])?;
                 }
@@ -69,8 +123,8 @@ impl Evaluator<'_> {
             ("Std.Core.compare", [a, b]) => ordering(a.order(b)),
             ("Std.Core.compose", [_, _]) | ("Std.Core.const", [_]) => return partial(name, args),
             ("Std.Core.compose", [f, g, x]) => {
-                let between = self.apply(f, vec![x.clone()])?;
-                self.apply(g, vec![between])?
+                let between = self.apply(g, vec![x.clone()])?;
+                self.apply(f, vec![between])?
             }
             ("Std.Core.const", [value, _]) => value.clone(),
             ("Std.Core.option_or", [option, default]) => {
@@ -93,8 +147,8 @@ impl Evaluator<'_> {
             ("Std.Core.is_ok", [result]) => Value::bool(result.fields("ok").is_some()),
             ("Std.Core.is_some", [option]) => Value::bool(option.fields("some").is_some()),
             ("Std.Math.abs", [Int(value)]) => Int(if *value < BigInt::zero() { -value } else { value.clone() }),
-            ("Std.String.length", [Text(text)]) => Int(text.chars().count().into()),
-            ("Std.String.reverse", [Text(text)]) => Value::text(&text.chars().rev().collect::<String>()),
+            ("Std.String.length", [Text(text)]) => Int(text.graphemes(true).count().into()),
+            ("Std.String.reverse", [Text(text)]) => Value::text(&text.graphemes(true).rev().collect::<String>()),
             ("Std.String.join", [List(parts), Text(between)]) => {
                 let parts: Vec<_> =
                     parts.iter().filter_map(|part| if let Text(part) = part { Some(&**part) } else { None }).collect();

@@ -32,6 +32,7 @@ impl Writer<'_> {
         match expr {
             Expr::Let(bindings, body) => {
                 let mut text = String::new();
+                let mut ends = " in";
                 for (pattern, ty, value) in bindings {
                     let ty = ty.as_ref().map_or_else(String::new, |ty| format!(": {}", self.ty(ty)));
                     let value = self.expr(value, 0);
@@ -39,14 +40,16 @@ impl Writer<'_> {
                     if bare && self.chance(50) {
                         self.note("values that nobody uses");
                         text.push_str(&format!("{value}\n{}", " ".repeat(indent)));
+                        ends = ",";
                         continue;
                     }
+                    ends = " in";
                     text.push_str(&format!("let {}{ty} = {value}\n{}", self.pattern(pattern), " ".repeat(indent)));
                 }
                 let rest = self.body(body, indent);
                 // At the start of a line, a sign or a parenthesis would continue the line above.
                 match rest.starts_with(['-', '+', '(']) {
-                    true => format!("{} in\n{}{rest}", text.trim_end(), " ".repeat(indent)),
+                    true => format!("{}{ends}\n{}{rest}", text.trim_end(), " ".repeat(indent)),
                     false => text + &rest,
                 }
             }
