@@ -69,6 +69,7 @@ const NUMBER_WAYS: &[(&str, &str)] = &[
     ("a method as a value", "turn(dec, p)"),
     ("a function as a value", "turn(by_bound, p)"),
     ("a lambda", "turn(fn(x) -> dec(x) end, p)"),
+    ("a lambda over the refined type", "turn(fn(x: NonZero) -> dec(x) end, p)"),
     ("a generic function around it", "Std.Core.identity(dec(p))"),
     ("an option", "Std.Core.option_or(Some(dec(p)), p)"),
     ("a fold", "Std.List.fold([p], p, fn(x) -> fn(acc) -> dec(x) end end)"),
@@ -159,6 +160,7 @@ const LISTS: &str = "
   def two(xs: List(Int, 2)): Int = 2
   def some(xs: List(Int)): Int = 3
   def same(a: List(Int, n), b: List(Int, n)): Int = 1
+  def both(a: List(Int, n), b: List(Int, m)): Int = 1
 ";
 
 /// Ways from `p: List(Int, 2)` to a list of any length.
@@ -182,7 +184,7 @@ const LIST_WAYS: &[(&str, &str)] = &[
 const LIST_PLACES: &[(&str, &str, &str)] = &[
     ("a result", "def f(p: List(Int, 2)): List(Int, 2) = $", "def f(p: List(Int, 2)): List(Int) = $"),
     ("an argument", "def f(p: List(Int, 2)): Int = two($)", "def f(p: List(Int, 2)): Int = some($)"),
-    ("arguments of one length", "def f(p: List(Int, 2)): Int = same(p, $)", "def f(p: List(Int, 2)): Int = some($)"),
+    ("arguments of one length", "def f(p: List(Int, 2)): Int = same(p, $)", "def f(p: List(Int, 2)): Int = both(p, $)"),
     (
         "a field",
         "def f(p: List(Int, 2)): Pair2 = Pair2{two: $, some: p}",

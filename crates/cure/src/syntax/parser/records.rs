@@ -21,11 +21,13 @@ impl Parser<'_> {
         let mut depth = 0;
         for ahead in 2..FAR {
             match self.nth(ahead) {
-                K::Pipe if depth == 0 => return true,
+                K::Pipe if depth == 0 => {
+                    return self.nth(ahead + 1) == K::Ident && matches!(self.nth(ahead + 2), K::Colon | K::Atom);
+                }
                 K::LParen | K::LBracket | K::LBrace | K::LVector | K::StrOpen | K::FnKw | K::DoKw => depth += 1,
                 K::RParen | K::RBracket | K::RBrace | K::RVector | K::StrClose | K::EndKw if depth > 0 => depth -= 1,
                 K::RParen | K::RBracket | K::RBrace | K::RVector | K::EndKw | K::Eof => return false,
-                K::Arrow if depth == 0 => return false,
+                K::Arrow | K::Eq | K::Semicolon if depth == 0 => return false,
                 kind if kind.starts_item() => return false,
                 _ => {}
             }

@@ -64,6 +64,8 @@ struct Meta {
     /// Whether a class is taken at it. An instance is that of the base type, so its solution has neither conditions nor
     /// lengths.
     of_class: bool,
+    /// The oldest variable whose solution mentions it; at first itself.
+    level: u32,
 }
 
 /// A required dictionary.
@@ -79,6 +81,8 @@ pub(super) struct Body<'p> {
     pub scope: &'p Scope,
     pub errors: Vec<Diagnostic>,
     metas: Vec<Meta>,
+    /// Where solutions may be forgotten again: the variables that were solved.
+    pub trail: Option<Vec<u32>>,
     symbols: Vec<Option<String>>,
     /// Solved and unsolved lengths.
     pub open_lens: HashSet<Sym>,
@@ -118,6 +122,7 @@ impl<'p> Body<'p> {
             scope: &checker.scope,
             errors: Vec::new(),
             metas: Vec::new(),
+            trail: None,
             symbols: Vec::new(),
             open_lens: HashSet::new(),
             lens: HashMap::new(),
@@ -163,13 +168,56 @@ impl<'p> Body<'p> {
     }
 
     pub(super) fn meta(&mut self) -> Ty {
-        self.metas.push(Meta::default());
-        Ty::Meta(self.metas.len() as u32 - 1)
+        let level = self.metas.len() as u32;
+        self.metas.push(Meta { level, ..Meta::default() });
+        Ty::Meta(level)
+    }
+
+    /// The number of type variables, by which those are known that are made later.
+    pub(super) fn count_metas(&self) -> u32 {
+        self.metas.len() as u32
     }
 
     pub(super) fn bind_meta(&mut self, meta: u32, ty: Ty) {
         let ty = if self.is_of_class(meta) { self.for_class(&ty) } else { ty };
+        let level = self.metas[meta as usize].level;
+        ty.any(&mut |part| {
+            if let Ty::Meta(inner) = part {
+                let inner = &mut self.metas[*inner as usize];
+                inner.level = inner.level.min(level);
+            }
+            false
+        });
+        if let Some(trail) = &mut self.trail {
+            trail.push(meta);
+        }
         self.metas[meta as usize].ty = Some(ty);
+    }
+
+    /// The variable that a type is, through all variables that are solved by another one.
+    pub(super) fn root(&self, ty: &Ty) -> Option<u32> {
+        let Ty::Meta(meta) = ty else { return None };
+        let mut meta = *meta;
+        while let Some(Ty::Meta(next)) = &self.metas[meta as usize].ty {
+            meta = *next;
+        }
+        Some(meta)
+    }
+
+    /// Whether nothing older than `first` speaks of a variable.
+    pub(super) fn is_newer(&self, meta: u32, first: u32) -> bool {
+        self.metas[meta as usize].level >= first
+    }
+
+    /// Another solution for a solved variable; returns the one before.
+    pub(super) fn rebind(&mut self, meta: u32, ty: Ty) -> Option<Ty> {
+        let solved = self.metas[meta as usize].ty.as_mut()?;
+        Some(std::mem::replace(solved, ty))
+    }
+
+    /// Forgets the solutions of variables.
+    pub(super) fn unbind(&mut self, metas: &[u32]) {
+        metas.iter().for_each(|meta| self.metas[*meta as usize].ty = None);
     }
 
     pub(super) fn is_of_class(&self, meta: u32) -> bool {

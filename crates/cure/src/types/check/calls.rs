@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
+use super::keep::Flow;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
-use crate::ir::form::Literal;
 use crate::ir::tree::{Tree, TreeKind};
 use crate::ir::ty::{Len, Ty};
 use crate::resolve::interface::{Constructor, Interface, Signature};
@@ -86,7 +86,7 @@ impl<'p> Body<'p> {
         format!("{}({})", signature.name, params.collect::<Vec<_>>().join(", "))
     }
 
-    fn infer_all(&mut self, args: &[Expr]) {
+    pub(super) fn infer_all(&mut self, args: &[Expr]) {
         for arg in args {
             self.infer(arg);
         }
@@ -274,6 +274,7 @@ impl<'p> Body<'p> {
             Function::Plain(signature) => (signature.clone(), None),
             Function::Method(class, at) => (class.methods[*at as usize].clone(), Some((class.clone(), *at))),
         };
+        let first = self.count_metas();
         let class_ty = class.as_ref().map(|_| self.meta());
         let ready = match (&class, &class_ty) {
             (Some((class, _)), Some(ty)) => self.make_use(&signature, Some((&class.param, ty.clone()))),
@@ -282,7 +283,7 @@ impl<'p> Body<'p> {
         if let Some(hint) = hint {
             self.expect_result(&ready.result, hint);
         }
-        let trees = self.arguments(&signature, &ready, args, span);
+        let trees = self.arguments(&signature, &ready, args, first, span);
         let dictionaries = self.dictionaries_of(&signature, &ready.types, span);
         let kind = match (class, class_ty) {
             (Some((class, at)), Some(ty)) => {
@@ -302,13 +303,21 @@ impl<'p> Body<'p> {
     }
 
     /// Checks the arguments of a call: types first, then refinements and the precondition.
-    fn arguments(&mut self, signature: &Signature, ready: &Use, args: &[Expr], span: Span) -> Vec<Tree> {
+    fn arguments(&mut self, signature: &Signature, ready: &Use, args: &[Expr], metas: u32, span: Span) -> Vec<Tree> {
+        let errors = self.errors.len();
+        let generic = !signature.type_params.is_empty();
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut fixed = Vec::new();
+        if generic {
+            self.flows_in(&ready.result, false, &mut fixed);
+        }
         let mut trees: Vec<Option<Tree>> = vec![None; args.len()];
         let mut vals: Vec<(Ty, Term)> = vec![(Ty::Wrong, Term::Opaque); args.len()];
         // Functions are checked last, when the other arguments have determined their parameter types.
         let late = |arg: &Expr| matches!(arg.kind, ExprKind::Lambda(..));
         let order = (0..args.len()).filter(|at| !late(&args[*at])).chain((0..args.len()).filter(|at| late(&args[*at])));
-        for at in order {
+        let order: Vec<_> = order.collect();
+        for (place, at) in order.iter().copied().enumerate() {
             let (name, ty) = &ready.params[at];
             let base = match self.shallow(ty) {
                 // Each branch of a choice is checked separately: nothing would be known about their common value.
@@ -316,12 +325,25 @@ impl<'p> Body<'p> {
                 Ty::Refined(..) => self.base(ty),
                 other => other,
             };
+            // What a function takes is known before it is checked; what it gives is not.
+            if generic && !flows.is_empty() && matches!(base, Ty::Fn(..)) && self.errors.len() == errors {
+                let mut fixed = fixed.clone();
+                order[place..].iter().for_each(|at| self.flows_in(&ready.params[*at].1, true, &mut fixed));
+                self.keep(metas, &flows, &fixed);
+            }
             let val = self.check(&args[at], &base);
+            if generic {
+                let into = if let Ty::Refined(base, _) = ty { base } else { ty };
+                flows.extend(Flow::new(&val, &args[at], into));
+            }
             if let Some(sym) = ready.symbols.get(name) {
                 self.stands_for(*sym, &val.term);
             }
             trees[at] = Some(val.tree);
             vals[at] = (val.ty, val.term);
+        }
+        if generic && self.errors.len() == errors {
+            self.keep(metas, &flows, &fixed);
         }
         for (at, (_, ty)) in ready.params.iter().enumerate() {
             if matches!(self.shallow(ty), Ty::Refined(..)) {
@@ -385,6 +407,15 @@ impl<'p> Body<'p> {
             (Ty::Meta(_), Ty::Any | Ty::Wrong) => {}
             (Ty::Meta(meta), _) => {
                 let known = self.resolved(&expected);
+                // A length that is not known yet will be that of the result, not the other way around.
+                let known = known.map(&mut |part| match part {
+                    Ty::Seq(seq, element, Len::Term(length))
+                        if length.factors.keys().any(|sym| self.open_lens.contains(sym)) =>
+                    {
+                        Some(Ty::Seq(*seq, element.clone(), Len::Unknown))
+                    }
+                    _ => None,
+                });
                 if !known.any(&mut |part| matches!(part, Ty::Meta(_))) {
                     self.bind_meta(*meta, known);
                 }
@@ -417,46 +448,5 @@ impl<'p> Body<'p> {
             }
             _ => {}
         }
-    }
-
-    /// A value of a constructor.
-    pub(super) fn construct(&mut self, name: &Name, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
-        if let Some(val) = self.natural(name, args, span) {
-            return val;
-        }
-        match self.scope.constructor(name).cloned() {
-            Some(constructor) => self.construct_as(&constructor, args, hint, span),
-            None => self.unknown_name(name, Some(args.len() as u32), span),
-        }
-    }
-
-    pub(super) fn construct_as(
-        &mut self,
-        constructor: &Constructor,
-        args: &[Expr],
-        hint: Option<&Ty>,
-        span: Span,
-    ) -> Val {
-        let name = &constructor.name;
-        if constructor.fields.len() != args.len() {
-            let message = format!("`{name}` takes {} argument(s), not {}", constructor.fields.len(), args.len());
-            self.error(code::ARITY, span, message);
-            self.infer_all(args);
-            return self.wrong(span);
-        }
-        let types: HashMap<Name, Ty> = constructor.params.iter().map(|param| (param.clone(), self.meta())).collect();
-        let ty = Ty::Con(constructor.of.clone(), constructor.params.iter().map(|param| types[param].clone()).collect());
-        if let Some(hint) = hint {
-            self.expect_result(&ty, hint);
-        }
-        let empty = HashMap::new();
-        let mut elements = vec![tree(TreeKind::Literal(Literal::Atom(constructor.tag.clone())), span)];
-        let mut terms = Vec::new();
-        for (arg, field) in args.iter().zip(&constructor.fields) {
-            let val = self.check(arg, &instantiate(field, &types, &empty));
-            elements.push(val.tree);
-            terms.push(val.term);
-        }
-        Val { tree: tree(TreeKind::Tuple(elements), span), ty, term: Term::Data(constructor.tag.clone(), terms) }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::floats;
+use super::keep::Flow;
 use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
@@ -34,10 +35,10 @@ impl Body<'_> {
         // A refinement of the whole is checked after its parts.
         let plain = !matches!(wanted, Ty::Refined(..));
         match (&expr.kind, &base) {
-            (ExprKind::Block(statements), _) => self.block(statements, &wanted, expr.span),
-            (ExprKind::Match(scrutinee, clauses), _) => self.match_expr(scrutinee, clauses, &wanted, expr.span),
+            (ExprKind::Block(statements), _) => self.block(statements, Some(&wanted), expr.span),
+            (ExprKind::Match(scrutinee, clauses), _) => self.match_expr(scrutinee, clauses, Some(&wanted), expr.span),
             (ExprKind::If(condition, then, otherwise), _) => {
-                self.choice(condition, then, otherwise, &wanted, expr.span)
+                self.choice(condition, then, otherwise, Some(&wanted), expr.span)
             }
             (ExprKind::Lambda(params, body), Ty::Fn(types, result)) if plain && params.len() == types.len() => {
                 let (types, result) = (types.clone(), (**result).clone());
@@ -58,6 +59,13 @@ impl Body<'_> {
             }
             (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, ..)) => {
                 let val = self.list(elements, None, &base, expr.span);
+                self.coerce(val, &wanted, expr.span)
+            }
+            (
+                ExprKind::Binary(operator @ (K::PlusPlus | K::MinusMinus), _, left, right),
+                Ty::Seq(Seq::List, element, _),
+            ) if !self.is_own_operator(*operator) => {
+                let val = self.joined(*operator, left, right, Some(element), expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
             (ExprKind::Tuple(parts), Ty::Tuple(types)) if plain && parts.len() == types.len() => {
@@ -163,13 +171,9 @@ impl Body<'_> {
             ExprKind::Field(base, field) => self.field(expr, base, field),
             ExprKind::List(elements, rest) => {
                 let seq = if rest.as_ref().is_some_and(|rest| self.is_vector(rest)) { Seq::Vector } else { Seq::List };
-                let list = Ty::Seq(seq, Arc::new(self.meta()), Len::Unknown);
-                self.list(elements, rest.as_deref(), &list, span)
+                self.inferred_list(seq, elements, rest.as_deref(), span)
             }
-            ExprKind::Vector(elements) => {
-                let vector = Ty::Seq(Seq::Vector, Arc::new(self.meta()), Len::Unknown);
-                self.list(elements, None, &vector, span)
-            }
+            ExprKind::Vector(elements) => self.inferred_list(Seq::Vector, elements, None, span),
             ExprKind::Tuple(parts) => {
                 let vals = parts.iter().map(|part| self.infer(part)).collect();
                 self.tuple(vals, span)
@@ -189,10 +193,9 @@ impl Body<'_> {
                 Val { ty, term, ..val }
             }
             ExprKind::Lambda(params, body) => self.lambda(params, body, None, span),
-            ExprKind::Block(_) | ExprKind::Match(..) | ExprKind::If(..) => {
-                let ty = self.meta();
-                self.check(expr, &ty)
-            }
+            ExprKind::Block(statements) => self.block(statements, None, span),
+            ExprKind::Match(scrutinee, clauses) => self.match_expr(scrutinee, clauses, None, span),
+            ExprKind::If(condition, then, otherwise) => self.choice(condition, then, otherwise, None, span),
             ExprKind::Missing => self.wrong(span),
         }
     }
@@ -289,6 +292,11 @@ impl Body<'_> {
         self.locals.truncate(locals);
         self.facts.truncate(facts);
         let kind = TreeKind::Lambda(vars, Box::new(body.tree));
+        // What the body says is more than what was expected of it.
+        let exact = Ty::Fn(types.clone(), Arc::new(body.ty));
+        if !self.speaks_of_later(&exact, first) {
+            return Val { tree: tree(kind, span), ty: exact, term: Term::Opaque };
+        }
         let ty = Ty::Fn(types, Arc::new(result));
         // It is called more than once, with different values each time.
         if self.speaks_of_later(&ty, first) {
@@ -299,7 +307,7 @@ impl Body<'_> {
         Val { tree: tree(kind, span), ty, term: Term::Opaque }
     }
 
-    fn block(&mut self, statements: &[Stmt], expected: &Ty, span: Span) -> Val {
+    fn block(&mut self, statements: &[Stmt], expected: Option<&Ty>, span: Span) -> Val {
         let locals = self.locals.len();
         let mut lets = Vec::new();
         let mut last = None;
@@ -317,7 +325,12 @@ impl Body<'_> {
                     let shape = self.let_pattern(pattern, &val);
                     lets.push((shape, val.tree));
                 }
-                Stmt::Expr(value) if at + 1 == statements.len() => last = Some(self.check(value, expected)),
+                Stmt::Expr(value) if at + 1 == statements.len() => {
+                    last = Some(match expected {
+                        Some(expected) => self.check(value, expected),
+                        None => self.infer(value),
+                    });
+                }
                 Stmt::Expr(value) => {
                     let val = self.infer(value);
                     self.unused(value, &val);
@@ -333,7 +346,10 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Block(lets, Box::new(last.tree)), span), ty: last.ty, term: last.term }
     }
 
-    fn choice(&mut self, condition: &Expr, then: &Expr, otherwise: &Expr, expected: &Ty, span: Span) -> Val {
+    fn choice(&mut self, condition: &Expr, then: &Expr, otherwise: &Expr, expected: Option<&Ty>, span: Span) -> Val {
+        let (errors, metas) = (self.errors.len(), self.count_metas());
+        let own = expected.is_none();
+        let expected = &expected.cloned().unwrap_or_else(|| self.meta());
         let test = self.check(condition, &Ty::bool());
         let formula = self.truth(&test.term);
         let facts = self.facts.len();
@@ -343,6 +359,15 @@ impl Body<'_> {
         self.facts.push(formula.clone().not());
         let second = self.check(otherwise, expected);
         self.facts.truncate(facts);
+        if own && self.errors.len() == errors {
+            // Their values are known only on their ways.
+            let flow = |val: &Val, expr: &Expr| {
+                let flow = Flow::new(val, expr, expected)?;
+                Some(Flow { term: Term::Opaque, ..flow })
+            };
+            let flows: Vec<_> = [flow(&first, then), flow(&second, otherwise)].into_iter().flatten().collect();
+            self.keep(metas, &flows, &[]);
+        }
         let term = match (&first.term, &second.term) {
             (Term::Int(a), Term::Int(b)) | (Term::Float(a), Term::Float(b)) | (Term::Word(a), Term::Word(b)) => {
                 let term = self.term_of(&first.ty, None, &mut Vec::new());

@@ -373,7 +373,7 @@ impl Body<'_> {
                 Some(Ty::Fn(params, Arc::new(self.outside(result, exact, lost))))
             }
             Ty::Con(name, args) if !exact => {
-                let covariant = self.scope.type_by_full(name).is_none_or(|info| info.covariant);
+                let covariant = self.is_covariant(name);
                 Some(Ty::Con(name.clone(), args.iter().map(|arg| self.outside(arg, !covariant, lost)).collect()))
             }
             Ty::App(head, args) if !exact => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::body::{Body, Term, Val};
 use super::calls::is_choice;
 use super::exprs::tree;
+use super::keep::Flow;
 use super::patterns::{Spot, Walk};
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Operation;
@@ -15,12 +16,44 @@ use crate::solver::{Formula, Linear};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Pattern};
 
+/// A longer list keeps nothing of what its elements say beyond their base type.
+const MOST_KEPT: usize = 256;
+
 impl Body<'_> {
     /// A list or a vector; `expected` decides which, and the element type.
     pub(super) fn list(&mut self, elements: &[Expr], rest: Option<&Expr>, expected: &Ty, span: Span) -> Val {
+        self.list_of(elements, rest, expected, &mut Vec::new(), span)
+    }
+
+    /// A list or a vector of which nothing is expected.
+    pub(super) fn inferred_list(&mut self, seq: Seq, elements: &[Expr], rest: Option<&Expr>, span: Span) -> Val {
+        let (errors, first, mut flows) = (self.errors.len(), self.count_metas(), Vec::new());
+        let list = Ty::Seq(seq, Arc::new(self.meta()), Len::Unknown);
+        let val = self.list_of(elements, rest, &list, &mut flows, span);
+        if self.errors.len() == errors && elements.len() <= MOST_KEPT {
+            self.keep(first, &flows, &[]);
+        }
+        val
+    }
+
+    fn list_of(
+        &mut self,
+        elements: &[Expr],
+        rest: Option<&Expr>,
+        expected: &Ty,
+        flows: &mut Vec<Flow>,
+        span: Span,
+    ) -> Val {
         let Ty::Seq(seq, element, wanted) = expected else { return self.wrong(span) };
         let seq = *seq;
-        let trees = elements.iter().map(|one| self.check(one, element).tree).collect();
+        let mut trees = Vec::new();
+        for one in elements {
+            let val = self.check(one, element);
+            if flows.len() <= MOST_KEPT {
+                flows.extend(Flow::new(&val, one, element));
+            }
+            trees.push(val.tree);
+        }
         let count = Linear::number(elements.len());
         let (rest, length) = match rest {
             None => (None, Len::Term(count)),
@@ -32,7 +65,9 @@ impl Body<'_> {
                     }
                     _ => Len::Unknown,
                 };
-                let val = self.check(rest, &Ty::Seq(seq, element.clone(), wanted));
+                let into = Ty::Seq(seq, element.clone(), wanted);
+                let val = self.check(rest, &into);
+                flows.extend(Flow::new(&val, rest, &into));
                 let length = match self.base(&val.ty) {
                     Ty::Seq(_, _, Len::Term(rest)) => Len::Term(self.length(&rest).add(&count)),
                     _ => Len::Unknown,
@@ -64,28 +99,44 @@ impl Body<'_> {
         }
     }
 
-    pub(super) fn lists(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
-        let element = self.meta();
-        let list = Ty::Seq(Seq::List, Arc::new(element.clone()), Len::Unknown);
-        let (first, second) = (self.infer(left), self.infer(right));
-        if self.base(&first.ty).is_con("String") {
-            let hint = "strings are joined with `<>`".to_owned();
-            self.error(code::OPERATOR, span, "`++` joins lists").hints.push(hint);
-            return self.wrong(span);
-        }
+    /// `a ++ b` and `a -- b`. What is expected of the elements of the whole is expected of those of both sides of `++`, and
+    /// of those that `--` leaves.
+    pub(super) fn joined(&mut self, operator: K, left: &Expr, right: &Expr, wanted: Option<&Ty>, span: Span) -> Val {
+        let (first, second, element) = match wanted {
+            Some(element) => {
+                let list = |element: Ty| Ty::Seq(Seq::List, Arc::new(element), Len::Unknown);
+                let other = if operator == K::PlusPlus { element.clone() } else { self.widened(element) };
+                (self.check(left, &list(element.clone())), self.check(right, &list(other)), element.clone())
+            }
+            None => {
+                let element = self.meta();
+                let list = Ty::Seq(Seq::List, Arc::new(element.clone()), Len::Unknown);
+                let (errors, own) = (self.errors.len(), self.count_metas() - 1);
+                let (first, second) = (self.infer(left), self.infer(right));
+                if self.base(&first.ty).is_con("String") {
+                    let hint = "strings are joined with `<>`".to_owned();
+                    self.error(code::OPERATOR, span, "`++` joins lists").hints.push(hint);
+                    return self.wrong(span);
+                }
+                let flows = [Flow::new(&first, left, &list), Flow::new(&second, right, &list)];
+                let (first, second) = (self.coerce(first, &list, left.span), self.coerce(second, &list, right.span));
+                if self.errors.len() == errors {
+                    self.keep(own, &flows.into_iter().flatten().collect::<Vec<_>>(), &[]);
+                }
+                (first, second, element)
+            }
+        };
         let length = |body: &Self, val: &Val| match body.base(&val.ty) {
             Ty::Seq(_, _, Len::Term(term)) => Some(body.length(&term)),
             _ => None,
         };
-        let joined = match (operator, length(self, &first), length(self, &second)) {
+        let whole = match (operator, length(self, &first), length(self, &second)) {
             (K::PlusPlus, Some(a), Some(b)) => Len::Term(a.add(&b)),
             _ => Len::Unknown,
         };
-        let first = self.coerce(first, &list, left.span);
-        let second = self.coerce(second, &list, right.span);
         let operation = if operator == K::PlusPlus { Operation::Append } else { Operation::Without };
         let kind = TreeKind::Operation(operation, vec![first.tree, second.tree]);
-        Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Arc::new(element), joined), term: Term::Opaque }
+        Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Arc::new(element), whole), term: Term::Opaque }
     }
 
     pub(super) fn list_pattern(

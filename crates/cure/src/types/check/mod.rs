@@ -5,11 +5,13 @@
 
 mod body;
 mod calls;
+mod construct;
 mod dictionaries;
 mod exprs;
 pub(crate) mod floats;
 mod functions;
 mod instances;
+mod keep;
 mod lists;
 mod machines;
 mod names;
@@ -18,6 +20,7 @@ mod operators;
 mod order;
 mod patterns;
 pub(crate) mod places;
+mod products;
 mod prove;
 mod records;
 mod subtype;

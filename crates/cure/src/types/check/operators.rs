@@ -17,10 +17,7 @@ use crate::syntax::ast::{Expr, ExprKind, Name};
 impl Body<'_> {
     pub(super) fn binary(&mut self, operator: K, at: Span, left: &Expr, right: &Expr, span: Span) -> Val {
         let symbol = operator.text().unwrap_or("?");
-        // Keyword operators are not names: whatever functions are in scope, they evaluate the right side only when
-        // needed.
-        let word = matches!(operator, K::AndKw | K::OrKw);
-        if !word && self.scope.function(symbol, 2).is_some() {
+        if self.is_own_operator(operator) {
             let name = Name::from(symbol);
             return self.call_named(&name, &[left.clone(), right.clone()], None, at, span);
         }
@@ -36,7 +33,7 @@ impl Body<'_> {
                 let kind = TreeKind::Operation(Operation::Join, vec![parts]);
                 Val { tree: tree(kind, span), ty: Ty::string(), term }
             }
-            K::PlusPlus | K::MinusMinus => self.lists(operator, left, right, span),
+            K::PlusPlus | K::MinusMinus => self.joined(operator, left, right, None, span),
             K::PipeGt => self.pipe(left, right, span),
             K::PipeArrow => self.cast(left, right, span),
             _ => {
@@ -48,6 +45,13 @@ impl Body<'_> {
                 self.wrong(span)
             }
         }
+    }
+
+    /// Whether the program defines this operator. Keyword operators are not names: whatever functions are in scope, they
+    /// evaluate the right side only when needed.
+    pub(super) fn is_own_operator(&self, operator: K) -> bool {
+        let word = matches!(operator, K::AndKw | K::OrKw);
+        !word && operator.text().is_some_and(|symbol| self.scope.function(symbol, 2).is_some())
     }
 
     /// `and` and `or` evaluate the right side only when the left side does not decide; the solver follows this.

@@ -8,7 +8,9 @@ use num_bigint::BigInt;
 use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::short;
 use super::floats;
+use super::keep::Flow;
 use super::places::{Place, PlaceTerm, Places};
+use super::prove::MOST_WAYS;
 use super::subtype::instantiate;
 use super::words::Word;
 use crate::diagnostic::{Span, code};
@@ -46,7 +48,17 @@ impl Walk<'_> {
 }
 
 impl Body<'_> {
-    pub(super) fn match_expr(&mut self, scrutinee: &Expr, clauses: &[Clause], expected: &Ty, span: Span) -> Val {
+    pub(super) fn match_expr(
+        &mut self,
+        scrutinee: &Expr,
+        clauses: &[Clause],
+        expected: Option<&Ty>,
+        span: Span,
+    ) -> Val {
+        let (errors, metas, symbols) = (self.errors.len(), self.count_metas(), self.count());
+        let own = expected.is_none();
+        let expected = &expected.cloned().unwrap_or_else(|| self.meta());
+        let (mut flows, mut ways, mut earlier) = (Vec::new(), Vec::new(), Vec::new());
         let val = self.infer(scrutinee);
         let ty = self.opened(&val.ty);
         let val = match val.term {
@@ -73,10 +85,19 @@ impl Body<'_> {
             tests.extend(tags);
             self.facts.extend(tests.iter().cloned());
             let guard = clause.guard.as_ref().map(|guard| self.guard(guard));
+            let mut way = if clauses.len() > MOST_WAYS { Vec::new() } else { earlier.clone() };
+            way.extend(tests.iter().cloned());
             if let Some((_, Some(formula))) = &guard {
                 self.facts.push(formula.clone());
+                way.push(formula.clone());
             }
             let body = self.check(&clause.body, expected);
+            if own && let Some(flow) = Flow::new(&body, &clause.body, expected) {
+                // The names of a clause mean nothing outside of it.
+                let ty = self.without_later(&flow.ty, symbols);
+                flows.push(Flow { ty, term: Term::Opaque, ..flow });
+            }
+            ways.push((way, body.term));
             self.locals.truncate(locals);
             self.facts.truncate(facts);
             // Later clauses may rely on the fact that this one did not match.
@@ -95,14 +116,19 @@ impl Body<'_> {
                 span: clause.pattern.span,
             });
             branches.push(Branch { shape, guard: guard.map(|(tree, _)| tree), body: body.tree });
+            earlier.extend(not_taken.clone());
             self.facts.extend(not_taken);
         }
         self.facts.truncate(outside);
+        if self.errors.len() == errors {
+            self.keep(metas, &flows, &[]);
+        }
         self.exhaustive(&arms, &scrutinee.ty, &places, span, "match");
         let kind = TreeKind::Match(Box::new(tree), branches);
         let mut facts = Vec::new();
         let term = self.term_of(expected, None, &mut facts);
         self.facts.extend(facts);
+        self.one_of(&term, &ways);
         Val { tree: Tree { kind, span }, ty: expected.clone(), term }
     }
 

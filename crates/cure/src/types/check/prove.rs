@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use num_traits::Zero;
-
 use super::body::{Body, Term};
 use super::floats;
 use super::words::Word;
@@ -14,8 +12,6 @@ use crate::solver::{BUDGET, Formula, Linear, Model, Satisfiability, Sym, relevan
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// The maximal size in bits of numbers that the solver follows.
-const MOST_BITS: u64 = 400_000;
 /// The maximal size, in comparisons, of conditions that the solver looks into.
 const MOST_PARTS: usize = 500;
 
@@ -30,7 +26,27 @@ pub(super) enum Proof {
     Unknown,
 }
 
+/// Of a match with more clauses, nothing is known of its value.
+pub(super) const MOST_WAYS: usize = 16;
+
 impl Body<'_> {
+    /// The value of a match is that of one of its ways, each with the tests that lead to it.
+    pub(super) fn one_of(&mut self, value: &Term, ways: &[(Vec<Formula>, Term)]) {
+        if ways.len() > MOST_WAYS {
+            return;
+        }
+        let same = |(way, term): &(Vec<Formula>, Term)| {
+            let same = match (value, term) {
+                (Term::Int(value), Term::Int(term))
+                | (Term::Float(value), Term::Float(term))
+                | (Term::Word(value), Term::Word(term)) => Formula::eq(value, term),
+                _ => return None,
+            };
+            Some(Formula::And(way.iter().cloned().chain([same]).collect()))
+        };
+        self.facts.extend(ways.iter().map(same).collect::<Option<Vec<_>>>().map(Formula::Or));
+    }
+
     /// The condition of a refinement for this value.
     pub(super) fn predicate(&mut self, pred: &Pred, value: &Term) -> Formula {
         let mut named: Vec<(&str, Term)> = vec![(&*pred.var, value.clone())];
@@ -103,15 +119,7 @@ impl Body<'_> {
             (Term::Int(a), Term::Int(b)) => match operator {
                 K::Plus => Term::Int(a.add(b)),
                 K::Minus => Term::Int(a.sub(b)),
-                K::Star => match (a.as_number(), b.as_number()) {
-                    _ if a.bits() + b.bits() > MOST_BITS => Term::Int(Linear::symbol(self.symbol(None))),
-                    (Some(number), _) => Term::Int(b.times(number)),
-                    (_, Some(number)) => Term::Int(a.times(number)),
-                    _ => {
-                        let (a, b) = if format!("{a:?}") <= format!("{b:?}") { (a, b) } else { (b, a) };
-                        Term::Int(Linear::symbol(self.opaque_symbol(&format!("{a:?} * {b:?}"))))
-                    }
-                },
+                K::Star => self.product(a, b),
                 K::Slash | K::Percent => self.division(operator, a, b),
                 _ => compare(operator, a, b),
             },
@@ -144,27 +152,6 @@ impl Body<'_> {
             }
             _ => Term::Opaque,
         }
-    }
-
-    /// `a / b` and `a % b` truncate: `a = b * q + r` with `|r| < |b|` and the sign of `a`.
-    fn division(&mut self, operator: K, a: &Linear, b: &Linear) -> Term {
-        if let (Some(a), Some(b)) = (a.as_number(), b.as_number())
-            && !b.is_zero()
-        {
-            return Term::Int(Linear::number(if operator == K::Slash { a / b } else { a % b }));
-        }
-        let (quotient, rest) = (format!("{a:?} / {b:?}"), format!("{a:?} % {b:?}"));
-        let known = self.opaque.contains_key(&quotient);
-        let (q, r) = (Linear::symbol(self.opaque_symbol(&quotient)), Linear::symbol(self.opaque_symbol(&rest)));
-        let number = b.as_number().filter(|number| !number.is_zero());
-        if let (false, Some(number)) = (known, number) {
-            let zero = Linear::number(0);
-            let size = Linear::number(if *number < 0.into() { -number } else { number.clone() });
-            let above = Formula::le(&zero, a).and(Formula::le(&zero, &r)).and(Formula::lt(&r, &size));
-            let below = Formula::lt(a, &zero).and(Formula::le(&r, &zero)).and(Formula::lt(&zero.sub(&size), &r));
-            self.axioms.push(Formula::eq(a, &q.times(number).add(&r)).and(above.or(below)));
-        }
-        Term::Int(if operator == K::Slash { q } else { r })
     }
 
     /// Whether the formula holds here.
@@ -331,7 +318,11 @@ fn nearest(all: &[Formula]) -> Satisfiability {
         shares
     });
     let near: Vec<Formula> = near.chain([goal]).cloned().collect();
-    match satisfiable(&near, &mut BUDGET.clone()) {
+    // They help only if they are few.
+    if 2 * near.len() > all.len() {
+        return Satisfiability::Unknown;
+    }
+    match satisfiable(&near, &mut (BUDGET / 8)) {
         Satisfiability::Unsat => Satisfiability::Unsat,
         _ => Satisfiability::Unknown,
     }

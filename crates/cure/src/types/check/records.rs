@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
 use super::exprs::{short, tree};
+use super::keep::Flow;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Literal;
@@ -35,8 +36,10 @@ impl Body<'_> {
 
     pub(super) fn record(&mut self, name: &Ident, given: &[(Ident, Expr)], hint: Option<&Ty>, span: Span) -> Val {
         let Some(info) = self.record_info(name) else { return self.wrong(span) };
+        let (errors, first) = (self.errors.len(), self.count_metas());
         let args: Vec<Ty> = info.params.iter().map(|_| self.meta()).collect();
         let ty = Ty::Con(info.full.clone(), args.clone());
+        let (mut flows, keeps) = (Vec::new(), !args.is_empty() && info.covariant);
         if let Some(hint) = hint {
             self.expect_result(&ty, hint);
         }
@@ -50,6 +53,9 @@ impl Body<'_> {
                 continue;
             };
             let val = self.check(value, &fields[at].1);
+            if keeps {
+                flows.extend(Flow::new(&val, value, &fields[at].1));
+            }
             if trees[at].is_some() {
                 self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));
             }
@@ -58,6 +64,9 @@ impl Body<'_> {
             lets.push((Shape::Bind(var), val.tree));
             trees[at] = Some(tree(TreeKind::Var(var), value.span));
             terms[at] = val.term;
+        }
+        if self.errors.len() == errors {
+            self.keep(first, &flows, &[]);
         }
         let missing: Vec<_> = fields
             .iter()

@@ -87,7 +87,7 @@ impl Body<'_> {
             }
             (_, Ty::App(_, args)) => self.same_applied(&a, &e, args.len(), span),
             (Ty::Con(one, args), Ty::Con(other, wanted)) if one == other && args.len() == wanted.len() => {
-                let covariant = self.scope.type_by_full(one).is_none_or(|info| info.covariant);
+                let covariant = self.is_covariant(one);
                 for (arg, want) in args.iter().zip(wanted) {
                     self.subtype(arg, want, &Term::Opaque, span)?;
                     if !covariant {
@@ -126,7 +126,7 @@ impl Body<'_> {
         };
         self.subtype(&one, &other, &Term::Opaque, span)?;
         let covariant = match self.shallow(&one) {
-            Ty::Ctor(name) => self.scope.type_by_full(&name).is_none_or(|info| info.covariant),
+            Ty::Ctor(name) => self.is_covariant(&name),
             _ => false,
         };
         for (arg, want) in args.iter().zip(&wanted) {
@@ -142,7 +142,7 @@ impl Body<'_> {
     /// values may follow; inside functions and invariant types, nothing may be dropped.
     pub(super) fn widened(&self, ty: &Ty) -> Ty {
         match self.shallow(ty) {
-            Ty::Con(name, args) if self.scope.type_by_full(&name).is_none_or(|info| info.covariant) => {
+            Ty::Con(name, args) if self.is_covariant(&name) => {
                 Ty::Con(name, args.iter().map(|arg| self.widened(arg)).collect())
             }
             Ty::Refined(base, _) => self.widened(&base),

@@ -176,6 +176,7 @@ const ROWS: &[(usize, &[&str])] = &[
     (74, &["call without parentheses", "atom that is called", "pattern of an atom that is called"]),
     (75, &["values that nobody uses"]),
     (76, &["the library", "sorting"]),
+    (77, &["division by what may be zero"]),
 ];
 
 /// All features that rows name.

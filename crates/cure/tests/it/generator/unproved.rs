@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::make::{Maker, Scope, binary};
+use super::make::{Maker, Scope, binary, lambda};
 use super::tree::*;
 
 pub(super) fn missing_clause(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
@@ -177,7 +177,29 @@ pub(super) fn division(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let zero = || Expr::Int(0.into());
     let a = maker.small(scope);
     let of = [Type::Int, Type::Refined(NAT), Type::Refined(SMALL)][maker.random.below(3)].clone();
-    let kind = maker.random.below(10);
+    let kind = maker.random.below(13);
+    if kind >= 10 {
+        // Type variables keep what all say that comes in, and no more.
+        return maker.unknown(&Type::Refined(NAT), scope, |maker, z| {
+            let list = |items: Vec<Expr>, of: usize| {
+                Expr::As(Box::new(Expr::List(items, None)), Type::List(Box::new(Type::Refined(of))))
+            };
+            let two = || vec![Expr::Int(2.into()), Expr::Int(3.into())];
+            let (above, x) = (Expr::As(Box::new(Expr::Int(7.into())), Type::Refined(ABOVE)), maker.name("v"));
+            Some(match kind {
+                10 => binary(word, a, Expr::Native("Std.List.head", vec![list(two(), ABOVE), z])),
+                11 => {
+                    let joined = Expr::Native("Std.List.cons", vec![z, list(two(), ABOVE)]);
+                    binary(word, a, Expr::Native("Std.List.head", vec![joined, above]))
+                }
+                _ => {
+                    let body = binary(word, a, Expr::Var(x.clone()));
+                    let mapped = Expr::Native("Std.List.map", vec![list(two(), NAT), lambda(&x, body)]);
+                    Expr::Native("Std.List.head", vec![mapped, zero()])
+                }
+            })
+        });
+    }
     if kind >= 8 {
         // A field of which earlier clauses say something else.
         let option = Type::Option(Box::new(Type::Int));

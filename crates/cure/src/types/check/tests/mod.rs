@@ -1,6 +1,8 @@
 //! Refinements, preconditions and lengths: pairs of programs, one accepted and its twin rejected.
 
 mod fields;
+mod kept;
+mod products;
 mod texts;
 
 use crate::diagnostic::{Code, Diagnostic, code};
@@ -263,7 +265,13 @@ const PAIRS: &[(&str, &str, Code)] = &[
 
 /// All pairs, with their common beginnings.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static (&'static str, &'static str, Code))> {
-    let tables = [(HEAD, PAIRS), (texts::HEAD, texts::PAIRS), (fields::HEAD, fields::PAIRS)];
+    let tables = [
+        (HEAD, PAIRS),
+        (texts::HEAD, texts::PAIRS),
+        (fields::HEAD, fields::PAIRS),
+        (products::HEAD, products::PAIRS),
+        (kept::HEAD, kept::PAIRS),
+    ];
     tables.into_iter().flat_map(|(head, pairs)| pairs.iter().map(move |pair| (head, pair)))
 }
 
