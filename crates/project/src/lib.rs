@@ -5,6 +5,7 @@
 //! It starts no process and speaks no MCP. Start with [`Project::find`]; then [`hello`] for what two programs of
 //! hob say to each other first, and [`Config::load`] for what is configured.
 
+pub mod ancestry;
 mod caller;
 pub mod config;
 mod config_error;

@@ -1,0 +1,174 @@
+//! Whom a process descends from, by what the kernel says and by marks in its environment: an agent must not answer for its
+//! person. This stops accidents, not malice: the same user has other means.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+/// Variables that coding agents set for the commands that they run.
+const AGENTS: &[(&str, &str)] = &[
+    ("CLAUDECODE", "Claude Code"),
+    ("CLAUDE_CODE_ENTRYPOINT", "Claude Code"),
+    ("CODEX_SANDBOX", "Codex"),
+    ("CODEX_SANDBOX_NETWORK_DISABLED", "Codex"),
+    ("CODEX_THREAD_ID", "Codex"),
+    ("CODEX_CI", "Codex"),
+    ("GEMINI_CLI", "Gemini CLI"),
+    ("COPILOT_CLI", "Copilot CLI"),
+    ("CURSOR_AGENT", "Cursor"),
+    ("OPENCODE", "opencode"),
+];
+/// The variable of what runs in a REPL session.
+const SESSION: &str = "HOB_SESSION";
+/// Programs that start another and are nobody's agent, if they were told a command.
+const WRAPPERS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
+/// How far up is looked.
+const GENERATIONS: usize = 64;
+/// The most bytes of an environment that are read.
+const ENVIRONMENT: u64 = 4 << 20;
+
+/// A process: its number may be used again, with another start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: u32,
+    parent: u32,
+    /// When it started, in the kernel's ticks.
+    start: u64,
+}
+
+/// Why this process cannot speak for the person at the machine; `None` if it can. `front_ends` are the processes by which
+/// agents are served here, `daemon` is the one that serves them.
+pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
+    let advice = "an agent must not answer for its person: do this in a terminal of your own";
+    let Some(process) = Process::of(pid) else {
+        return Some(format!("it cannot be told which process this is; {advice}"));
+    };
+    let environment = environment(pid);
+    let has = |name: &str| {
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'=')))
+    };
+    let chain = process.ancestry();
+    if has(SESSION) || (daemon > 1 && chain.iter().any(|process| process.pid == daemon)) {
+        return Some(format!("this runs in a REPL session of hob; {advice}"));
+    }
+    if let Some((variable, agent)) = AGENTS.iter().find(|(variable, _)| has(variable)) {
+        return Some(format!("this was started by {agent} (it has {variable} in its environment); {advice}"));
+    }
+    let agents = front_ends.iter().filter(|front_end| **front_end != pid).filter_map(|front_end| agent_of(*front_end));
+    let agent = agents.into_iter().find(|agent| chain.contains(agent))?;
+    let name = name(agent.pid);
+    Some(format!("this was started by {name} (process {}), an agent that hob serves here; {advice}", agent.pid))
+}
+
+/// The process that started a front-end: what lies between, such as `sh -c`, is not it.
+fn agent_of(front_end: u32) -> Option<Process> {
+    let ancestry = Process::of(front_end)?.ancestry();
+    let agent = ancestry.into_iter().skip(1).find(|process| !is_wrapper(process.pid))?;
+    // An orphan's parent is nobody's agent.
+    (agent.pid > 1).then_some(agent)
+}
+
+fn is_wrapper(pid: u32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let program = words.next().unwrap_or_default().into_owned();
+    let program = Path::new(&program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    WRAPPERS.contains(&program) && words.next().is_some_and(|word| word.starts_with('-') && word.contains('c'))
+}
+
+fn name(pid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    crate::visible(name.trim())
+}
+
+fn environment(pid: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
+        // What cannot be read marks nothing.
+        let _ = file.take(ENVIRONMENT).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+impl Process {
+    fn of(pid: u32) -> Option<Process> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        // `pid (name) state ppid …`: the name may hold anything, so its last parenthesis counts (proc(5)).
+        let close = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        Some(Process { pid, parent: fields.get(1)?.parse().ok()?, start: fields.get(19)?.parse().ok()? })
+    }
+
+    /// The process itself, its parent, and so on.
+    fn ancestry(self) -> Vec<Process> {
+        let next = |process: &Process| {
+            // A parent that began later is another process under the number of the parent that is gone.
+            Process::of(process.parent).filter(|parent| parent.start <= process.start)
+        };
+        std::iter::successors(Some(self), next).take(GENERATIONS).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
+
+    /// A program that starts another: `python3` and the like are agents here, shells are not.
+    fn started(program: &mut Command) -> (Child, u32) {
+        let mut child = program.env_clear().env("PATH", "/usr/bin:/bin").stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        (child, line.trim().parse().unwrap())
+    }
+
+    fn end(mut child: Child, grandchild: u32) {
+        let _ = Command::new("kill").arg(grandchild.to_string()).status();
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn who_descends_from_an_agent_is_refused() {
+        let me = std::process::id();
+        // A shell that was told a command and starts another program is no agent: this process is.
+        let (shell, front_end) = started(Command::new("sh").args(["-c", "sleep 60 & echo $!; wait"]));
+        let (other, person) = started(Command::new("sh").args(["-c", "sleep 60 & echo $!; wait"]));
+        let refused = refusal(person, &[front_end], 1).unwrap();
+        assert!(refused.contains(&format!("(process {me}), an agent that hob serves here")), "{refused}");
+        assert!(refusal(person, &[], me).unwrap().contains("REPL session"));
+        // A shell that runs a file stands for an agent's program: what it did not start is not its own.
+        let temp = tempfile::tempdir().unwrap();
+        let script = temp.path().join("agent");
+        fs::write(&script, "sleep 60 & echo $!; wait").unwrap();
+        let (agent, served) = started(Command::new("sh").arg(&script));
+        assert_eq!(refusal(person, &[served], 1), None);
+        assert!(refusal(served, &[served], 1).is_none(), "a front-end is no agent of its own");
+        [(shell, front_end), (other, person), (agent, served)].into_iter().for_each(|(child, pid)| end(child, pid));
+        assert!(refusal(0, &[], 1).unwrap().contains("cannot be told"));
+    }
+
+    #[test]
+    fn marks_outlive_every_parent() {
+        let marked = |name: &str| {
+            let mut command = Command::new("sleep");
+            let mut child = command.arg("60").env_clear().env(name, "1").spawn().unwrap();
+            // The environment is there once the program is: until then it is this process's.
+            while fs::read(format!("/proc/{}/comm", child.id())).unwrap() != b"sleep\n" {
+                std::thread::yield_now();
+            }
+            let refused = refusal(child.id(), &[], 1);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            refused
+        };
+        assert!(marked("CLAUDECODE").unwrap().contains("Claude Code"));
+        assert!(marked("GEMINI_CLI").unwrap().contains("Gemini CLI"));
+        assert!(marked(SESSION).unwrap().contains("REPL session"));
+        assert_eq!(marked("CLAUDECODE_NOT"), None);
+    }
+}
