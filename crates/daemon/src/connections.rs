@@ -40,6 +40,8 @@ pub(crate) struct Open {
     pub stands_in: Option<PathBuf>,
     /// The profile it chose.
     pub profile: Option<String>,
+    /// The run of its agent.
+    pub run: Option<String>,
     /// When the connection was made.
     pub since: Instant,
 }
@@ -92,6 +94,7 @@ impl Connections {
                 cwd: caller.cwd.clone(),
                 stands_in: caller.stands_in.clone(),
                 profile: caller.profile.clone(),
+                run: caller.run.clone(),
                 since: Instant::now(),
             },
         );
@@ -115,6 +118,17 @@ impl Connections {
                 && open.name.as_deref().map(|said| said.trim_start_matches('@')) == name
         };
         self.open.lock().values().any(is_it)
+    }
+
+    /// Whether that run of an agent is connected.
+    pub(crate) fn has_run(&self, run: &str) -> bool {
+        self.open.lock().values().any(|open| open.run.as_deref() == Some(run))
+    }
+
+    /// The processes at the other ends of agents' connections.
+    pub(crate) fn front_ends(&self) -> Vec<u32> {
+        let open = self.open.lock();
+        open.values().filter(|open| open.role == Role::Mcp).map(|open| open.pid).collect()
     }
 
     /// The number of connections; a receiver wakes up on each change.

@@ -20,8 +20,12 @@ pub(crate) enum Exit {
     ToolError = 4,
     /// `hob doctor` found something that would break.
     Unhealthy = 5,
-    /// `hob wait`: no message came in time.
+    /// `hob wait`, `hob ask`: no message or answer came in time.
     NothingCame = 6,
+    /// `hob ask`: the person said no, or would not answer.
+    SaidNo = 7,
+    /// `hob ask`: nobody can see the question.
+    NobodyThere = 8,
     /// An evaluation ended with an error.
     EvalError = 9,
     /// An evaluation was interrupted.
@@ -41,7 +45,9 @@ Exit codes:
   3  the project's daemon could not be reached or started, or refused
   4  the tool answered with an error
   5  `hob doctor` found something that would break
-  6  `hob wait`: no message came in time
+  6  `hob wait`, `hob ask`: no message or answer came in time
+  7  `hob ask`: the person said no, or would not answer
+  8  `hob ask`: nobody can see the question; that is not a no
 
 How an evaluation stands (`hob eval`, `hob call repl_eval`, `hob call repl_wait`), beside 0 for its end:
   9  it ended with an error

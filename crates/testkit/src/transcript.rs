@@ -131,11 +131,11 @@ fn machine() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
-/// `msg_01M8…` → `[message]`, `2026-11-22T01:02:03.456Z` → `[time]`.
+/// `msg_01M8…` → `[message]`, `q_7k2mx` → `[question]`, `2026-11-22T01:02:03.456Z` → `[time]`.
 fn redact_messages(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find(|c: char| c == 'm' || c.is_ascii_digit()) {
+    while let Some(start) = rest.find(|c: char| c == 'm' || c == 'q' || c.is_ascii_digit()) {
         out.push_str(&rest[..start]);
         rest = &rest[start..];
         let id = rest.strip_prefix("msg_").filter(|id| {
@@ -146,7 +146,15 @@ fn redact_messages(text: &str) -> String {
             let shape = b"0000-00-00T00:00:00.000Z";
             time.iter().zip(shape).all(|(c, s)| if *s == b'0' { c.is_ascii_digit() } else { c == s })
         });
+        let question = rest.strip_prefix("q_").filter(|id| {
+            let length = id.find(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit()).unwrap_or(id.len());
+            length == 5
+        });
         match id {
+            _ if question.is_some() => {
+                out.push_str("[question]");
+                rest = &rest[7..];
+            }
             Some(id) => {
                 out.push_str("[message]");
                 rest = &id[26..];
@@ -236,8 +244,8 @@ mod tests {
 
     #[test]
     fn messages_get_names() {
-        let text = "msg_01M80GXSFPXCND9PG5F88678M9, msg_x at 2026-11-22T02:21:23.318Z, 2026-11-22";
-        assert_eq!(redact_messages(text), "[message], msg_x at [time], 2026-11-22");
+        let text = "msg_01M80GXSFPXCND9PG5F88678M9, msg_x at 2026-11-22T02:21:23.318Z, 2026-11-22, q_7k2mx, q_none, q";
+        assert_eq!(redact_messages(text), "[message], msg_x at [time], 2026-11-22, [question], q_none, q");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A part is a crate that knows nothing of the daemon, a file in this folder that connects the two, and a line in
 //! [`PARTS`]. The rest of the daemon names no part: it iterates over this list.
 
+mod ask;
 mod choice;
 mod cure;
 pub mod mail;
@@ -30,7 +31,12 @@ use crate::connections::Connections;
 use crate::journal::Journal;
 
 /// The parts, in the order in which they are listed.
-const PARTS: &[Entry] = &[Entry::of::<repl::ReplPart>(), Entry::of::<mail::MailPart>(), Entry::of::<cure::CurePart>()];
+const PARTS: &[Entry] = &[
+    Entry::of::<repl::ReplPart>(),
+    Entry::of::<mail::MailPart>(),
+    Entry::of::<ask::AskPart>(),
+    Entry::of::<cure::CurePart>(),
+];
 
 /// The sections of the configuration files, one for each configurable part.
 pub fn sections() -> Vec<Section> {

@@ -52,9 +52,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "import",
         ],
     ),
+    ("Questions of agents", &["questions", "answer"]),
     ("Cure", &["cure"]),
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
-    ("For agents and scripts", &["mcp", "serve", "tools", "call"]),
+    ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
 ];
 
 /// Examples of each command, with what they show.
@@ -70,6 +71,26 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("status", &[("hob status", ""), ("hob status --json", "")]),
     ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
+    (
+        "questions",
+        &[("hob questions", ""), ("hob questions --watch", "stay, so that agents know that somebody is there")],
+    ),
+    (
+        "answer",
+        &[
+            ("hob answer", "by prompts"),
+            ("hob answer q_7k2mx --yes --note 'but keep the tag'", ""),
+            ("hob answer q_7k2mx --choose sqlite", ""),
+        ],
+    ),
+    (
+        "ask",
+        &[
+            ("hob ask confirm 'Deploy to production?' && ./deploy", ""),
+            ("hob ask select 'Which store?' sqlite=SQLite pg=PostgreSQL --json", ""),
+            ("hob ask guide 'The test is flaky.' --suggest 'mend the test' --wait 0", "ask and go on"),
+        ],
+    ),
     ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "read ones too")]),
     (
         "send",

@@ -1,5 +1,6 @@
 //! The commands, one file each. Every command ends with an [`Exit`] or a [`Failure`]; nothing else ends the program.
 
+mod ask;
 mod call;
 mod choice;
 mod complete;
@@ -50,6 +51,9 @@ pub(crate) enum Command {
     Quickstart(mail::Quickstart),
     Mail(mail::PlaceCommand),
     Import(mail::Import),
+    Questions(ask::Questions),
+    Answer(ask::Answer),
+    Ask(ask::Ask),
     Cure(cure::CureCommand),
     Init(init::Init),
     Trust(trust::TrustCommand),
@@ -82,6 +86,9 @@ impl Command {
             Command::Quickstart(quickstart) => quickstart.run(&project()?),
             Command::Mail(place) => place.run(&project()?),
             Command::Import(import) => import.run(&project()?),
+            Command::Questions(questions) => questions.run(&project()?),
+            Command::Answer(answer) => answer.run(&project()?),
+            Command::Ask(ask) => ask.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),

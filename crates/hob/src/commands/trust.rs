@@ -50,6 +50,9 @@ impl TrustCommand {
         if Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty() {
             return Ok(Exit::Done);
         }
+        if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
+            return Err(Failure::new(format_args!("nothing was granted: {why}")));
+        }
         if !self.yes && !confirmed()? {
             terminal::line("Nothing granted.");
             return Ok(Exit::Failed);

@@ -7,6 +7,7 @@
 
 mod another_user;
 mod cancelled;
+mod ask;
 mod checkouts;
 mod completing;
 mod cure;

@@ -73,6 +73,16 @@ transcripts! {
     type_check_cure: "tools/type_check_cure";
     validate_syntax: "tools/validate_syntax";
     command_cure: "commands/cure";
+    confirm_action: "tools/confirm_action";
+    select_option: "tools/select_option";
+    request_guidance: "tools/request_guidance";
+    ask_form: "tools/ask_form";
+    ask_wait: "tools/ask_wait";
+    ask_cancel: "tools/ask_cancel";
+    ask_list: "tools/ask_list";
+    command_questions: "commands/questions";
+    command_answer: "commands/answer";
+    command_ask: "commands/ask";
     command_send: "commands/send" needs "git";
     command_inbox: "commands/inbox" needs "git";
     command_reply: "commands/reply" needs "git";

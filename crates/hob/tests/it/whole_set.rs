@@ -209,6 +209,36 @@ fn results_of_the_mail_conform_too() {
 }
 
 #[test]
+fn results_of_questions_conform_too() {
+    let project = fresh();
+    for (start, more) in [(&["ask"][..], true), (&["--profile", "tidepool"], false)] {
+        let mut peer = project.mcp(start);
+        peer.initialize();
+        let tools = list(&mut peer);
+        let asked = peer.call("confirm_action", json!({"action": "Push it?", "wait_s": 0}));
+        let fields = json!([{"id": "a", "required": true}, {"id": "b", "kind": "choice", "options": [{"id": "x"}]}]);
+        let mut calls = vec![
+            ("confirm_action", json!({"action": "Delete it?", "details": "all of it", "danger": "high"})),
+            ("confirm_action", json!({"action": "Delete it?", "details": "all of it", "wait_s": 0})),
+            ("select_option", json!({"prompt": "Which?", "options": [["a", "A"], ["b"]], "wait_s": 0})),
+            ("request_guidance", json!({"context": "How?", "suggestions": ["so"], "wait_s": 0})),
+        ];
+        if more {
+            calls.extend([
+                (
+                    "ask_form",
+                    json!({"title": "T", "fields": fields, "key": "k", "expires": "2h", "urgent": true, "wait_s": 0}),
+                ),
+                ("ask_wait", json!({"wait_s": 0})),
+                ("ask_list", json!({"state": "all"})),
+                ("ask_cancel", json!({"question": asked.structured["question"], "reason": "r"})),
+            ]);
+        }
+        conform(&mut peer, &tools, &calls);
+    }
+}
+
+#[test]
 fn results_of_the_eleven_tools_conform_too() {
     let project = fresh();
     project.run(["quickstart", "--name", "planner", "--role", "dev"]).ok();

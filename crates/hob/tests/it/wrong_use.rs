@@ -117,7 +117,10 @@ fn a_configuration_that_names_what_there_is_not() {
     project.run(["stop"]);
     project.write("hob.toml", "toolsets = [\"repls\"]\n[repl]\nprofile = \"ghci96\"\n");
     let said = failure(project.run(["call", "repl_list"]), 3);
-    assert_says(&said, &["`toolsets` in hob.toml", "names 'repls'", "there are: repl, mail, cure. Correct it there"]);
+    assert_says(
+        &said,
+        &["`toolsets` in hob.toml", "names 'repls'", "there are: repl, mail, ask, cure. Correct it there"],
+    );
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
     assert_says(

@@ -1,0 +1,56 @@
+//! An answer in the terms of the tool that asked, and as lines for a model. A person's words stand in quotes, as JSON.
+
+use serde_json::{Map, Value};
+
+use crate::form::{CHOICE, CONFIRM, GUIDANCE};
+use crate::question::{Kind, Question, Standing};
+use crate::words;
+
+/// True only if a person confirmed.
+pub(crate) fn confirmed(question: &Question) -> bool {
+    question.values().and_then(|values| values.get(CONFIRM)) == Some(&Value::Bool(true))
+}
+
+/// The chosen option, `custom` or `cancelled`, and the custom text.
+pub(crate) fn selected(question: &Question) -> (Option<String>, Option<String>) {
+    let chosen = question.values().and_then(|values| values.get(CHOICE)).and_then(Value::as_str);
+    let is_option = |id: &str| question.form.0.iter().flat_map(|field| &field.options).any(|option| option.id == id);
+    match (chosen, &question.standing) {
+        (Some(id), _) if is_option(id) => (Some(id.to_owned()), None),
+        (Some(text), _) => (Some("custom".to_owned()), Some(text.to_owned())),
+        (None, Standing::Declined { .. } | Standing::Dismissed { .. } | Standing::Withdrawn { .. }) => {
+            (Some("cancelled".to_owned()), None)
+        }
+        (None, _) => (None, None),
+    }
+}
+
+/// The guidance; null without an answer.
+pub(crate) fn guidance(question: &Question) -> Option<String> {
+    let text = question.values()?.get(GUIDANCE).and_then(Value::as_str);
+    Some(text.unwrap_or(words::NO_GUIDANCE).to_owned())
+}
+
+/// The answer by fields; null without one.
+pub(crate) fn values(question: &Question) -> Option<Map<String, Value>> {
+    question.values().cloned()
+}
+
+/// The answer in lines, without who gave it.
+pub(crate) fn result_lines(question: &Question) -> Vec<String> {
+    let json = |value: &dyn Fn() -> Value| value().to_string();
+    let mut lines = match (question.kind, question.values()) {
+        (_, None) => Vec::new(),
+        (Kind::Confirm, _) => vec![format!("confirmed: {}", confirmed(question))],
+        (Kind::Select, _) => match selected(question) {
+            (Some(id), None) => vec![format!("selected: {}", json(&|| id.clone().into()))],
+            (_, custom) => vec![format!("selected: \"custom\", custom: {}", json(&|| custom.clone().into()))],
+        },
+        (Kind::Guide, _) => vec![format!("guidance: {}", json(&|| guidance(question).into()))],
+        (Kind::Form, Some(values)) => values.iter().map(|(field, value)| format!("{field}: {value}")).collect(),
+    };
+    if let Some(note) = question.said().and_then(|said| said.note.clone()) {
+        lines.push(format!("note: {}", Value::from(note)));
+    }
+    lines
+}

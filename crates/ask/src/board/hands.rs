@@ -1,0 +1,119 @@
+//! Answers on their way: which call each went out with, whether it arrived, and what comes back.
+
+use std::time::Duration;
+
+use mcp::tool::Context;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Board, BoardError};
+use crate::question::{Event, Question};
+
+/// How long a result must have been on its way before another one shows that it arrived.
+const ARRIVED: Duration = Duration::from_secs(1);
+
+/// An answer that went out with a call.
+pub(super) struct Hand {
+    number: u64,
+    run: String,
+    at: Instant,
+    /// Ends the task that watches the call.
+    _watched: oneshot::Sender<()>,
+}
+
+/// A call that waits for a question; while one does, the answer goes to it alone.
+pub(crate) struct Waiting<'a> {
+    board: &'a Board,
+    seq: u64,
+}
+
+impl Board {
+    /// Marks that a call waits for the question.
+    pub(crate) fn waits(&self, question: &Question) -> Waiting<'_> {
+        if let Some(held) = self.state.lock().questions.get_mut(&question.seq) {
+            held.waiting += 1;
+        }
+        Waiting { board: self, seq: question.seq }
+    }
+
+    /// Hands the answer to a call whose result is about to leave. If the call is given up, or its connection ends before
+    /// the run is heard of again, the answer waits again. Returns the question with its hand-out.
+    pub(crate) fn hand_out(&self, question: &Question, run: &str, cx: &Context) -> Result<Question, BoardError> {
+        if !question.waits_for_hand_out() {
+            return Ok(question.clone());
+        }
+        let handed = self.change(&question.id, Event::HandOut)?;
+        if question.asker.calls_back {
+            // It asks again if it did not get this.
+            return self.change(&question.id, Event::Confirm).map(|_| handed);
+        }
+        let (watched, mut confirmed) = oneshot::channel();
+        let mut state = self.state.lock();
+        state.last_hand += 1;
+        let number = state.last_hand;
+        if let Some(held) = state.questions.get_mut(&question.seq) {
+            held.hand = Some(Hand { number, run: run.to_owned(), at: Instant::now(), _watched: watched });
+        }
+        drop(state);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (board, seq, cx) = (self.me.clone(), question.seq, cx.clone());
+            runtime.spawn(async move {
+                tokio::select! {
+                    _ = &mut confirmed => return,
+                    () = cx.cancelled() => {}
+                    () = cx.disconnected() => {}
+                }
+                if let Some(board) = board.upgrade() {
+                    board.give_up(seq, number);
+                }
+            });
+        }
+        Ok(handed)
+    }
+
+    fn give_up(&self, seq: u64, number: u64) {
+        let mut state = self.state.lock();
+        let Some(held) = state.questions.get_mut(&seq) else { return };
+        if held.hand.take_if(|hand| hand.number == number).is_none() {
+            return;
+        }
+        let id = held.question.id.clone();
+        drop(state);
+        if let Err(error) = self.change(&id, Event::GiveUp) {
+            tracing::error!(%error, question = id, "an answer that was lost is not handed out again");
+        }
+    }
+
+    /// The run is heard of: by a new call, or else by another result that leaves. What went out to it before has arrived.
+    pub(crate) fn heard_of(&self, run: &str, by_a_new_call: bool) {
+        let mut state = self.state.lock();
+        let mut arrived = Vec::new();
+        for held in state.questions.values_mut() {
+            let has_arrived = |hand: &mut Hand| hand.run == run && (by_a_new_call || hand.at.elapsed() >= ARRIVED);
+            if held.hand.take_if(has_arrived).is_some() {
+                arrived.push(held.question.id.clone());
+            }
+        }
+        drop(state);
+        for id in arrived {
+            if let Err(error) = self.change(&id, Event::Confirm) {
+                tracing::error!(%error, question = id, "an answer that arrived may be handed out again");
+            }
+        }
+    }
+
+    /// The questions whose answers wait and for which no call waits, in order.
+    pub(crate) fn undelivered(&self) -> Vec<Question> {
+        let state = self.state.lock();
+        let waiting = state.questions.values().filter(|held| held.waiting == 0 && held.question.waits_for_hand_out());
+        waiting.map(|held| held.question.clone()).collect()
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(held) = self.board.state.lock().questions.get_mut(&self.seq) {
+            held.waiting = held.waiting.saturating_sub(1);
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! The questions of a daemon. [`Board::change`] is the only way to change one: it asks the state machine, stores, and
+//! tells whoever waits or watches. Nothing that waits holds a lock.
+
+mod faces;
+mod hands;
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use project::{Caller, Known, Role, journal};
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use self::faces::Faces;
+pub(crate) use self::faces::view;
+use self::hands::Hand;
+use crate::AskSettings;
+use crate::form::Form;
+use crate::journal::Record;
+use crate::question::{Action, Asker, Closed, Danger, Event, Handed, Kind, Question, Standing};
+use crate::store::{Store, StoreError};
+
+/// The most questions that are open, or whose answers wait, at once.
+const QUESTIONS_MAX: usize = 2000;
+/// How long after its start a daemon waits for runs that it has not seen, before it takes them for gone.
+const RETURN_TIME: Duration = Duration::from_secs(10);
+
+/// What a board is made with.
+pub struct BoardOptions {
+    /// `ask.db`.
+    pub path: PathBuf,
+    /// Makes its directory.
+    pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+    /// Whether a run of an agent is connected.
+    pub run_is_here: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Why a process may not answer; `None` if it may.
+    pub refuses: Box<dyn Fn(u32) -> Option<String> + Send + Sync>,
+    /// Writes to the journal.
+    pub record: Box<dyn Fn(Record) + Send + Sync>,
+    pub settings: AskSettings,
+    /// The person who answers here, by the name of their account.
+    pub person: String,
+}
+
+/// The questions of a daemon.
+pub struct Board {
+    me: std::sync::Weak<Board>,
+    pub(crate) options: BoardOptions,
+    store: OnceLock<Store>,
+    /// Held while a question changes, and while the store is opened.
+    changing: Mutex<()>,
+    state: Mutex<State>,
+    faces: Faces,
+    /// Counts closed questions, for who waits for any.
+    closings: watch::Sender<u64>,
+    /// Told when a question may expire sooner than the last.
+    sooner: Arc<Notify>,
+    born: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those to which something may still happen, by their place.
+    questions: BTreeMap<u64, Held>,
+    /// The runs that were seen in this life.
+    seen: HashSet<String>,
+    last_hand: u64,
+}
+
+struct Held {
+    question: Question,
+    /// Told of every change.
+    changed: watch::Sender<()>,
+    /// How many calls wait for it.
+    waiting: usize,
+    /// The call that its answer went out with.
+    hand: Option<Hand>,
+}
+
+/// What a new question is made of.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub kind: Kind,
+    pub title: String,
+    pub message: String,
+    pub form: Form,
+    pub danger: Danger,
+    pub urgent: bool,
+    pub digest: String,
+    pub lives: Duration,
+}
+
+/// Why something did not happen to a question.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BoardError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("there is no question `{0}`")]
+    Unknown(String),
+    #[error("question `{}` is {}", .0.id, .0.status())]
+    Closed(Box<Question>),
+    #[error(
+        "{QUESTIONS_MAX} questions are open, or their answers wait: have your user answer some first (`hob questions`)"
+    )]
+    Full,
+    #[error("it could not be finished: {0}")]
+    Lost(String),
+}
+
+impl Board {
+    /// A board. Opens nothing.
+    pub fn new(options: BoardOptions) -> Arc<Board> {
+        Arc::new_cyclic(|me| Board {
+            me: me.clone(),
+            options,
+            store: OnceLock::new(),
+            changing: Mutex::default(),
+            state: Mutex::default(),
+            faces: Faces::default(),
+            closings: watch::channel(0).0,
+            sooner: Arc::default(),
+            born: Instant::now(),
+        })
+    }
+
+    /// Opens the file if there is one, for answers that wait since an earlier life of the daemon.
+    pub fn open_if_there(&self) {
+        if self.options.path.symlink_metadata().is_ok()
+            && let Err(error) = self.open()
+        {
+            tracing::error!(%error, "questions of earlier are not known");
+        }
+    }
+
+    /// Whether the file is open: else there is no question.
+    pub(crate) fn is_open(&self) -> bool {
+        self.store.get().is_some()
+    }
+
+    /// How many questions are open, and how many answers wait for their askers.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        let open = state.questions.values().filter(|held| held.question.is_open()).count();
+        (open, state.questions.values().filter(|held| held.question.waits_for_hand_out()).count())
+    }
+
+    /// How many faces watch.
+    pub fn watching(&self) -> usize {
+        self.faces.watching()
+    }
+
+    fn open(&self) -> Result<&Store, StoreError> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let _changing = self.changing.lock();
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        (self.options.prepare)().map_err(|error| StoreError::Broken(error.to_string()))?;
+        let now = journal::now();
+        let store = Store::open(&self.options.path, now)?;
+        let mut found = store.unsettled()?;
+        for question in &mut found {
+            // What was on its way when the daemon ended may not have arrived.
+            for event in [Event::GiveUp, Event::Tick { at_ms: now }] {
+                if let Ok(Some(step)) = question.apply(event) {
+                    store.put(&step.question, false)?;
+                    *question = step.question;
+                }
+            }
+        }
+        let held = found
+            .into_iter()
+            .filter(|question| !question.is_settled())
+            .map(|question| (question.seq, Held::of(question)));
+        self.state.lock().questions = held.collect();
+        self.keep_time();
+        Ok(self.store.get_or_init(|| store))
+    }
+
+    /// Stores a new question, unless this asker has the same one open, or answered and not handed out. Blocks.
+    pub(crate) fn ask(&self, draft: Draft, caller: &Caller) -> Result<Question, BoardError> {
+        let store = self.open()?;
+        let changing = self.changing.lock();
+        let asker = asker(caller);
+        self.note_run(&asker.run);
+        if let Some(same) = self.same(&draft, &asker) {
+            return Ok(same);
+        }
+        if self.state.lock().questions.len() >= QUESTIONS_MAX {
+            return Err(BoardError::Full);
+        }
+        let id = loop {
+            let id = random_id();
+            if store.find(&id)?.is_none() {
+                break id;
+            }
+        };
+        let now = journal::now();
+        let question = Question {
+            id,
+            seq: store.next_seq()?,
+            kind: draft.kind,
+            asker,
+            title: draft.title,
+            message: draft.message,
+            form: draft.form,
+            danger: draft.danger,
+            urgent: draft.urgent,
+            digest: draft.digest,
+            asked_ms: now,
+            expires_ms: now.saturating_add(u64::try_from(draft.lives.as_millis()).unwrap_or(u64::MAX)),
+            standing: Standing::Open,
+            handed: Handed::Waiting { attempts: 0 },
+        };
+        store.put(&question, true)?;
+        self.state.lock().questions.insert(question.seq, Held::of(question.clone()));
+        drop(changing);
+        self.sooner.notify_one();
+        let (tool, agent) = (question.kind.tool(), question.asker.agent.clone());
+        (self.options.record)(Record::QuestionAsked { question: question.id.clone(), tool, agent });
+        self.show(&question);
+        Ok(question)
+    }
+
+    fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
+        let state = self.state.lock();
+        let is_same = |held: &&Held| {
+            let question = &held.question;
+            (question.is_open() || question.waits_for_hand_out())
+                && (question.kind, &question.digest) == (draft.kind, &draft.digest)
+                && (question.asker == *asker || self.succeeds(&state, asker, &question.asker))
+        };
+        state.questions.values().find(is_same).map(|held| held.question.clone())
+    }
+
+    /// Applies an event to a question: the state machine decides, the store keeps, and whoever waits or watches is told.
+    /// Blocks while it is stored durably.
+    pub(crate) fn change(&self, id: &str, event: Event) -> Result<Question, BoardError> {
+        let store = self.open()?;
+        let changing = self.changing.lock();
+        let before = self.find(id)?.ok_or_else(|| BoardError::Unknown(id.to_owned()))?;
+        let step = match before.apply(event) {
+            Ok(Some(step)) => step,
+            Ok(None) => return Ok(before),
+            Err(Closed(question)) => return Err(BoardError::Closed(question)),
+        };
+        let question = step.question;
+        for action in &step.actions {
+            if let Action::Store { durably } = action {
+                store.put(&question, *durably)?;
+            }
+        }
+        let wakes = step.actions.contains(&Action::Wake);
+        let mut state = self.state.lock();
+        let held = if question.is_settled() { state.questions.remove(&question.seq) } else { None };
+        if let Some(held) = state.questions.get_mut(&question.seq) {
+            held.question = question.clone();
+        }
+        if let Some(changed) = held.as_ref().or_else(|| state.questions.get(&question.seq)).map(|held| &held.changed)
+            && wakes
+        {
+            changed.send_replace(());
+        }
+        drop((state, changing));
+        if wakes {
+            self.closings.send_modify(|count| *count += 1);
+        }
+        for action in step.actions {
+            match action {
+                Action::Show => self.show(&question),
+                Action::Record(record) => (self.options.record)(record),
+                Action::Store { .. } | Action::Wake => {}
+            }
+        }
+        Ok(question)
+    }
+
+    /// As [`Board::change`], away from the runtime's threads.
+    pub(crate) async fn change_soon(&self, id: &str, event: Event) -> Result<Question, BoardError> {
+        let id = id.to_owned();
+        self.blocking(move |board| board.change(&id, event)).await
+    }
+
+    /// Runs what blocks away from the runtime's threads. It runs to its end even if nobody waits for it.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
+    ) -> Result<T, BoardError> {
+        let board = self.me.upgrade().ok_or_else(|| BoardError::Lost("the daemon ends".to_owned()))?;
+        let done = tokio::task::spawn_blocking(move || work(&board)).await;
+        done.unwrap_or_else(|error| Err(BoardError::Lost(error.to_string())))
+    }
+
+    /// A question by its id, settled or not.
+    pub(crate) fn find(&self, id: &str) -> Result<Option<Question>, BoardError> {
+        let state = self.state.lock();
+        if let Some(held) = state.questions.values().find(|held| held.question.id == id) {
+            return Ok(Some(held.question.clone()));
+        }
+        drop(state);
+        match self.store.get() {
+            Some(store) => Ok(store.find(id)?),
+            None => Ok(None),
+        }
+    }
+
+    /// All questions to which something may still happen, in order.
+    pub(crate) fn unsettled(&self) -> Vec<Question> {
+        self.state.lock().questions.values().map(|held| held.question.clone()).collect()
+    }
+
+    /// The latest questions, newest first. Blocks.
+    pub(crate) fn latest(&self, most: u32) -> Result<Vec<Question>, BoardError> {
+        Ok(self.open()?.latest(most)?)
+    }
+
+    /// Notes that a run lives.
+    pub(crate) fn note_run(&self, run: &str) {
+        let mut state = self.state.lock();
+        if !state.seen.contains(run) {
+            state.seen.insert(run.to_owned());
+        }
+    }
+
+    /// Whether the question is this caller's: asked by its run, or by a run of the same agent that is gone.
+    pub(crate) fn is_of(&self, question: &Question, caller: &Caller) -> bool {
+        let asker = asker(caller);
+        question.asker == asker || self.succeeds(&self.state.lock(), &asker, &question.asker)
+    }
+
+    fn succeeds(&self, state: &State, asker: &Asker, former: &Asker) -> bool {
+        let is_same_agent =
+            asker.agent == former.agent && asker.worktree == former.worktree && asker.calls_back == former.calls_back;
+        let is_gone = || {
+            let may_return = !state.seen.contains(&former.run) && self.born.elapsed() < RETURN_TIME;
+            !may_return && !(self.options.run_is_here)(&former.run)
+        };
+        is_same_agent && is_gone()
+    }
+
+    /// Follows a question: told of every change.
+    pub(crate) fn follow(&self, id: &str) -> Option<watch::Receiver<()>> {
+        let state = self.state.lock();
+        state.questions.values().find(|held| held.question.id == id).map(|held| held.changed.subscribe())
+    }
+
+    /// Told whenever any question closes.
+    pub(crate) fn closings(&self) -> watch::Receiver<u64> {
+        self.closings.subscribe()
+    }
+
+    /// Ends questions whose time is over, as long as the board lives.
+    fn keep_time(&self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (board, sooner) = (self.me.clone(), self.sooner.clone());
+        runtime.spawn(async move {
+            while let Some(open) = board.upgrade() {
+                let next = open.expire().await;
+                drop(open);
+                let now = journal::now();
+                match next {
+                    Some(at_ms) => {
+                        let left = Duration::from_millis(at_ms.saturating_sub(now).max(1));
+                        tokio::select! { () = tokio::time::sleep(left) => {} () = sooner.notified() => {} }
+                    }
+                    None => sooner.notified().await,
+                }
+            }
+        });
+    }
+
+    /// Ends the questions whose time is over, and tells when the next one's is.
+    async fn expire(&self) -> Option<u64> {
+        let at_ms = journal::now();
+        let open = |board: &Board| -> Vec<(String, u64)> {
+            let state = board.state.lock();
+            let open = state.questions.values().map(|held| &held.question).filter(|question| question.is_open());
+            open.map(|question| (question.id.clone(), question.expires_ms)).collect()
+        };
+        for (id, _) in open(self).into_iter().filter(|(_, expires_ms)| *expires_ms <= at_ms) {
+            if let Err(error) = self.change_soon(&id, Event::Tick { at_ms }).await {
+                tracing::error!(%error, question = id, "a question could not expire");
+                return Some(at_ms + 60_000);
+            }
+        }
+        open(self).into_iter().map(|(_, expires_ms)| expires_ms).min()
+    }
+}
+
+impl Held {
+    fn of(question: Question) -> Held {
+        Held { question, changed: watch::channel(()).0, waiting: 0, hand: None }
+    }
+}
+
+/// Who asks, as the daemon knows the caller.
+pub(crate) fn asker(caller: &Caller) -> Asker {
+    let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
+    let is_script = caller.role == Role::Control;
+    Asker {
+        agent: caller.name.as_ref().map(|name| name.trim_start_matches('@').to_owned()),
+        // Each run of a script is a run of its own, and the next one may take over.
+        run,
+        worktree: caller.worktree.clone(),
+        calls_back: is_script || caller.known == Known::BySharedToken,
+    }
+}
+
+fn random_id() -> String {
+    /// Without letters that look like others.
+    const LETTERS: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
+    let mut bytes = [0; 5];
+    // Without the system's randomness ids would collide; a running system always provides it.
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    let letters = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
+    format!("q_{}", letters.collect::<String>())
+}

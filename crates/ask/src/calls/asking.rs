@@ -1,0 +1,178 @@
+//! A call that asks: checks, stores, waits, and hands out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, ToolError};
+use project::Caller;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::result::{Reply, Status};
+use crate::board::{self, Board, BoardError, Draft};
+use crate::form::{Form, TEXT_MAX};
+use crate::question::{Danger, Handed, Kind, Question};
+use crate::route::waiting::{self, Waited};
+
+/// How long a question lives, in seconds.
+const LIVES: u64 = 24 * 60 * 60;
+const LIVES_AT_LEAST: u64 = 60;
+const LIVES_AT_MOST: u64 = 30 * 24 * 60 * 60;
+/// The longest wait of a call, in seconds.
+const WAIT_MAX: u64 = 3600;
+/// How long before its client gives up a call ends.
+const MARGIN: Duration = Duration::from_secs(2);
+/// The longest title, in characters.
+const TITLE_MAX: usize = 300;
+
+/// The arguments that every asking tool has.
+pub(crate) struct Common {
+    pub wait_s: Option<u64>,
+    pub expires: Option<String>,
+    pub urgent: bool,
+    pub key: Option<String>,
+}
+
+/// What is asked.
+pub(crate) struct Asked {
+    pub kind: Kind,
+    pub title: String,
+    pub message: String,
+    pub form: Form,
+    pub danger: Danger,
+}
+
+/// Asks, or finds the question that an equal call asked before, and waits for its answer.
+pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: Common) -> Result<Reply, ToolError> {
+    let begun = Instant::now();
+    let wait = wait(cx, common.wait_s);
+    let draft = draft(asked, &common)?;
+    let caller = caller(cx)?;
+    board.heard_of(&board::asker(&caller).run, true);
+    let question = match resumed(board, cx, &caller)? {
+        Some(question) => question,
+        None => board.blocking(move |board| board.ask(draft, &caller)).await.map_err(failed)?,
+    };
+    wait_for(board, cx, question, begun, wait).await
+}
+
+/// Waits for a question, and hands out its answer.
+pub(crate) async fn wait_for(
+    board: &Arc<Board>,
+    cx: &Context,
+    question: Question,
+    begun: Instant,
+    wait: Duration,
+) -> Result<Reply, ToolError> {
+    // While this call is there, the answer is its own and goes beside no other result.
+    let _waiting = board.waits(&question);
+    let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == question.id);
+    let waited = if wait.is_zero() && !resumed && question.is_open() {
+        Ok(None)
+    } else {
+        waiting::wait(board, cx, &question.id, begun + wait).await.map(Some)
+    };
+    let waited_s = begun.elapsed().as_secs();
+    let reply = |question, open_as| Reply { question, open_as, waited_s, redelivered: false };
+    match waited.map_err(failed)? {
+        None => Ok(reply(question, Status::Asked)),
+        Some(Waited::TimedOut(question)) => Ok(reply(question, Status::TimedOut)),
+        Some(Waited::Nobody(question)) => Ok(reply(question, Status::Unavailable)),
+        Some(Waited::Closed(question)) => {
+            let is_out = matches!(question.handed, Handed::Out { .. });
+            let run = board::asker(&caller(cx)?).run;
+            let question = board.hand_out(&question, &run, cx).map_err(failed)?;
+            let redelivered = is_out || question.is_redelivered();
+            Ok(Reply { redelivered, ..reply(question, Status::TimedOut) })
+        }
+    }
+}
+
+/// How long a call waits: as said, else as long as its client surely does.
+pub(crate) fn wait(cx: &Context, said: Option<u64>) -> Duration {
+    let name = cx.client().map(|client| client.name.to_lowercase()).unwrap_or_default();
+    // At 120 s Claude Code moves a call to the background; others give up at 60.
+    let default = if name.contains("claude-code") { 110 } else { 50 };
+    let wait = Duration::from_secs(said.unwrap_or(default).min(WAIT_MAX));
+    cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(MARGIN)))
+}
+
+/// The question of a call that brings the answer of its dialog.
+fn resumed(board: &Board, cx: &Context, caller: &Caller) -> Result<Option<Question>, ToolError> {
+    let Some(resumed) = cx.resumed() else { return Ok(None) };
+    board.open_if_there();
+    let found = board.find(resumed.name()).map_err(failed)?;
+    // The ticket is sealed for one caller and one call; a run that is gone may have had the call before.
+    Ok(found.filter(|question| board.is_of(question, caller) || question.asker.worktree == caller.worktree))
+}
+
+fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
+    let Asked { kind, title, message, form, danger } = asked;
+    let title = title.trim().to_owned();
+    if title.is_empty() {
+        return Err(ToolError::user("there is nothing to ask: the question is empty"));
+    }
+    let length = title.chars().count();
+    let (title, message) = if length > TITLE_MAX {
+        // The whole of it stays to be read.
+        let head: String = title.chars().take(TITLE_MAX - 1).collect();
+        (format!("{head}…"), [title, message].join("\n\n"))
+    } else {
+        (title, message)
+    };
+    if message.len() > TEXT_MAX {
+        return Err(ToolError::user(format!("the text has {} bytes; at most {TEXT_MAX} are shown", message.len()))
+            .hint("Put the details into a file and name it."));
+    }
+    form.validate().map_err(|why| ToolError::user(format!("this cannot be asked: {why}")))?;
+    let lives = common.expires.as_deref().map_or(Ok(LIVES), lives)?;
+    let digest = match &common.key {
+        Some(key) => digest(&[kind.tool(), "key", key]),
+        None => {
+            let form = serde_json::to_string(&form).map_err(ToolError::internal)?;
+            digest(&[kind.tool(), &title, &message, &form, &serde_json::json!(danger).to_string()])
+        }
+    };
+    let (urgent, lives) = (common.urgent, Duration::from_secs(lives));
+    Ok(Draft { kind, title, message, form, danger, urgent, digest, lives })
+}
+
+/// How long a question lives, in seconds, from words such as `2h`.
+fn lives(words: &str) -> Result<u64, ToolError> {
+    let words = words.trim();
+    let (number, unit) = words.split_at(words.find(|c: char| !c.is_ascii_digit()).unwrap_or(words.len()));
+    let unit = match unit.trim() {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => 0,
+    };
+    match number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)) {
+        Some(seconds) if seconds > 0 => Ok(seconds.clamp(LIVES_AT_LEAST, LIVES_AT_MOST)),
+        _ => Err(ToolError::user(format!("`expires`: {} is no span of time", Value::from(words)))
+            .hint("Write a number with s, m, h or d, such as 2h: from 1m to 30d.")),
+    }
+}
+
+fn digest(parts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part.as_bytes());
+    }
+    hex::encode(&digest.finalize()[..16])
+}
+
+pub(crate) fn caller(cx: &Context) -> Result<Caller, ToolError> {
+    cx.caller::<Caller>().cloned().ok_or_else(|| ToolError::internal("a call without a caller"))
+}
+
+pub(crate) fn failed(error: BoardError) -> ToolError {
+    match error {
+        BoardError::Unknown(_) => ToolError::user(error.to_string()).hint("ask_list shows yours."),
+        BoardError::Full | BoardError::Closed(_) | BoardError::Store(_) => ToolError::user(error.to_string()),
+        BoardError::Lost(_) => ToolError::internal(error),
+    }
+}

@@ -1,0 +1,120 @@
+//! What a call says of its question: structured for programs, lines for models. A person's words stand in quotes, as JSON.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::question::{Question, Standing, Via, rfc3339};
+use crate::words;
+
+/// How the question stands for the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum Status {
+    Answered,
+    Declined,
+    Cancelled,
+    Asked,
+    TimedOut,
+    Unavailable,
+}
+
+/// Who answered, where and when.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Answered {
+    pub by: String,
+    pub via: Via,
+    pub at: String,
+}
+
+/// What every call says of its question.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Common {
+    pub status: Status,
+    /// The question's id.
+    pub question: String,
+    /// Whether an answer may still come.
+    pub open: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Answered>,
+    /// What the person added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub waited_s: u64,
+    /// Whether an earlier result may have said this.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub redelivered: bool,
+    /// What to do now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+/// How a call ended.
+pub(crate) struct Reply {
+    pub question: Question,
+    /// What an open question says.
+    pub open_as: Status,
+    pub waited_s: u64,
+    pub redelivered: bool,
+}
+
+impl Reply {
+    pub(crate) fn common(&self) -> Common {
+        let question = &self.question;
+        let (status, advice) = match &question.standing {
+            Standing::Answered { .. } => (Status::Answered, None),
+            Standing::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
+            Standing::Dismissed { .. } => (Status::Cancelled, Some(words::DISMISSED.to_owned())),
+            Standing::Withdrawn { .. } => (Status::Cancelled, None),
+            Standing::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
+            Standing::Open => {
+                let advice = match self.open_as {
+                    Status::Asked => words::ASKED.to_owned(),
+                    Status::Unavailable => words::unavailable(&question.id),
+                    _ => words::TIMED_OUT.to_owned(),
+                };
+                (self.open_as, Some(advice))
+            }
+        };
+        let said = question.said();
+        Common {
+            status,
+            question: question.id.clone(),
+            open: question.is_open(),
+            answered: said.map(|said| Answered { by: said.by.clone(), via: said.via, at: rfc3339(said.at_ms) }),
+            note: said.and_then(|said| said.note.clone()),
+            waited_s: self.waited_s,
+            redelivered: self.redelivered,
+            advice,
+        }
+    }
+}
+
+/// The text of a result, for a model.
+pub(crate) fn text(common: &Common, lines: &[String]) -> String {
+    let id = &common.question;
+    let mut text = match (common.status, &common.answered) {
+        (Status::Answered, Some(Answered { by, via, at })) => {
+            format!("answered by {by} ({}, {at}): {id}", via.as_str())
+        }
+        (Status::Declined, _) => format!("declined: {id}"),
+        (Status::Cancelled, _) => format!("cancelled: {id}"),
+        (Status::Asked, _) => format!("asked: {id}"),
+        (Status::TimedOut, _) if common.open => {
+            format!("timed_out: {id}, no answer after {} s; it stays open", common.waited_s)
+        }
+        (Status::TimedOut, _) => format!("timed_out: {id} expired"),
+        (Status::Unavailable | Status::Answered, _) => format!("unavailable: {id} is stored and open"),
+    };
+    if common.redelivered {
+        text.push_str(", redelivered: you may have seen this answer before");
+    }
+    for line in lines {
+        text.push_str(&format!("\n{}", project::visible::visible(line)));
+    }
+    if let Some(advice) = &common.advice {
+        text.push_str(&format!("\n{advice}"));
+    }
+    text
+}

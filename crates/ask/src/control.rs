@@ -1,0 +1,228 @@
+//! hob's own methods on control connections: `ask/list`, `ask/answer`, `ask/claim`, `ask/watch` with its notification
+//! `ask/changed`, and `ask/refusal`.
+
+use std::sync::Arc;
+
+use mcp::tool::Context;
+use mcp::wire::build::RpcError;
+use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
+use project::{Caller, journal};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+use crate::board::{Board, BoardError, view};
+use crate::form::{Field, FieldKind, Form, Misfit, read};
+use crate::question::{Event, Question, Said, Via, rfc3339};
+
+/// The most characters of a note.
+const NOTE_MAX: usize = 4000;
+/// How many questions a list of all has.
+const LISTED: u32 = 200;
+
+type Answer = Result<Box<RawValue>, RpcError>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ListParams {
+    /// Closed ones too.
+    all: bool,
+}
+
+/// `ask/list {all}`: the open questions, oldest first; or the latest of all, newest first.
+pub async fn list(board: Arc<Board>, params: Option<Box<RawValue>>) -> Answer {
+    let asked: ListParams = parse(params)?;
+    let questions = if asked.all {
+        board.open_if_there();
+        if board.is_open() { board.blocking(|board| board.latest(LISTED)).await.map_err(failed)? } else { Vec::new() }
+    } else {
+        board.unsettled().into_iter().filter(Question::is_open).collect()
+    };
+    let views: Vec<Value> = questions.iter().map(view).collect();
+    result(&json!({ "questions": views, "watching": board.watching() }))
+}
+
+/// An answer, in one of the forms that a person gives it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AnswerParams {
+    /// The question; may be left out if only one is open.
+    question: Option<String>,
+    /// Yes or no, for a question that has one such field.
+    yes: Option<bool>,
+    /// An option, for a question that has one choice.
+    choose: Option<String>,
+    /// A text, for a question that has one field for it.
+    text: Option<String>,
+    /// Words by field.
+    set: Map<String, Value>,
+    /// Values by field.
+    values: Map<String, Value>,
+    /// Refuses to answer.
+    decline: bool,
+    /// What the person adds.
+    note: Option<String>,
+    via: Option<Via>,
+}
+
+/// `ask/answer {question, yes | choose | text | set | values | decline, note, via}`: the first answer wins, and whoever
+/// comes later is told who was first.
+pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
+    let given: AnswerParams = parse(params)?;
+    if let Some(why) = refusal_of(&board, &cx) {
+        return Err(refused("refused", why, None));
+    }
+    let question = one(&board, given.question.as_deref())?;
+    let note = given.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
+    if note.is_some_and(|note| note.chars().count() > NOTE_MAX) {
+        return Err(refused("misfit", format!("the note is too long: at most {NOTE_MAX} characters"), None));
+    }
+    let said = Said {
+        by: board.options.person.clone(),
+        via: given.via.unwrap_or(Via::Command),
+        at_ms: journal::now(),
+        note: note.map(str::to_owned),
+    };
+    let event = if given.decline {
+        Event::Decline(said)
+    } else {
+        let values = values(&question.form, &given).and_then(|values| question.form.check(values));
+        match values {
+            Ok(values) => Event::Answer { values, said },
+            Err(misfit) => {
+                let text = format!("the answer does not fit {}, which stays open: {misfit}", question.id);
+                return Err(refused("misfit", text, Some(&misfit.field)));
+            }
+        }
+    };
+    let answered = board.change_soon(&question.id, event).await.map_err(failed)?;
+    result(&json!({ "question": view(&answered) }))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimParams {
+    question: String,
+    via: Via,
+}
+
+/// `ask/claim {question, via}`: somebody begins to answer. Blocks nobody, and keeps the question from expiring meanwhile.
+pub async fn claim(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
+    let params = params.ok_or_else(|| RpcError::new(INVALID_PARAMS, "which question?"))?;
+    let given: ClaimParams = serde_json::from_str(params.get()).map_err(invalid)?;
+    if let Some(why) = refusal_of(&board, &cx) {
+        return Err(refused("refused", why, None));
+    }
+    let event = Event::Claim { via: given.via, at_ms: journal::now() };
+    let claimed = board.change_soon(&given.question, event).await.map_err(failed)?;
+    result(&json!({ "question": view(&claimed) }))
+}
+
+/// `ask/watch {}`: this connection shows questions to a person from now on, and is told of each that changes. The answer
+/// has those that are open.
+pub async fn watch(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
+    if let Some(why) = refusal_of(&board, &cx) {
+        return Err(refused("refused", why, None));
+    }
+    board.add_face(&cx);
+    list(board, params).await
+}
+
+/// `ask/refusal {}`: why this process may not answer for a person, or null.
+pub async fn refusal(board: Arc<Board>, cx: Context) -> Answer {
+    result(&json!({ "refusal": refusal_of(&board, &cx) }))
+}
+
+fn refusal_of(board: &Board, cx: &Context) -> Option<String> {
+    let pid = cx.caller::<Caller>().map_or(0, |caller| caller.pid);
+    (board.options.refuses)(pid)
+}
+
+/// The question that is meant.
+fn one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
+    if let Some(id) = id {
+        let found = board.find(id).map_err(failed)?;
+        return found.ok_or_else(|| failed(BoardError::Unknown(id.to_owned())));
+    }
+    let mut open: Vec<Question> = board.unsettled().into_iter().filter(Question::is_open).collect();
+    match (open.len(), open.pop()) {
+        (1, Some(question)) => Ok(question),
+        (0, _) => Err(refused("unknown", "no question is open".to_owned(), None)),
+        (count, _) => Err(refused("unknown", format!("{count} questions are open: name one"), None)),
+    }
+}
+
+/// The values by field, from whichever form they were given in.
+fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfit> {
+    let mut values = given.values.clone();
+    let mut put = |what: &str, fits: fn(&Field) -> bool, value: &dyn Fn(&Field) -> Value| {
+        let fields: Vec<&Field> = form.0.iter().filter(|field| fits(field)).collect();
+        let [field] = fields.as_slice() else {
+            let ids: Vec<&str> = form.0.iter().map(|field| field.id.as_str()).collect();
+            let why =
+                format!("the question has {} fields for that; set them by name: {}", fields.len(), ids.join(", "));
+            return Err(Misfit { field: what.to_owned(), why });
+        };
+        values.insert(field.id.clone(), value(field));
+        Ok(())
+    };
+    if let Some(yes) = given.yes {
+        put(if yes { "yes" } else { "no" }, |field| field.kind == FieldKind::Boolean, &|_| yes.into())?;
+    }
+    if let Some(choose) = &given.choose {
+        let fits = |field: &Field| matches!(field.kind, FieldKind::Choice | FieldKind::Multichoice);
+        put("choose", fits, &|field| read(field, choose))?;
+    }
+    if let Some(text) = &given.text {
+        let fits = |field: &Field| {
+            matches!(field.kind, FieldKind::Text | FieldKind::Multiline)
+                || (field.kind == FieldKind::Choice && field.other)
+        };
+        put("text", fits, &|_| text.as_str().into())?;
+    }
+    for (id, word) in &given.set {
+        let value = match (form.0.iter().find(|field| field.id == *id), word.as_str()) {
+            (Some(field), Some(word)) => read(field, word),
+            _ => word.clone(),
+        };
+        values.insert(id.clone(), value);
+    }
+    Ok(values)
+}
+
+fn failed(error: BoardError) -> RpcError {
+    match error {
+        BoardError::Closed(question) => {
+            let how = match question.said() {
+                Some(said) => format!(
+                    "{} is {} already: by {} ({}), {}",
+                    question.id,
+                    question.status(),
+                    said.by,
+                    said.via.as_str(),
+                    rfc3339(said.at_ms)
+                ),
+                None => format!("{} is {} already", question.id, question.status()),
+            };
+            refused("closed", how, None)
+        }
+        BoardError::Unknown(id) => refused("unknown", format!("there is no question `{id}`"), None),
+        error => RpcError::new(INTERNAL, error.to_string()),
+    }
+}
+
+fn refused(reason: &str, text: String, field: Option<&str>) -> RpcError {
+    RpcError::new(INVALID_PARAMS, text).with_data(&json!({"reason": reason, "field": field}))
+}
+
+fn invalid(error: serde_json::Error) -> RpcError {
+    RpcError::new(INVALID_PARAMS, error.to_string())
+}
+
+fn parse<T: Default + for<'a> Deserialize<'a>>(params: Option<Box<RawValue>>) -> Result<T, RpcError> {
+    params.map_or_else(|| Ok(T::default()), |params| serde_json::from_str(params.get())).map_err(invalid)
+}
+
+fn result(value: &impl Serialize) -> Answer {
+    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
+}

@@ -1,0 +1,256 @@
+//! The one check of answers, whichever way they came, and values from words of a command line.
+
+use serde_json::{Map, Value};
+
+use super::{Field, FieldKind, Form};
+
+/// The longest text of an answer, in characters.
+const ANSWER_MAX: usize = 64 * 1024;
+
+/// Why an answer does not fit: the field, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}`: {why}")]
+pub struct Misfit {
+    pub field: String,
+    pub why: String,
+}
+
+impl Form {
+    /// The answer as it is stored: every field that was asked and has a value. Fields whose condition fails are left out.
+    ///
+    /// # Errors
+    /// When it does not fit, with the field's name.
+    pub fn check(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, Misfit> {
+        let mut checked = Map::new();
+        for field in &self.0 {
+            let value = given.remove(&field.id).filter(|value| !is_empty(value));
+            let is_asked = field.show_if.as_ref().is_none_or(|on| checked.get(&on.field) == Some(&on.equals));
+            if field.kind == FieldKind::Note || !is_asked {
+                continue;
+            }
+            match value {
+                Some(value) => {
+                    checked.insert(field.id.clone(), self::value(field, &value)?);
+                }
+                None if field.required => return Err(misfit(field, "it is required")),
+                None => {}
+            }
+        }
+        match given.keys().next() {
+            Some(unknown) => Err(Misfit {
+                field: unknown.clone(),
+                why: format!("there is no such field; there are: {}", self.ids()),
+            }),
+            None => Ok(checked),
+        }
+    }
+
+    fn ids(&self) -> String {
+        let asked = self.0.iter().filter(|field| field.kind != FieldKind::Note);
+        asked.map(|field| field.id.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// One value of a field, as it is stored.
+pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
+    let wrong = |why: &str| Err(misfit(field, why));
+    match (field.kind, value) {
+        (FieldKind::Text | FieldKind::Multiline, Value::String(text)) => {
+            let length = text.chars().count();
+            if field.kind == FieldKind::Text && text.contains('\n') {
+                return wrong("one line is needed");
+            }
+            if length > ANSWER_MAX {
+                return wrong("it is too long: at most 65,536 characters");
+            }
+            within(field, length as f64, "characters")?;
+        }
+        (FieldKind::Integer, Value::Number(number)) => {
+            let number = number.as_f64().unwrap_or(f64::NAN);
+            if number.fract() != 0.0 || number.abs() > 9_007_199_254_740_992.0 {
+                return wrong("a whole number is needed");
+            }
+            within(field, number, "")?;
+            return Ok(Value::from(number as i64));
+        }
+        (FieldKind::Number, Value::Number(number)) => within(field, number.as_f64().unwrap_or(f64::NAN), "")?,
+        (FieldKind::Boolean, Value::Bool(_)) => {}
+        (FieldKind::Date, Value::String(text)) => {
+            if text.len() != 10 || text.parse::<jiff::civil::Date>().is_err() {
+                return wrong("a date is needed, such as 2026-11-25");
+            }
+        }
+        (FieldKind::Choice, Value::String(text)) => chosen(field, text)?,
+        (FieldKind::Multichoice, Value::Array(items)) => {
+            for (nth, item) in items.iter().enumerate() {
+                let Value::String(text) = item else { return wrong("a list of options is needed") };
+                chosen(field, text)?;
+                if items[..nth].contains(item) {
+                    return wrong(&format!("`{text}` is chosen twice"));
+                }
+            }
+            within(field, items.len() as f64, "options")?;
+        }
+        (FieldKind::Text | FieldKind::Multiline, _) => return wrong("a text is needed"),
+        (FieldKind::Integer, _) => return wrong("a whole number is needed"),
+        (FieldKind::Number, _) => return wrong("a number is needed"),
+        (FieldKind::Boolean, _) => return wrong("yes or no is needed"),
+        (FieldKind::Date, _) => return wrong("a date is needed, such as 2026-11-25"),
+        (FieldKind::Choice, _) => return wrong("one of the options is needed"),
+        (FieldKind::Multichoice, _) => return wrong("a list of options is needed"),
+        (FieldKind::Note, _) => return wrong("it takes no answer"),
+    }
+    Ok(value.clone())
+}
+
+/// A word of a command line as a value of this field. What cannot be read stays a text, which the check refuses.
+pub fn read(field: &Field, word: &str) -> Value {
+    let text = || Value::from(word);
+    match field.kind {
+        FieldKind::Integer | FieldKind::Number => match serde_json::from_str(word.trim()) {
+            Ok(Value::Number(number)) => Value::Number(number),
+            _ => text(),
+        },
+        FieldKind::Boolean => match word.trim().to_lowercase().as_str() {
+            "y" | "yes" | "true" => Value::Bool(true),
+            "n" | "no" | "false" => Value::Bool(false),
+            _ => text(),
+        },
+        FieldKind::Multichoice => {
+            word.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
+        }
+        FieldKind::Choice => option_of(field, word.trim()).map_or_else(text, Value::from),
+        FieldKind::Date => Value::from(word.trim()),
+        FieldKind::Note | FieldKind::Text | FieldKind::Multiline => text(),
+    }
+}
+
+/// The option that a person means by its id or its label.
+fn option_of<'a>(field: &'a Field, word: &str) -> Option<&'a str> {
+    let by_id = field.options.iter().find(|option| option.id == word);
+    let by_label = || field.options.iter().find(|option| option.label.eq_ignore_ascii_case(word));
+    by_id.or_else(by_label).map(|option| option.id.as_str())
+}
+
+fn chosen(field: &Field, text: &str) -> Result<(), Misfit> {
+    if field.options.iter().any(|option| option.id == text) || (field.other && text.chars().count() <= ANSWER_MAX) {
+        return Ok(());
+    }
+    let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
+    Err(misfit(field, &format!("one of the options is needed: {}", ids.join(", "))))
+}
+
+fn within(field: &Field, number: f64, unit: &str) -> Result<(), Misfit> {
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    match (field.min, field.max) {
+        (Some(min), _) if number < min => Err(misfit(field, &format!("at least {min}{unit}"))),
+        (_, Some(max)) if number > max => Err(misfit(field, &format!("at most {max}{unit}"))),
+        _ => Ok(()),
+    }
+}
+
+fn misfit(field: &Field, why: &str) -> Misfit {
+    Misfit { field: field.id.clone(), why: why.to_owned() }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use serde_json::json;
+
+    fn all_kinds() -> Form {
+        serde_json::from_value(json!([
+            {"id": "about", "kind": "note", "label": "About the release"},
+            {"id": "name", "required": true, "max": 10},
+            {"id": "why", "kind": "multiline"},
+            {"id": "copies", "kind": "integer", "min": 1, "max": 9},
+            {"id": "share", "kind": "number", "min": 0, "max": 1},
+            {"id": "ship", "kind": "boolean", "required": true},
+            {"id": "where", "kind": "choice", "options": [{"id": "eu", "label": "Europe"}, {"id": "us"}], "other": true},
+            {"id": "with", "kind": "multichoice", "options": [{"id": "docs"}, {"id": "source"}]},
+            {"id": "when", "kind": "date", "required": true, "show_if": {"field": "ship", "equals": true}}
+        ]))
+        .unwrap()
+    }
+
+    fn check(answer: Value) -> Result<Map<String, Value>, String> {
+        let Value::Object(answer) = answer else { panic!("an object") };
+        all_kinds().check(answer).map_err(|misfit| misfit.to_string())
+    }
+
+    #[test]
+    fn an_answer_that_fits_is_kept_as_it_was_asked() {
+        let all = json!({
+            "name": "hob", "why": "because\nof it", "copies": 3.0, "share": 0.5, "ship": true, "where": "mars",
+            "with": ["docs"], "when": "2026-11-25",
+        });
+        let kept = check(all).unwrap();
+        assert_eq!(kept["copies"], json!(3));
+        assert_eq!(kept.len(), 8);
+        // A field whose condition fails is not asked, whatever was sent for it.
+        assert_eq!(
+            check(json!({"name": "hob", "ship": false, "when": "never"})),
+            Ok(Map::from_iter([("name".to_owned(), json!("hob")), ("ship".to_owned(), json!(false)),]))
+        );
+    }
+
+    #[test]
+    fn an_answer_that_does_not_fit_names_its_field() {
+        let fine = json!({"name": "hob", "ship": false});
+        let with = |field: &str, value: Value| {
+            let mut answer = fine.clone();
+            answer[field] = value;
+            check(answer).unwrap_err()
+        };
+        let why = [
+            check(json!({"ship": true})).unwrap_err(),
+            with("name", json!("much too long for it")),
+            with("name", json!("two\nlines")),
+            with("copies", json!(0)),
+            with("copies", json!(1.5)),
+            with("share", json!(2)),
+            with("ship", json!("maybe")),
+            with("ship", json!(true)),
+            with("with", json!(["docs", "docs"])),
+            with("with", json!(["pictures"])),
+            with("more", json!(1)),
+        ];
+        expect![[r#"
+            `name`: it is required
+            `name`: at most 10 characters
+            `name`: one line is needed
+            `copies`: at least 1
+            `copies`: a whole number is needed
+            `share`: at most 1
+            `ship`: yes or no is needed
+            `when`: it is required
+            `with`: `docs` is chosen twice
+            `with`: one of the options is needed: docs, source
+            `more`: there is no such field; there are: name, why, copies, share, ship, where, with, when"#]]
+        .assert_eq(&why.join("\n"));
+    }
+
+    #[test]
+    fn words_become_values() {
+        let form = all_kinds();
+        let said = |id: &str, word: &str| read(form.0.iter().find(|field| field.id == id).unwrap(), word);
+        let values = [
+            said("copies", "3"),
+            said("ship", "Yes"),
+            said("where", "europe"),
+            said("where", "mars"),
+            said("with", "docs, source"),
+        ];
+        assert_eq!(Value::from(values.to_vec()), json!([3, true, "eu", "mars", ["docs", "source"]]));
+    }
+}

@@ -1,0 +1,236 @@
+//! Forms: what is asked for, field by field. The narrow tools are forms of one field. `check.rs` checks every answer,
+//! whichever way it came; `route/dialog.rs` makes
+//! the forms of agents' dialogs.
+
+mod check;
+
+pub use check::{Misfit, read};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most fields of a form, options of a field, and bytes of all texts.
+pub const FIELDS_MAX: usize = 20;
+pub const OPTIONS_MAX: usize = 50;
+pub const TEXT_MAX: usize = 16 * 1024;
+
+/// The fields of the narrow tools.
+pub const CONFIRM: &str = "confirm";
+pub const CHOICE: &str = "choice";
+pub const GUIDANCE: &str = "guidance";
+
+/// Words in a field's name that ask for a secret.
+const SECRETS: &[&str] =
+    &["password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "private_key", "credential"];
+
+/// The fields of a question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Form(pub Vec<Field>);
+
+/// A field of a form.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Field {
+    pub id: String,
+    #[serde(default)]
+    pub kind: FieldKind,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub help: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// Of a choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Choice>,
+    /// Whether a choice may be another text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub other: bool,
+    /// The least number, or length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// The greatest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Asked only if another field has this value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show_if: Option<ShowIf>,
+}
+
+/// What a field takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum FieldKind {
+    Note,
+    #[default]
+    Text,
+    Multiline,
+    Integer,
+    Number,
+    Boolean,
+    Choice,
+    Multichoice,
+    Date,
+}
+
+/// An option of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Choice {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub help: String,
+}
+
+/// The condition of a field.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct ShowIf {
+    pub field: String,
+    pub equals: Value,
+}
+
+impl Field {
+    /// The text that names it to a person.
+    pub fn name(&self) -> &str {
+        if self.label.is_empty() { &self.id } else { &self.label }
+    }
+}
+
+impl Form {
+    /// The form of `confirm_action`.
+    pub fn confirm() -> Form {
+        let label = "Do it?".to_owned();
+        Form(vec![Field {
+            id: CONFIRM.to_owned(),
+            kind: FieldKind::Boolean,
+            label,
+            required: true,
+            ..Field::default()
+        }])
+    }
+
+    /// The form of `select_option`.
+    pub fn select(options: Vec<Choice>, other: bool) -> Form {
+        let (id, kind) = (CHOICE.to_owned(), FieldKind::Choice);
+        Form(vec![Field { id, kind, label: "Choice".to_owned(), required: true, options, other, ..Field::default() }])
+    }
+
+    /// The form of `request_guidance`.
+    pub fn guidance(suggestions: &[String]) -> Form {
+        let help = match suggestions {
+            [] => String::new(),
+            some => format!("Suggestions: {}", some.join("; ")),
+        };
+        let (id, kind) = (GUIDANCE.to_owned(), FieldKind::Multiline);
+        Form(vec![Field { id, kind, label: "Guidance".to_owned(), help, ..Field::default() }])
+    }
+
+    /// Whether it can be asked; `Err` with the reason if not.
+    pub fn validate(&self) -> Result<(), String> {
+        let fields = &self.0;
+        if fields.is_empty() || fields.len() > FIELDS_MAX {
+            return Err(format!("a form has 1 to {FIELDS_MAX} fields, and this has {}", fields.len()));
+        }
+        for (at, field) in fields.iter().enumerate() {
+            let id = field.id.as_str();
+            let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            if id.is_empty() || id.len() > 64 || !id.chars().all(is_name) {
+                return Err(format!("field {}: an id has 1 to 64 of A-Z, a-z, 0-9, _, - and .", at + 1));
+            }
+            if fields[..at].iter().any(|other| other.id == id) {
+                return Err(format!("two fields have the id `{id}`"));
+            }
+            let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
+            if let Some(word) =
+                SECRETS.iter().find(|word| [plain(id), plain(&field.label)].iter().any(|name| name.contains(*word)))
+            {
+                return Err(format!(
+                    "`{id}` asks for a secret ({word}): answers are stored and reach the model, so secrets cannot be asked for; \
+                     have the person put it into a file or the environment, and ask whether that is done"
+                ));
+            }
+            let is_choice = matches!(field.kind, FieldKind::Choice | FieldKind::Multichoice);
+            if is_choice && (field.options.is_empty() || field.options.len() > OPTIONS_MAX) {
+                return Err(format!(
+                    "`{id}`: a choice has 1 to {OPTIONS_MAX} options, and this has {}",
+                    field.options.len()
+                ));
+            }
+            if !is_choice && (field.other || !field.options.is_empty()) {
+                return Err(format!("`{id}`: only a choice or a multichoice has options"));
+            }
+            for (nth, option) in field.options.iter().enumerate() {
+                if option.id.is_empty() || field.options[..nth].iter().any(|other| other.id == option.id) {
+                    return Err(format!("`{id}`: each option needs an id of its own"));
+                }
+            }
+            if let Some(ShowIf { field: on, .. }) = &field.show_if
+                && !fields[..at].iter().any(|other| other.id == *on)
+            {
+                return Err(format!("`{id}`: show_if names `{on}`, which is no field before it"));
+            }
+            if let Some(default) = &field.default
+                && let Err(misfit) = check::value(field, default)
+            {
+                return Err(format!("the default of {misfit}"));
+            }
+        }
+        let bytes = serde_json::to_string(self).map_or(0, |text| text.len());
+        if bytes > TEXT_MAX {
+            return Err(format!("the form has {bytes} bytes; at most {TEXT_MAX} are shown"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use serde_json::json;
+
+    fn form(fields: Value) -> Form {
+        serde_json::from_value(fields).unwrap()
+    }
+
+    #[test]
+    fn a_form_that_cannot_be_asked_says_why() {
+        let wrong = [
+            json!([]),
+            json!([{"id": "a b"}]),
+            json!([{"id": "a"}, {"id": "a"}]),
+            json!([{"id": "key", "label": "API key"}]),
+            json!([{"id": "a", "kind": "choice"}]),
+            json!([{"id": "a", "options": [{"id": "x"}]}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": "x"}, {"id": "x"}]}]),
+            json!([{"id": "a", "show_if": {"field": "b", "equals": true}}, {"id": "b", "kind": "boolean"}]),
+            json!([{"id": "a", "kind": "integer", "default": "many"}]),
+        ];
+        let why: Vec<String> = wrong.into_iter().map(|fields| form(fields).validate().unwrap_err()).collect();
+        expect![[r#"
+            a form has 1 to 20 fields, and this has 0
+            field 1: an id has 1 to 64 of A-Z, a-z, 0-9, _, - and .
+            two fields have the id `a`
+            `key` asks for a secret (api_key): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done
+            `a`: a choice has 1 to 50 options, and this has 0
+            `a`: only a choice or a multichoice has options
+            `a`: each option needs an id of its own
+            `a`: show_if names `b`, which is no field before it
+            the default of `a`: a whole number is needed"#]]
+        .assert_eq(&why.join("\n"));
+        for form in [Form::confirm(), Form::guidance(&["x".to_owned()])] {
+            form.validate().unwrap();
+        }
+    }
+}

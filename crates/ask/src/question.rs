@@ -1,0 +1,415 @@
+//! A question and its states. [`Question::apply`] is a pure function of question and event; what it says is to be done
+//! is done elsewhere.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::form::Form;
+use crate::journal::Record;
+pub use crate::journal::Via;
+
+/// How long a claim keeps a question from expiring.
+pub const CLAIM_MS: u64 = 2 * 60 * 1000;
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// `q_` and a few characters.
+    pub id: String,
+    /// Its place in the order of questions.
+    pub seq: u64,
+    pub kind: Kind,
+    pub asker: Asker,
+    /// What is asked, in one line.
+    pub title: String,
+    /// More about it; empty for nothing.
+    pub message: String,
+    pub form: Form,
+    pub danger: Danger,
+    pub urgent: bool,
+    /// What makes an equal call the same question: of the tool and its arguments, or of the key.
+    pub digest: String,
+    pub asked_ms: u64,
+    pub expires_ms: u64,
+    pub standing: Standing,
+    pub handed: Handed,
+}
+
+/// The tool that asked, which decides the form of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Confirm,
+    Select,
+    Guide,
+    Form,
+}
+
+impl Kind {
+    /// The name of the tool.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Kind::Confirm => "confirm_action",
+            Kind::Select => "select_option",
+            Kind::Guide => "request_guidance",
+            Kind::Form => "ask_form",
+        }
+    }
+}
+
+/// Who asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// The agent's name, if it has one.
+    pub agent: Option<String>,
+    /// The run of the agent.
+    pub run: String,
+    pub worktree: PathBuf,
+    /// Whether the answer reaches only a call that asks for it: a script, or a caller who shares its token with others.
+    pub calls_back: bool,
+}
+
+/// How much depends on the answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Danger {
+    Low,
+    #[default]
+    Normal,
+    High,
+}
+
+/// How a question stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Standing {
+    Open,
+    /// A person answered it.
+    Answered {
+        values: Map<String, Value>,
+        said: Said,
+    },
+    /// A person refused to answer it.
+    Declined {
+        said: Said,
+    },
+    /// A person dismissed it.
+    Dismissed {
+        said: Said,
+    },
+    /// Its asker took it back.
+    Withdrawn {
+        reason: String,
+        at_ms: u64,
+    },
+    /// Its time was over.
+    Expired {
+        at_ms: u64,
+    },
+}
+
+/// Who said it, where and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub by: String,
+    pub via: Via,
+    pub at_ms: u64,
+    /// What the person added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Whether the asker has the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Handed {
+    /// It waits, after this many hand-outs that were given up.
+    Waiting { attempts: u32 },
+    /// It is on its way, for the nth time.
+    Out { attempts: u32 },
+    /// The asker has it, or nobody needs it.
+    Settled,
+}
+
+/// What happens to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    Answer {
+        values: Map<String, Value>,
+        said: Said,
+    },
+    Decline(Said),
+    Dismiss(Said),
+    /// Its asker takes it back.
+    Withdraw {
+        reason: String,
+        at_ms: u64,
+    },
+    /// Somebody begins to answer.
+    Claim {
+        via: Via,
+        at_ms: u64,
+    },
+    /// The time is this.
+    Tick {
+        at_ms: u64,
+    },
+    /// The answer goes to its asker.
+    HandOut,
+    /// The asker has it.
+    Confirm,
+    /// The answer was on its way when its call or connection ended.
+    GiveUp,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Stored; on disk before anything else if `durably`.
+    Store {
+        durably: bool,
+    },
+    /// Calls that wait for it go on.
+    Wake,
+    /// Whoever watches is told.
+    Show,
+    Record(Record),
+}
+
+/// The question after an event, and what is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub question: Question,
+    pub actions: Vec<Action>,
+}
+
+impl Question {
+    /// Applies an event. `Err` if the question is closed and the event needs an open one; `Ok(None)` if nothing changes.
+    pub fn apply(&self, event: Event) -> Result<Option<Step>, Closed> {
+        let mut next = self.clone();
+        let answered = |question: &Question, via| {
+            let status = question.status();
+            let record = Record::QuestionAnswered { question: question.id.clone(), status, via };
+            vec![Action::Store { durably: true }, Action::Wake, Action::Show, Action::Record(record)]
+        };
+        let closed = |question: &Question| {
+            let record = Record::QuestionClosed { question: question.id.clone(), status: question.status() };
+            vec![Action::Store { durably: true }, Action::Wake, Action::Show, Action::Record(record)]
+        };
+        let actions = match (event, &self.standing, self.handed) {
+            (Event::Answer { values, said }, Standing::Open, _) => {
+                let via = said.via;
+                next.standing = Standing::Answered { values, said };
+                answered(&next, via)
+            }
+            (Event::Decline(said), Standing::Open, _) => {
+                let via = said.via;
+                next.standing = Standing::Declined { said };
+                answered(&next, via)
+            }
+            (Event::Dismiss(said), Standing::Open, _) => {
+                let via = said.via;
+                next.standing = Standing::Dismissed { said };
+                answered(&next, via)
+            }
+            (Event::Withdraw { reason, at_ms }, Standing::Open, _) => {
+                next.standing = Standing::Withdrawn { reason, at_ms };
+                next.handed = Handed::Settled;
+                closed(&next)
+            }
+            (Event::Claim { via, at_ms }, Standing::Open, _) => {
+                next.expires_ms = next.expires_ms.max(at_ms.saturating_add(CLAIM_MS));
+                let record = Record::QuestionClaimed { question: next.id.clone(), via };
+                vec![Action::Store { durably: false }, Action::Show, Action::Record(record)]
+            }
+            (Event::Tick { at_ms }, Standing::Open, _) if at_ms >= self.expires_ms => {
+                next.standing = Standing::Expired { at_ms };
+                next.handed = Handed::Settled;
+                closed(&next)
+            }
+            (Event::HandOut, standing, Handed::Waiting { attempts }) if *standing != Standing::Open => {
+                let attempt = attempts + 1;
+                next.handed = Handed::Out { attempts: attempt };
+                let record = Record::AnswerHanded { question: next.id.clone(), attempt };
+                vec![Action::Store { durably: false }, Action::Record(record)]
+            }
+            (Event::GiveUp, _, Handed::Out { attempts }) => {
+                next.handed = Handed::Waiting { attempts };
+                vec![Action::Store { durably: false }]
+            }
+            (Event::Confirm, _, Handed::Out { .. }) => {
+                next.handed = Handed::Settled;
+                vec![Action::Store { durably: false }]
+            }
+            (Event::Tick { .. } | Event::HandOut | Event::GiveUp | Event::Confirm, ..) => return Ok(None),
+            _ => return Err(Closed(Box::new(self.clone()))),
+        };
+        Ok(Some(Step { question: next, actions }))
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.standing == Standing::Open
+    }
+
+    /// Whether its answer waits to be handed out.
+    pub fn waits_for_hand_out(&self) -> bool {
+        !self.is_open() && matches!(self.handed, Handed::Waiting { .. })
+    }
+
+    /// Whether its answer was handed out before, and that was given up.
+    pub fn is_redelivered(&self) -> bool {
+        matches!(self.handed, Handed::Waiting { attempts: 1.. } | Handed::Out { attempts: 2.. })
+    }
+
+    /// Whether nothing more happens to it.
+    pub fn is_settled(&self) -> bool {
+        self.handed == Handed::Settled
+    }
+
+    /// The word for how it stands.
+    pub fn status(&self) -> &'static str {
+        match self.standing {
+            Standing::Open => "open",
+            Standing::Answered { .. } => "answered",
+            Standing::Declined { .. } => "declined",
+            Standing::Dismissed { .. } | Standing::Withdrawn { .. } => "cancelled",
+            Standing::Expired { .. } => "expired",
+        }
+    }
+
+    /// Who closed it, if a person did.
+    pub fn said(&self) -> Option<&Said> {
+        match &self.standing {
+            Standing::Answered { said, .. } | Standing::Declined { said } | Standing::Dismissed { said } => Some(said),
+            Standing::Open | Standing::Withdrawn { .. } | Standing::Expired { .. } => None,
+        }
+    }
+
+    /// The answer, if there is one.
+    pub fn values(&self) -> Option<&Map<String, Value>> {
+        match &self.standing {
+            Standing::Answered { values, .. } => Some(values),
+            _ => None,
+        }
+    }
+}
+
+/// The question was closed before: the first answer won.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closed(pub Box<Question>);
+
+/// A time as text.
+pub fn rfc3339(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    format!("{:.3}", at.unwrap_or_default())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn question(id: &str, seq: u64) -> Question {
+        Question {
+            id: id.to_owned(),
+            seq,
+            kind: Kind::Confirm,
+            asker: Asker { agent: None, run: "r".to_owned(), worktree: "/w".into(), calls_back: false },
+            title: "Delete the branch?".to_owned(),
+            message: String::new(),
+            form: Form::confirm(),
+            danger: Danger::Normal,
+            urgent: false,
+            digest: "d".to_owned(),
+            asked_ms: 0,
+            expires_ms: 1_000_000,
+            standing: Standing::Open,
+            handed: Handed::Waiting { attempts: 0 },
+        }
+    }
+
+    fn said(by: u64) -> Said {
+        Said { by: by.to_string(), via: Via::Command, at_ms: by, note: None }
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            any::<u64>().prop_map(|by| Event::Answer { values: Map::new(), said: said(by) }),
+            any::<u64>().prop_map(|by| Event::Decline(said(by))),
+            any::<u64>().prop_map(|by| Event::Dismiss(said(by))),
+            (0..2_000_000u64).prop_map(|at_ms| Event::Tick { at_ms }),
+            (0..2_000_000u64).prop_map(|at_ms| Event::Claim { via: Via::Terminal, at_ms }),
+            Just(Event::Withdraw { reason: String::new(), at_ms: 1 }),
+            Just(Event::HandOut),
+            Just(Event::Confirm),
+            Just(Event::GiveUp),
+        ]
+    }
+
+    proptest! {
+        /// The model: the first event that closes it wins for ever; an answer is out at most once at a time; what was
+        /// confirmed is never handed out again.
+        #[test]
+        fn one_winner_and_one_delivery(events in proptest::collection::vec(event(), 0..40)) {
+            let mut question = question("q_1", 1);
+            let mut closed_by: Option<Standing> = None;
+            let (mut out, mut confirmed) = (false, false);
+            for event in events {
+                let wants_open = !matches!(event, Event::Tick { .. } | Event::HandOut | Event::Confirm | Event::GiveUp);
+                let handing = event == Event::HandOut;
+                let confirming = event == Event::Confirm;
+                let giving_up = event == Event::GiveUp;
+                match question.apply(event) {
+                    Err(Closed(before)) => {
+                        prop_assert!(wants_open && closed_by.as_ref() == Some(&before.standing));
+                    }
+                    Ok(None) => prop_assert!(!wants_open),
+                    Ok(Some(step)) => {
+                        let durably = step.actions.contains(&Action::Store { durably: true });
+                        prop_assert_eq!(durably, question.is_open() && !step.question.is_open());
+                        question = step.question;
+                        if handing {
+                            prop_assert!(closed_by.is_some() && !out && !confirmed);
+                            out = true;
+                        }
+                        if confirming {
+                            prop_assert!(out);
+                            (out, confirmed) = (false, true);
+                        }
+                        if giving_up {
+                            prop_assert!(out);
+                            out = false;
+                        }
+                    }
+                }
+                match (&closed_by, question.is_open()) {
+                    (Some(standing), _) => prop_assert_eq!(standing, &question.standing),
+                    (None, false) => closed_by = Some(question.standing.clone()),
+                    (None, true) => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_hand_out_is_marked() {
+        let step = |question: &Question, event| question.apply(event).unwrap().unwrap().question;
+        let answered = step(&question("q_1", 1), Event::Answer { values: Map::new(), said: said(1) });
+        assert!(answered.waits_for_hand_out() && !answered.is_redelivered());
+        let out = step(&answered, Event::HandOut);
+        assert!(!out.is_redelivered() && !out.waits_for_hand_out());
+        let given_up = step(&out, Event::GiveUp);
+        assert!(given_up.waits_for_hand_out() && given_up.is_redelivered());
+        assert!(step(&given_up, Event::HandOut).is_redelivered());
+    }
+
+    #[test]
+    fn a_claim_keeps_it_from_expiring() {
+        let claimed = question("q_1", 1).apply(Event::Claim { via: Via::Terminal, at_ms: 999_999 }).unwrap().unwrap();
+        assert_eq!(claimed.question.apply(Event::Tick { at_ms: 1_000_000 }), Ok(None));
+        assert_eq!(rfc3339(1_795_575_600_123), "2026-11-25T03:00:00.123Z");
+    }
+}

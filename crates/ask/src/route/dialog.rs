@@ -1,0 +1,158 @@
+//! Forms of agents' dialogs: a flat JSON Schema (MCP "Elicitation"), and answers from it. What it cannot say is said in
+//! the message.
+//!
+//! Yes and no are a choice there, not a box: a box that nobody touched would read as an answer.
+
+use mcp::tool::Ask;
+use serde_json::{Map, Value, json};
+
+use crate::form::{Field, FieldKind};
+use crate::question::{Danger, Question};
+
+/// The field for what a person adds.
+const NOTE: &str = "note";
+/// What the field for another text of a choice ends with.
+const OTHER: &str = "_other";
+
+/// The question as a form of the agent's dialog. `problem` says what was wrong with the answer before.
+pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
+    let mut message = String::new();
+    if let Some(problem) = problem {
+        message.push_str(&format!("The answer did not fit: {problem}\n\n"));
+    }
+    if question.danger == Danger::High {
+        message.push_str("DANGEROUS: ");
+    }
+    message.push_str(&question.title);
+    if !question.message.is_empty() {
+        message.push_str(&format!("\n\n{}", question.message));
+    }
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for field in &question.form.0 {
+        if field.kind == FieldKind::Note {
+            message.push_str(&format!("\n\n{}", [&*field.label, &*field.help].join(" ").trim()));
+            continue;
+        }
+        for option in field.options.iter().filter(|option| !option.help.is_empty()) {
+            message.push_str(&format!("\n- {}: {}", option.id, option.help));
+        }
+        if field.required && field.show_if.is_none() && !(field.other && field.kind == FieldKind::Choice) {
+            required.push(field.id.clone());
+        }
+        properties.insert(field.id.clone(), schema(field));
+        if field.other {
+            let other = json!({"type": "string", "title": format!("{}: another", field.name())});
+            properties.insert(format!("{}{OTHER}", field.id), other);
+        }
+    }
+    if !properties.contains_key(NOTE) {
+        properties.insert(NOTE.to_owned(), json!({"type": "string", "title": "Note (optional)"}));
+    }
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    Ask::Form { message: project::visible::escaped(&message), schema }
+}
+
+/// The values and the note of a filled dialog, to be checked like any other answer.
+pub(crate) fn from_dialog(question: &Question, content: Value) -> (Map<String, Value>, Option<String>) {
+    let Value::Object(mut content) = content else { return (Map::new(), None) };
+    let is_field = |id: &str| question.form.0.iter().any(|field| field.id == id);
+    let note = match content.get(NOTE) {
+        Some(Value::String(_)) if !is_field(NOTE) => content.remove(NOTE),
+        _ => None,
+    };
+    let note = note.and_then(|note| note.as_str().map(str::trim).filter(|note| !note.is_empty()).map(str::to_owned));
+    for field in &question.form.0 {
+        if field.other
+            && let Some(Value::String(other)) = content.remove(&format!("{}{OTHER}", field.id))
+            && !other.trim().is_empty()
+        {
+            match (field.kind, content.get_mut(&field.id)) {
+                (FieldKind::Multichoice, Some(Value::Array(chosen))) => chosen.push(other.into()),
+                (FieldKind::Multichoice, _) => drop(content.insert(field.id.clone(), json!([other]))),
+                _ => drop(content.insert(field.id.clone(), other.into())),
+            }
+        }
+        let value = content.get_mut(&field.id);
+        if field.kind == FieldKind::Boolean
+            && let Some(value) = value
+        {
+            *value = match value.as_str() {
+                Some("yes") => Value::Bool(true),
+                Some("no") => Value::Bool(false),
+                _ => value.take(),
+            };
+        }
+    }
+    (content, note)
+}
+
+fn schema(field: &Field) -> Value {
+    let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
+    let labels: Vec<&str> =
+        field.options.iter().map(|option| if option.label.is_empty() { &*option.id } else { &*option.label }).collect();
+    let mut schema = match field.kind {
+        FieldKind::Integer => json!({"type": "integer"}),
+        FieldKind::Number => json!({"type": "number"}),
+        FieldKind::Boolean => json!({"type": "string", "enum": ["yes", "no"]}),
+        FieldKind::Choice => json!({"type": "string", "enum": ids, "enumNames": labels}),
+        FieldKind::Multichoice => json!({"type": "array", "items": {"type": "string", "enum": ids}}),
+        FieldKind::Date => json!({"type": "string", "format": "date"}),
+        FieldKind::Note | FieldKind::Text | FieldKind::Multiline => json!({"type": "string"}),
+    };
+    schema["title"] = field.name().into();
+    let mut about = field.help.clone();
+    if let Some(on) = &field.show_if {
+        let on = format!("Only if {} is {}.", on.field, on.equals);
+        about = if about.is_empty() { on } else { format!("{about} {on}") };
+    }
+    if !about.is_empty() {
+        schema["description"] = about.into();
+    }
+    let bounds = match field.kind {
+        FieldKind::Integer | FieldKind::Number => ["minimum", "maximum"],
+        FieldKind::Text | FieldKind::Multiline => ["minLength", "maxLength"],
+        FieldKind::Multichoice => ["minItems", "maxItems"],
+        _ => return schema,
+    };
+    for (name, bound) in bounds.into_iter().zip([field.min, field.max]) {
+        if let Some(bound) = bound {
+            let is_whole = bound.fract() == 0.0 && bound.abs() < 1e15;
+            schema[name] = if is_whole { json!(bound as i64) } else { json!(bound) };
+        }
+    }
+    if let Some(default) = field.default.as_ref().filter(|_| field.kind != FieldKind::Boolean) {
+        schema["default"] = default.clone();
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::form::Form;
+    use crate::question::tests::question;
+    use expect_test::expect;
+
+    #[test]
+    fn a_confirmation_is_a_choice_that_nobody_made_yet() {
+        let Ask::Form { message, schema } = to_dialog(&question("q_1", 1), None) else { panic!("a form") };
+        expect!["Delete the branch?"].assert_eq(&message);
+        expect![[r#"{"type":"object","properties":{"confirm":{"type":"string","enum":["yes","no"],"title":"Do it?"},"note":{"type":"string","title":"Note (optional)"}},"required":["confirm"]}"#]]
+        .assert_eq(&schema.to_string());
+        let (values, note) = from_dialog(&question("q_1", 1), json!({"confirm": "no", "note": " wait "}));
+        assert_eq!((Value::from(values), note.as_deref()), (json!({"confirm": false}), Some("wait")));
+    }
+
+    #[test]
+    fn another_text_wins_over_the_choice() {
+        let options = serde_json::from_value(json!([{"id": "a", "label": "First"}, {"id": "b"}])).unwrap();
+        let question = Question { form: Form::select(options, true), ..question("q_1", 1) };
+        let Ask::Form { schema, .. } = to_dialog(&question, Some("x")) else { panic!("a form") };
+        assert_eq!(schema["properties"]["choice"]["enumNames"], json!(["First", "b"]));
+        assert_eq!(schema["required"], json!([]));
+        let (values, _) = from_dialog(&question, json!({"choice": "a", "choice_other": "neither"}));
+        assert_eq!(question.form.check(values).unwrap()["choice"], json!("neither"));
+        let (nothing, _) = from_dialog(&question, json!({}));
+        assert_eq!(question.form.check(nothing).unwrap_err().to_string(), "`choice`: it is required");
+    }
+}

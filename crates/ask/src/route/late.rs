@@ -1,0 +1,87 @@
+//! Answers that come when no call waits for them: as text before the next result of the asking run.
+//!
+//! The text stands in a frame that nothing in mail or a program's output can close: a mark that no writer could know, and
+//! a bar before each line.
+
+use std::sync::Arc;
+
+use mcp::tool::Context;
+use project::{Caller, Role, journal};
+
+use crate::answer::result_lines;
+use crate::board::{self, Board};
+use crate::question::Question;
+use crate::words;
+
+/// The most answers beside one result, and characters of all of them.
+const AT_ONCE: usize = 3;
+const CHARACTERS: usize = 8000;
+
+/// The text beside a result of this call: the answers that wait for its run, each handed out once.
+pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
+    let Some(caller) = cx.caller::<Caller>().filter(|_| board.is_open()) else { return Vec::new() };
+    // The texts of an imitated system stay as they are.
+    let is_fixed = caller.profile.as_deref().is_some_and(|profile| profile != "tidepool");
+    if caller.role != Role::Mcp || is_fixed {
+        return Vec::new();
+    }
+    let asker = board::asker(caller);
+    board.note_run(&asker.run);
+    board.heard_of(&asker.run, false);
+    if asker.calls_back {
+        return Vec::new();
+    }
+    let mine: Vec<Question> =
+        board.undelivered().into_iter().filter(|question| board.is_of(question, caller)).collect();
+    let mut texts = Vec::new();
+    let mut left = CHARACTERS;
+    for question in mine.iter().take(AT_ONCE) {
+        let text = framed(question);
+        let length = text.chars().count();
+        // A long one comes alone, and is cut by nobody: it is a person's answer.
+        if length > left && !texts.is_empty() {
+            break;
+        }
+        match board.hand_out(question, &asker.run, cx) {
+            Ok(_) => {
+                left = left.saturating_sub(length);
+                texts.push(text);
+            }
+            Err(error) => {
+                tracing::error!(%error, question = question.id, "an answer could not be handed out");
+                break;
+            }
+        }
+    }
+    let more = mine.len() - texts.len();
+    if more > 0 && !texts.is_empty() {
+        texts.push(words::more_answers(more));
+    }
+    texts
+}
+
+fn framed(question: &Question) -> String {
+    let mut bytes = [0; 8];
+    // Without the system's randomness no frame would be safe; a running system always provides it.
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    let mark = format!("{:016x}", u64::from_ne_bytes(bytes));
+    let age = age(journal::now().saturating_sub(question.asked_ms) / 1000);
+    let title = project::visible::visible(&question.title);
+    let mut text =
+        format!("<<{mark} {}\n| question: {title}\n", words::late_head(question, &age, question.is_redelivered()));
+    for line in result_lines(question) {
+        text.push_str(&format!("| {}\n", project::visible::escaped(&line)));
+    }
+    text.push_str(&format!("{mark}>>"));
+    text
+}
+
+/// A time span in its greatest unit.
+pub(crate) fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

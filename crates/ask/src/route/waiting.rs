@@ -1,0 +1,167 @@
+//! A call that waits for its question, and meanwhile shows it in the dialog of its client, if it has one. Waiting takes no
+//! slot, thread or lock.
+//!
+//! A dialog is shown by a named question of the MCP library. Where a client brings answers with another request
+//! (2026-07-28), an answer after the wait, or after a restart, calls the tool anew, and is found in `cx.resumed()`.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{AskError, AskResponse, Context};
+use project::journal;
+use tokio::time::{Instant, sleep_until};
+
+use crate::board::{Board, BoardError};
+use crate::question::{Event, Question, Said, Via};
+use crate::settings::Dialogs;
+
+use super::dialog::{from_dialog, to_dialog};
+
+/// An answer by nobody comes sooner than a person can read.
+const NOBODY: Duration = Duration::from_millis(300);
+/// How long those who watch elsewhere have to answer before the dialog follows.
+const DIALOG_AFTER: Duration = Duration::from_secs(20);
+/// How often a dialog asks again after an answer that does not fit.
+const TRIES: u32 = 3;
+
+/// How a wait ended.
+pub(crate) enum Waited {
+    /// The question is closed.
+    Closed(Question),
+    /// It is open, and the time to wait is over.
+    TimedOut(Question),
+    /// It is open, and nobody can see it.
+    Nobody(Question),
+}
+
+/// A dialog that is open: when it was shown, and its answer.
+struct Shown<'a> {
+    at: Instant,
+    /// Whether its answer came with the call.
+    is_resumed: bool,
+    answer: Pin<Box<dyn Future<Output = Result<AskResponse, AskError>> + Send + 'a>>,
+}
+
+/// What a dialog has come to.
+enum Taken {
+    /// It was used up, or is answered.
+    Over,
+    /// It asks again, with what was wrong.
+    Again(String),
+}
+
+/// Waits for a question until `deadline`.
+pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: Instant) -> Result<Waited, BoardError> {
+    let unknown = || BoardError::Unknown(id.to_owned());
+    let mut faces = board.faces();
+    let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == id);
+    let dialogs = board.options.settings.dialog;
+    let mut tries = if dialogs == Dialogs::Never && !resumed { 0 } else { TRIES };
+    let begun = Instant::now();
+    let (mut shown, mut problem): (Option<Shown<'_>>, Option<String>) = (None, None);
+    loop {
+        let changed = board.follow(id);
+        let question = board.find(id)?.ok_or_else(unknown)?;
+        let Some(mut changed) = changed.filter(|_| question.is_open()) else { return Ok(Waited::Closed(question)) };
+        let _waiting = board.waits(&question);
+        let watched = *faces.borrow_and_update() > 0;
+        let ask = to_dialog(&question, problem.as_deref());
+        let has_dialog = tries > 0 && (resumed || cx.can_ask(&ask));
+        let dialog_at = match (watched && dialogs == Dialogs::Auto && !resumed, has_dialog && shown.is_none()) {
+            (true, true) => Some(begun + DIALOG_AFTER),
+            (false, true) => Some(begun),
+            _ => None,
+        };
+        if dialog_at.is_some_and(|at| at <= Instant::now()) {
+            let patience = deadline.saturating_duration_since(Instant::now());
+            let (cx, name) = (cx.clone(), id.to_owned());
+            let answer = Box::pin(async move { cx.ask_as(&name, patience, ask).await });
+            let is_resumed = resumed && tries == TRIES;
+            shown = Some(Shown { at: Instant::now(), is_resumed, answer });
+            tries -= 1;
+        }
+        let returns_until = board.face_returns_until();
+        if shown.is_none() && !has_dialog && !watched && returns_until.is_none() {
+            return Ok(Waited::Nobody(question));
+        }
+        let answered = async {
+            match &mut shown {
+                Some(shown) => shown.answer.as_mut().await,
+                None => pending().await,
+            }
+        };
+        let until = |at: Option<Instant>| async move {
+            match at {
+                Some(at) => sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        let what = cx
+            .waits(async {
+                tokio::select! {
+                    biased;
+                    // Whoever closed it won; the dialog is withdrawn, where it can be.
+                    _ = changed.changed() => None,
+                    answer = answered => Some(answer),
+                    _ = faces.changed() => None,
+                    () = until(dialog_at.filter(|_| shown_at_later(dialog_at))) => None,
+                    () = until(returns_until) => None,
+                    () = sleep_until(deadline) => Some(Err(AskError::Unanswered)),
+                }
+            })
+            .await;
+        let Some(answer) = what else { continue };
+        let by_nobody = shown.as_ref().is_some_and(|shown| !shown.is_resumed && shown.at.elapsed() < NOBODY);
+        shown = None;
+        if Instant::now() >= deadline && answer == Err(AskError::Unanswered) {
+            return match board.find(id)?.ok_or_else(unknown)? {
+                question if question.is_open() => Ok(Waited::TimedOut(question)),
+                question => Ok(Waited::Closed(question)),
+            };
+        }
+        match take(board, cx, &question, answer, by_nobody).await? {
+            Taken::Again(why) => problem = Some(why),
+            Taken::Over => tries = 0,
+        }
+    }
+}
+
+fn shown_at_later(at: Option<Instant>) -> bool {
+    at.is_some_and(|at| at > Instant::now())
+}
+
+/// Takes the answer of a dialog.
+async fn take(
+    board: &Arc<Board>,
+    cx: &Context,
+    question: &Question,
+    answer: Result<AskResponse, AskError>,
+    by_nobody: bool,
+) -> Result<Taken, BoardError> {
+    let said = |note| Said { by: board.options.person.clone(), via: Via::Dialog, at_ms: journal::now(), note };
+    let event = match answer {
+        Ok(AskResponse::Accepted(content)) => {
+            let (values, note) = from_dialog(question, content);
+            match question.form.check(values) {
+                Ok(values) => Event::Answer { values, said: said(note) },
+                Err(misfit) => return Ok(Taken::Again(misfit.to_string())),
+            }
+        }
+        // No person was asked: the program answered by itself.
+        Ok(AskResponse::Declined | AskResponse::Dismissed) if by_nobody => return Ok(Taken::Over),
+        Ok(AskResponse::Declined) => Event::Decline(said(None)),
+        Ok(AskResponse::Dismissed) => Event::Dismiss(said(None)),
+        Err(AskError::Refused(why)) => {
+            tracing::info!(why, question = question.id, client = ?cx.client(), "a dialog's answer cannot be used");
+            return Ok(Taken::Again(why));
+        }
+        Err(_) => return Ok(Taken::Over),
+    };
+    match board.change_soon(&question.id, event).await {
+        // Another way was first: that answer is the one.
+        Ok(_) | Err(BoardError::Closed(_)) => Ok(Taken::Over),
+        Err(error) => Err(error),
+    }
+}

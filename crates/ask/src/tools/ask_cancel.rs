@@ -1,0 +1,73 @@
+//! `ask_cancel`: takes a question back.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use project::journal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Board;
+use crate::board::BoardError;
+use crate::calls::asking::{caller, failed};
+use crate::question::Event;
+
+/// Take back a question of yours that needs no answer any more.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Its id.
+    pub question: String,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// How the question stands.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// `cancelled`, or how it was closed before.
+    status: String,
+    question: String,
+}
+
+pub(super) struct AskCancel(pub(super) Arc<Board>);
+
+impl Tool for AskCancel {
+    const NAME: &'static str = "ask_cancel";
+    const TITLE: &'static str = "Take a question back";
+    const EFFECT: Effect = Effect::WRITE.idempotent();
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (board, caller) = (&self.0, caller(&cx)?);
+        board.open_if_there();
+        let found = board.find(&args.question).map_err(failed)?;
+        let question = found
+            .filter(|question| board.is_of(question, &caller))
+            .ok_or_else(|| failed(BoardError::Unknown(args.question.clone())))?;
+        let event = Event::Withdraw { reason: args.reason.chars().take(1000).collect(), at_ms: journal::now() };
+        match board.change_soon(&question.id, event).await {
+            Ok(question) => Ok(Output { status: question.status().to_owned(), question: question.id }),
+            // It was too late, which the answer says, when it comes.
+            Err(BoardError::Closed(question)) => {
+                Ok(Output { status: question.status().to_owned(), question: question.id })
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn text(output: &Output) -> String {
+        match output.status.as_str() {
+            "cancelled" => format!("cancelled: {}", output.question),
+            status => format!("too late: {} is {status}; ask_wait gives the answer", output.question),
+        }
+    }
+
+    fn examples() -> Vec<Example> {
+        let arguments = json!({"question": "q_7k2mx", "reason": "The branch is gone."});
+        vec![Example { title: "What nobody needs to answer any more", arguments, text: None }]
+    }
+}

@@ -1,0 +1,88 @@
+//! `ask_form`: a form for a person to fill in.
+
+use std::sync::Arc;
+
+use mcp::tool::{Asks, Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::Board;
+use crate::answer;
+use crate::calls::asking::{self, Asked};
+use crate::calls::result::{self, Common};
+use crate::form::{Field, Form};
+use crate::question::{Danger, Kind};
+
+/// Ask your user to fill in a form. Never for secrets.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// What it is about.
+    pub title: String,
+    /// More.
+    #[serde(default)]
+    pub message: String,
+    /// Up to 20.
+    pub fields: Vec<Field>,
+    /// Seconds to wait; 0 asks and goes on.
+    pub wait_s: Option<u64>,
+    /// How long the question lives, such as 2h; 24h by default.
+    pub expires: Option<String>,
+    /// Whether it cannot wait.
+    #[serde(default)]
+    pub urgent: bool,
+    /// Calls with the same key are one question.
+    pub key: Option<String>,
+}
+
+/// What the person filled in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    #[serde(flatten)]
+    common: Common,
+    /// By field; null without an answer.
+    values: Option<Map<String, Value>>,
+    /// The answer as the text form has it.
+    #[serde(skip)]
+    lines: Vec<String>,
+}
+
+pub(super) struct AskForm(pub(super) Arc<Board>);
+
+impl Tool for AskForm {
+    const NAME: &'static str = "ask_form";
+    const TITLE: &'static str = "Ask by a form";
+    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    const EFFECT: Effect = Effect::READ;
+    const ASKS: Asks = Asks::PersonByDialog;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (kind, form) = (Kind::Form, Form(args.fields));
+        let asked = Asked { kind, title: args.title, message: args.message, form, danger: Danger::Normal };
+        let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
+        let reply = asking::ask(&self.0, &cx, asked, common).await?;
+        let lines = answer::result_lines(&reply.question);
+        Ok(Output { common: reply.common(), values: answer::values(&reply.question), lines })
+    }
+
+    fn text(output: &Output) -> String {
+        result::text(&output.common, &output.lines)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "Two fields",
+            arguments: json!({
+                "title": "The release",
+                "fields": [
+                    {"id": "version", "required": true},
+                    {"id": "when", "kind": "date", "help": "Not before the freeze ends."}
+                ]
+            }),
+            text: None,
+        }]
+    }
+}

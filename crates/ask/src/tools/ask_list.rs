@@ -1,0 +1,104 @@
+//! `ask_list`: the caller's questions.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use project::journal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Board;
+use crate::calls::asking::{caller, failed};
+use crate::question::Question;
+use crate::route::late::age;
+
+/// How many earlier questions are looked through.
+const LOOKED_AT: u32 = 200;
+
+/// List your questions.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Which.
+    #[serde(default)]
+    pub state: Which,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum Which {
+    #[default]
+    Open,
+    All,
+}
+
+/// The questions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    questions: Vec<Listed>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Listed {
+    question: String,
+    tool: String,
+    title: String,
+    /// open, answered, declined, cancelled or expired.
+    status: String,
+    age_s: u64,
+}
+
+pub(super) struct AskList(pub(super) Arc<Board>);
+
+impl Tool for AskList {
+    const NAME: &'static str = "ask_list";
+    const TITLE: &'static str = "List questions";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (board, caller) = (&self.0, caller(&cx)?);
+        board.open_if_there();
+        let mut questions = match args.state {
+            Which::Open => board.unsettled(),
+            Which::All if board.is_open() => board.blocking(|board| board.latest(LOOKED_AT)).await.map_err(failed)?,
+            Which::All => Vec::new(),
+        };
+        questions.retain(|question| board.is_of(question, &caller));
+        if args.state == Which::Open {
+            questions.retain(Question::is_open);
+        }
+        Ok(Output { questions: questions.iter().map(Listed::of).collect() })
+    }
+
+    fn text(output: &Output) -> String {
+        if output.questions.is_empty() {
+            return "No questions.".to_owned();
+        }
+        let line = |listed: &Listed| {
+            let Listed { question, tool, title, status, age_s } = listed;
+            format!("{question} {status}, {tool}, {} ago: {}", age(*age_s), project::visible::visible(title))
+        };
+        output.questions.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "Closed ones too", arguments: json!({"state": "all"}), text: None }]
+    }
+}
+
+impl Listed {
+    fn of(question: &Question) -> Listed {
+        Listed {
+            question: question.id.clone(),
+            tool: question.kind.tool().to_owned(),
+            title: question.title.clone(),
+            status: question.status().to_owned(),
+            age_s: journal::now().saturating_sub(question.asked_ms) / 1000,
+        }
+    }
+}

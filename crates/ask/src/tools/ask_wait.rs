@@ -1,0 +1,131 @@
+//! `ask_wait`: waits for the answer to a question that was asked before, or to any.
+
+use std::sync::Arc;
+
+use mcp::tool::{Asks, Context, Effect, Example, Tool, ToolError};
+use project::Caller;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use crate::Board;
+use crate::answer;
+use crate::board;
+use crate::calls::asking::{self, caller, failed};
+use crate::calls::result::{self, Common, Reply};
+use crate::question::{Kind, Question};
+
+/// Wait for the answer to a question of yours.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Its id; any of yours if left out.
+    pub question: Option<String>,
+    /// Seconds.
+    pub wait_s: Option<u64>,
+}
+
+/// The result of the tool that asked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    #[serde(flatten)]
+    common: Common,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selected: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guidance: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Map<String, Value>>,
+    /// The answer as the text form has it.
+    #[serde(skip)]
+    lines: Vec<String>,
+}
+
+pub(super) struct AskWait(pub(super) Arc<Board>);
+
+impl Tool for AskWait {
+    const NAME: &'static str = "ask_wait";
+    const TITLE: &'static str = "Wait for an answer";
+    const EFFECT: Effect = Effect::READ;
+    const ASKS: Asks = Asks::PersonByDialog;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (board, begun) = (&self.0, Instant::now());
+        let caller = caller(&cx)?;
+        let wait = asking::wait(&cx, args.wait_s);
+        board.open_if_there();
+        board.heard_of(&board::asker(&caller).run, true);
+        let question = match args.question {
+            Some(id) => {
+                let found = board.find(&id).map_err(failed)?;
+                // Whoever knows the id of a question that calls back may have it: nothing else tells such callers apart.
+                let is_mine = |question: &Question| {
+                    board.is_of(question, &caller) || (question.asker.calls_back && board::asker(&caller).calls_back)
+                };
+                found.filter(is_mine).ok_or_else(|| failed(board::BoardError::Unknown(id)))?
+            }
+            None => any(board, &cx, &caller, begun + wait).await?,
+        };
+        let reply = asking::wait_for(board, &cx, question, begun, wait).await?;
+        Ok(Output::of(&reply))
+    }
+
+    fn text(output: &Output) -> String {
+        result::text(&output.common, &output.lines)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "Any answer, for a minute", arguments: json!({"wait_s": 60}), text: None }]
+    }
+}
+
+impl Output {
+    fn of(reply: &Reply) -> Output {
+        let question = &reply.question;
+        let (selected, custom) = if question.kind == Kind::Select { answer::selected(question) } else { (None, None) };
+        Output {
+            common: reply.common(),
+            confirmed: (question.kind == Kind::Confirm).then(|| answer::confirmed(question)),
+            selected,
+            custom,
+            guidance: if question.kind == Kind::Guide { answer::guidance(question) } else { None },
+            values: if question.kind == Kind::Form { answer::values(question) } else { None },
+            lines: answer::result_lines(question),
+        }
+    }
+}
+
+/// The first question of this caller that closes, or else the last that is open when the time is over.
+async fn any(board: &Arc<Board>, cx: &Context, caller: &Caller, deadline: Instant) -> Result<Question, ToolError> {
+    let mut closings = board.closings();
+    loop {
+        closings.borrow_and_update();
+        let mut mine = board.unsettled();
+        mine.retain(|question| board.is_of(question, caller));
+        if let Some(closed) = mine.iter().find(|question| question.waits_for_hand_out()) {
+            return Ok(closed.clone());
+        }
+        mine.retain(Question::is_open);
+        match mine.as_slice() {
+            [] => {
+                return Err(ToolError::user("you have no open question")
+                    .hint("ask_list with state \"all\" shows earlier ones."));
+            }
+            // One question alone is waited for with its dialog.
+            [one] => return Ok(one.clone()),
+            [.., last] => {
+                let last = last.clone();
+                if cx.waits(timeout_at(deadline, closings.changed())).await.is_err() {
+                    return Ok(last);
+                }
+            }
+        }
+    }
+}

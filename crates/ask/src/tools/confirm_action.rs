@@ -1,0 +1,83 @@
+//! `confirm_action`: whether a person allows an action.
+
+use std::sync::Arc;
+
+use mcp::tool::{Asks, Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Board;
+use crate::answer;
+use crate::calls::asking::{self, Asked};
+use crate::calls::result::{self, Common};
+use crate::form::Form;
+use crate::question::{Danger, Kind};
+
+/// Ask your user to allow an action.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// As a question.
+    pub action: String,
+    /// More.
+    #[serde(default)]
+    pub details: String,
+    /// If it goes wrong.
+    #[serde(default)]
+    pub danger: Danger,
+    /// Seconds to wait; 0 asks and goes on.
+    pub wait_s: Option<u64>,
+    #[schemars(skip)]
+    pub expires: Option<String>,
+    #[schemars(skip)]
+    #[serde(default)]
+    pub urgent: bool,
+    #[schemars(skip)]
+    pub key: Option<String>,
+}
+
+/// Whether the person confirmed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    #[serde(flatten)]
+    common: Common,
+    /// True only if the person said yes.
+    confirmed: bool,
+    /// The answer as the text form has it.
+    #[serde(skip)]
+    lines: Vec<String>,
+}
+
+pub(super) struct ConfirmAction(pub(super) Arc<Board>);
+
+impl Tool for ConfirmAction {
+    const NAME: &'static str = "confirm_action";
+    const TITLE: &'static str = "Ask for a confirmation";
+    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    const EFFECT: Effect = Effect::READ;
+    const ASKS: Asks = Asks::PersonByDialog;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (kind, form) = (Kind::Confirm, Form::confirm());
+        let asked = Asked { kind, title: args.action, message: args.details, form, danger: args.danger };
+        let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
+        let reply = asking::ask(&self.0, &cx, asked, common).await?;
+        let lines = answer::result_lines(&reply.question);
+        Ok(Output { common: reply.common(), confirmed: answer::confirmed(&reply.question), lines })
+    }
+
+    fn text(output: &Output) -> String {
+        result::text(&output.common, &output.lines)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "Before something that cannot be undone",
+            arguments: json!({"action": "Delete the branch release-1?", "details": "It has 3 commits that main lacks."}),
+            text: None,
+        }]
+    }
+}

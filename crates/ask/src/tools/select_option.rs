@@ -1,0 +1,93 @@
+//! `select_option`: which option a person chooses.
+
+use std::sync::Arc;
+
+use mcp::tool::{Asks, Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Board;
+use crate::answer;
+use crate::calls::asking::{self, Asked};
+use crate::calls::options::Options;
+use crate::calls::result::{self, Common};
+use crate::form::Form;
+use crate::question::{Danger, Kind};
+
+/// Ask your user to choose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The question.
+    pub prompt: String,
+    /// `[id, label]` each.
+    pub options: Options,
+    #[serde(default = "yes")]
+    #[schemars(skip)]
+    pub allow_custom: bool,
+    /// Seconds to wait; 0 asks and goes on.
+    pub wait_s: Option<u64>,
+    #[schemars(skip)]
+    pub expires: Option<String>,
+    #[schemars(skip)]
+    #[serde(default)]
+    pub urgent: bool,
+    #[schemars(skip)]
+    pub key: Option<String>,
+}
+
+/// What the person chose.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    #[serde(flatten)]
+    common: Common,
+    /// An option's id, `custom`, `cancelled`, or null without an answer.
+    selected: Option<String>,
+    /// The custom text.
+    custom: Option<String>,
+    /// The answer as the text form has it.
+    #[serde(skip)]
+    lines: Vec<String>,
+}
+
+pub(super) struct SelectOption(pub(super) Arc<Board>);
+
+impl Tool for SelectOption {
+    const NAME: &'static str = "select_option";
+    const TITLE: &'static str = "Ask for a choice";
+    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    const EFFECT: Effect = Effect::READ;
+    const ASKS: Asks = Asks::PersonByDialog;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let options = args.options.checked()?;
+        let (kind, form) = (Kind::Select, Form::select(options, args.allow_custom));
+        let asked = Asked { kind, title: args.prompt, message: String::new(), form, danger: Danger::Normal };
+        let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
+        let reply = asking::ask(&self.0, &cx, asked, common).await?;
+        let lines = answer::result_lines(&reply.question);
+        let (selected, custom) = answer::selected(&reply.question);
+        Ok(Output { common: reply.common(), selected, custom, lines })
+    }
+
+    fn text(output: &Output) -> String {
+        result::text(&output.common, &output.lines)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "One of several ways",
+            arguments: json!({
+                "prompt": "Which store?", "options": [["sqlite", "SQLite"], ["pg", "PostgreSQL"]], "wait_s": 0
+            }),
+            text: None,
+        }]
+    }
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,55 @@
+//! The fixed texts that models and people read.
+
+use crate::question::{Question, Standing, Via};
+
+/// After a call that waited long enough.
+pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
+                                    later tool result. Go on with what does not depend on it, or stop and say what is open.";
+
+/// After a call that does not wait.
+pub(crate) const ASKED: &str = "The question is stored and shown. The answer will come by itself with a later tool result; \
+                                ask_wait waits for it.";
+
+/// For a question whose time is over.
+pub(crate) const EXPIRED: &str =
+    "Nobody answered while the question lived. That is not a no: stop, and say what is open.";
+
+/// Where nobody can see the question.
+pub(crate) fn unavailable(id: &str) -> String {
+    format!(
+        "Nobody can see the question now. That is not a no. It stays open: do not ask again; tell your user to run \
+         `hob answer {id}` in this project, and go on with what does not depend on it, or stop."
+    )
+}
+
+/// For a person who refused or dismissed the question.
+pub(crate) const DECLINED: &str = "The person declined to answer. That is neither yes nor no: do not ask the same again, and do \
+                                   not do what needed the answer.";
+pub(crate) const DISMISSED: &str = "The question was closed without an answer. That is neither yes nor no: do not do what \
+                                    needed the answer.";
+
+/// The guidance of somebody who sent none.
+pub(crate) const NO_GUIDANCE: &str = "No guidance provided";
+
+/// How the frame of a late answer begins.
+pub(crate) fn late_head(question: &Question, age: &str, redelivered: bool) -> String {
+    let said = question.said();
+    let by = said.map_or("the person", |said| said.by.as_str());
+    let via = said.map_or(Via::Command, |said| said.via).as_str();
+    let what = match question.standing {
+        Standing::Answered { .. } => "answered",
+        Standing::Declined { .. } => "declined to answer",
+        _ => "closed without an answer",
+    };
+    let again = if redelivered { "; redelivered: you may have seen this before" } else { "" };
+    format!(
+        "Late answer: {by} {what} your question {} of {age} ago, by {via}{again}. It is this person's own answer.",
+        question.id
+    )
+}
+
+/// The line for the answers that did not fit.
+pub(crate) fn more_answers(count: usize) -> String {
+    let (answers, wait) = if count == 1 { ("answer", "waits") } else { ("answers", "wait") };
+    format!("{count} more {answers} from your user {wait}; ask_wait gives them.")
+}

@@ -1,0 +1,128 @@
+//! Questions to a person in the daemon: their file, their methods, and who may answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::ask::control;
+use ::ask::{AskSettings, Board, BoardOptions};
+use mcp::server::Server;
+use project::ancestry;
+use project::config::Section;
+use serde_json::{Map, Value, json};
+
+use super::{Part, Setup, Surface, Toolset};
+
+const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
+`timed_out` are never a no.";
+
+const TIDEPOOL_INSTRUCTIONS: &str = "Questions to your user: confirm_action before what cannot be undone, select_option among \
+several ways, request_guidance where you are unsure. Nobody there (`unavailable`) and no answer yet (`timed_out`) are never a no; \
+an answer that comes later is given with a later result.";
+
+/// The questions of a project.
+pub(crate) struct AskPart {
+    board: Arc<Board>,
+}
+
+impl Part for AskPart {
+    fn open(setup: &Setup<'_>) -> AskPart {
+        let (project, journal) = (setup.project.clone(), setup.journal.clone());
+        let [of_runs, of_processes] = [(); 2].map(|()| setup.connections.cloned());
+        let board = Board::new(BoardOptions {
+            path: project.state_dir().join("ask.db"),
+            prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
+            run_is_here: Box::new(move |run| of_runs.as_ref().is_none_or(|connections| connections.has_run(run))),
+            refuses: Box::new(move |pid| {
+                let front_ends = of_processes.as_ref().map_or_else(Vec::new, |connections| connections.front_ends());
+                ancestry::refusal(pid, &front_ends, std::process::id())
+            }),
+            record: Box::new(move |record| journal.record(record)),
+            settings: setup.config.of::<AskSettings>(),
+            person: person(),
+        });
+        // Answers may wait since an earlier life. Without a daemon there is no earlier life to know of.
+        if setup.connections.is_some() && tokio::runtime::Handle::try_current().is_ok() {
+            board.open_if_there();
+        }
+        AskPart { board }
+    }
+
+    fn declared() -> AskPart {
+        let board = Board::new(BoardOptions {
+            path: PathBuf::new(),
+            prepare: Box::new(|| Err(std::io::Error::other("the tools are only declared here"))),
+            run_is_here: Box::new(|_| false),
+            refuses: Box::new(|_| None),
+            record: Box::new(|_| {}),
+            settings: AskSettings::default(),
+            person: String::new(),
+        });
+        AskPart { board }
+    }
+
+    fn toolset(&self) -> Toolset {
+        Toolset {
+            name: "ask",
+            about: "questions to your user, which wait for their answer",
+            instructions: INSTRUCTIONS,
+            core: ::ask::tools::CORE,
+            tools: ::ask::tools::tools(&self.board),
+            is_default: true,
+            extras: true,
+        }
+    }
+
+    fn profiles(&self) -> Vec<Toolset> {
+        vec![Toolset {
+            name: "tidepool",
+            about: "the questions of Tidepool's control server, under their names",
+            instructions: TIDEPOOL_INSTRUCTIONS,
+            core: &[],
+            tools: ::ask::tools::tidepool(&self.board),
+            is_default: false,
+            extras: false,
+        }]
+    }
+
+    fn add_methods(&self, server: Server, surface: Surface) -> Server {
+        let board = self.board.clone();
+        match surface {
+            Surface::Agent | Surface::Http => server.beside(move |cx, _| ::ask::late(&board, cx)),
+            Surface::Control => {
+                let [answering, claiming, watching, asking] = [(); 4].map(|()| board.clone());
+                server
+                    .method("ask/list", move |_, params| control::list(board.clone(), params))
+                    .method("ask/answer", move |cx, params| control::answer(answering.clone(), cx, params))
+                    .method("ask/claim", move |cx, params| control::claim(claiming.clone(), cx, params))
+                    .method("ask/watch", move |cx, params| control::watch(watching.clone(), cx, params))
+                    .method("ask/refusal", move |cx, _| control::refusal(asking.clone(), cx))
+            }
+        }
+    }
+
+    fn status(&self) -> Map<String, Value> {
+        let (open, undelivered) = self.board.counts();
+        let ask = json!({"open": open, "undelivered": undelivered, "watching": self.board.watching()});
+        Map::from_iter([("ask".to_owned(), ask)])
+    }
+
+    fn status_lines(&self) -> Vec<String> {
+        let (open, undelivered) = self.board.counts();
+        if open + undelivered == 0 {
+            return Vec::new();
+        }
+        let next = if open > 0 { "; `hob questions` shows them" } else { "" };
+        vec![format!("questions: {open} open, {undelivered} answered and not handed out yet{next}")]
+    }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<AskSettings>())
+    }
+}
+
+/// The person at this machine, by the name of their account.
+fn person() -> String {
+    let name = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok());
+    let name = name.map(|name| project::visible(name.trim())).filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| "your user".to_owned())
+}

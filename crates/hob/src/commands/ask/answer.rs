@@ -1,0 +1,183 @@
+//! `hob answer`: a person's answer to a question, by flags, or by prompts on a terminal.
+
+use std::io::{BufRead, IsTerminal};
+
+use clap::Args;
+use client::Control;
+use client::control::ControlError;
+use project::{Project, visible};
+use serde_json::{Map, Value, json};
+
+use super::{connect, ending, refused, shown};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Answer what an agent asks you
+#[derive(Debug, Args)]
+pub(crate) struct Answer {
+    /// The question; may be left out if only one is open
+    #[arg(value_name = "ID")]
+    question: Option<String>,
+    /// Yes
+    #[arg(long, group = "answer")]
+    yes: bool,
+    /// No
+    #[arg(long, group = "answer")]
+    no: bool,
+    /// Choose an option, by its id or its label
+    #[arg(long, value_name = "OPTION", group = "answer")]
+    choose: Option<String>,
+    /// Answer with a text
+    #[arg(long, value_name = "TEXT", group = "answer")]
+    text: Option<String>,
+    /// Fill in a field of a form; may be given several times
+    #[arg(long, value_name = "FIELD=VALUE", group = "answer", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Refuse to answer
+    #[arg(long, group = "answer")]
+    decline: bool,
+    /// Say something more
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn assignment(word: &str) -> Result<(String, String), String> {
+    let (field, value) = word.split_once('=').ok_or("write FIELD=VALUE")?;
+    Ok((field.to_owned(), value.to_owned()))
+}
+
+impl Answer {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let mut control = connect(project)?;
+        let says = self.yes || self.no || self.decline || self.choose.is_some() || self.text.is_some();
+        let answered = if says || !self.set.is_empty() {
+            let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
+            let mut params = json!({
+                "question": self.question, "choose": self.choose, "text": self.text, "set": set, "decline": self.decline,
+                "note": self.note, "via": "command",
+            });
+            if self.yes || self.no {
+                params["yes"] = self.yes.into();
+            }
+            control.request("ask/answer", params, |_, _| {}).map_err(refused)?
+        } else if std::io::stdin().is_terminal() {
+            match self.prompted(&mut control)? {
+                Some(answered) => answered,
+                None => return Ok(Exit::Failed),
+            }
+        } else {
+            return Err(Failure::new("how to answer?")
+                .hint("Give --yes, --no, --choose OPTION, --text TEXT, --set FIELD=VALUE or --decline; `hob questions` shows what is asked.")
+                .exit(Exit::Usage));
+        };
+        let question = &answered["question"];
+        if self.json {
+            terminal::json(question);
+        } else {
+            terminal::line(ending(question));
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Asks on the terminal, field by field; `None` if the person left.
+    fn prompted(&self, control: &mut Control) -> Result<Option<Value>, Failure> {
+        let list = control.request("ask/list", json!({}), |_, _| {}).map_err(refused)?;
+        let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let id = match (&self.question, open) {
+            (Some(id), _) => id.clone(),
+            (None, []) => {
+                terminal::line("No questions.");
+                return Ok(None);
+            }
+            (None, [one]) => one["question"].as_str().unwrap_or_default().to_owned(),
+            (None, several) => {
+                several.iter().for_each(|question| terminal::line(shown(question)));
+                match line("Which? ") {
+                    Some(id) => id,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let Some(question) = open.iter().find(|question| question["question"] == id.as_str()) else {
+            return Err(Failure::new(format_args!("no question `{}` is open", visible(&id)))
+                .hint("`hob questions --all` shows how it ended."));
+        };
+        terminal::line(shown(question));
+        // Others see that somebody answers; it blocks nobody, so a failure does not matter.
+        let _ = control.request("ask/claim", json!({"question": id, "via": "terminal"}), |_, _| {});
+        let mut set = Map::new();
+        for field in question["fields"].as_array().into_iter().flatten().filter(|field| field["kind"] != "note") {
+            if !is_asked(field, &set) {
+                continue;
+            }
+            let Some(word) = prompt(field) else { return Ok(None) };
+            set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
+        }
+        loop {
+            let params = json!({"question": id, "set": set, "note": self.note, "via": "terminal"});
+            match control.request("ask/answer", params, |_, _| {}) {
+                Err(ControlError::Refused { message, data: Some(data), .. }) if data["reason"] == "misfit" => {
+                    terminal::line(visible(&message));
+                    let fields = question["fields"].as_array().into_iter().flatten();
+                    let Some(field) = fields.into_iter().find(|field| field["id"] == data["field"]) else {
+                        return Ok(None);
+                    };
+                    let Some(word) = prompt(field) else { return Ok(None) };
+                    set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
+                }
+                answered => return answered.map(Some).map_err(refused),
+            }
+        }
+    }
+}
+
+/// Whether the condition of a field holds, by the words so far.
+fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
+    let Some(on) = field["show_if"]["field"].as_str() else { return true };
+    let said = set.get(on).and_then(Value::as_str).unwrap_or_default().trim().to_lowercase();
+    match &field["show_if"]["equals"] {
+        Value::Bool(yes) => matches!(said.as_str(), "y" | "yes" | "true") == *yes,
+        Value::String(word) => said == word.to_lowercase(),
+        other => {
+            let other = other.to_string();
+            said == other
+        }
+    }
+}
+
+/// One line from the terminal for a field; `None` at the end of input.
+fn prompt(field: &Value) -> Option<String> {
+    let text = |key: &str| visible(field[key].as_str().unwrap_or_default());
+    let name = Some(text("label")).filter(|label| !label.is_empty()).unwrap_or_else(|| text("id"));
+    let hint = match field["kind"].as_str().unwrap_or_default() {
+        "boolean" => " [yes/no]",
+        "multichoice" => " [ids, with commas]",
+        "date" => " [YYYY-MM-DD]",
+        _ => "",
+    };
+    let word = line(&format!("{name}{hint}: "))?;
+    match (&field["default"], word.trim().is_empty()) {
+        (Value::Null, _) | (_, false) => Some(word),
+        (Value::String(default), true) => Some(default.clone()),
+        (default, true) => Some(default.to_string()),
+    }
+}
+
+fn line(prompt: &str) -> Option<String> {
+    // What was typed before the question is drawn answers nothing.
+    let _ = drop_typed();
+    terminal::print(prompt);
+    let mut line = String::new();
+    match std::io::stdin().lock().read_line(&mut line) {
+        Ok(count) if count > 0 => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
+        _ => None,
+    }
+}
+
+/// Drops what waits in the terminal's input.
+fn drop_typed() -> std::io::Result<()> {
+    Ok(rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush)?)
+}

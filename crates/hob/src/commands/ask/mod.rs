@@ -1,0 +1,126 @@
+//! The commands for questions, one file each: `hob questions` and `hob answer` for the person who answers, `hob ask` for
+//! scripts that ask.
+
+mod answer;
+mod questions;
+mod script;
+
+pub(crate) use answer::Answer;
+pub(crate) use questions::Questions;
+pub(crate) use script::Ask;
+
+use client::Control;
+use client::control::ControlError;
+use project::{Project, ancestry, visible};
+use serde_json::{Value, json};
+
+use super::call::control_failure;
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Style, paint};
+
+/// Why this process cannot speak for its person, if it is so: it was started by an agent. `running` is asked whom it
+/// serves.
+pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
+    let marked = ancestry::refusal(std::process::id(), &[], 0);
+    marked.or_else(|| {
+        let answer = running?.request("ask/refusal", json!({}), |_, _| {}).ok()?;
+        answer["refusal"].as_str().map(str::to_owned)
+    })
+}
+
+fn connect(project: &Project) -> Result<Control, Failure> {
+    super::connect_or_start(project, &super::hello(project)?)
+}
+
+/// A refusal of the daemon, with what to do next.
+fn refused(error: ControlError) -> Failure {
+    let reason = match &error {
+        ControlError::Refused { data: Some(data), .. } => data["reason"].as_str().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    let failure = control_failure(error);
+    match reason.as_str() {
+        "unknown" => failure.hint("`hob questions` shows those that are open."),
+        "misfit" => failure.hint("`hob questions` shows what is asked."),
+        "closed" => failure.hint("The first answer counts; tell the agent if it should be another."),
+        _ => failure,
+    }
+}
+
+/// A question for people: what is asked, by whom, and how to answer.
+fn shown(question: &Value) -> String {
+    let text = |field: &str| question[field].as_str().unwrap_or_default();
+    let id = text("question");
+    let (age, left) = (span(&question["age_s"]), span(&question["left_s"]));
+    let agent = question["agent"].as_str().map(|agent| format!("{} in ", visible(agent))).unwrap_or_default();
+    let urgent = if question["urgent"] == true { ", urgent" } else { "" };
+    let when = format!("{age} ago, {left} left{urgent}, from {agent}{}", visible(text("worktree")));
+    let mut lines = vec![format!("{}  {}", paint(id, Style::Bold), paint(&when, Style::Dim))];
+    let danger = if question["danger"] == "high" { "DANGEROUS: " } else { "" };
+    lines.push(format!("  {danger}{}", visible(text("title"))));
+    lines.extend(visible::escaped(text("message")).lines().map(|line| format!("  | {line}")));
+    for field in question["fields"].as_array().into_iter().flatten() {
+        lines.extend(field_lines(field, text("tool")));
+    }
+    lines.push(paint(&format!("  {}", how(id, text("tool"))), Style::Dim));
+    lines.join("\n")
+}
+
+/// A field for people; nothing for that of a confirmation, which is its title.
+fn field_lines(field: &Value, tool: &str) -> Vec<String> {
+    let text = |field: &Value, key: &str| visible(field[key].as_str().unwrap_or_default());
+    let mut lines = Vec::new();
+    if tool == "ask_form" {
+        let required = if field["required"] == true { ", required" } else { "" };
+        let kind = text(field, "kind");
+        lines.push(match kind.as_str() {
+            "note" => format!("  {} {}", text(field, "label"), text(field, "help")),
+            _ => format!("  {} ({kind}{required}) {} {}", text(field, "id"), text(field, "label"), text(field, "help")),
+        });
+    } else if field["help"].is_string() {
+        lines.push(format!("  {}", text(field, "help")));
+    }
+    for option in field["options"].as_array().into_iter().flatten() {
+        lines.push(format!("    {}  {}  {}", text(option, "id"), text(option, "label"), text(option, "help")));
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn how(id: &str, tool: &str) -> String {
+    match tool {
+        "confirm_action" => format!("hob answer {id} --yes, or --no"),
+        "select_option" => format!("hob answer {id} --choose ID, or --text '…'"),
+        "request_guidance" => format!("hob answer {id} --text '…'"),
+        _ => format!("hob answer {id}, or with --set FIELD=VALUE …"),
+    }
+}
+
+/// How a question ended.
+fn ending(question: &Value) -> String {
+    let text = |value: &Value| visible(value.as_str().unwrap_or_default());
+    let (id, status, answered) = (text(&question["question"]), text(&question["status"]), &question["answered"]);
+    match answered {
+        Value::Null => format!("{id}: {status}"),
+        said => format!("{id}: {status} by {} ({})", text(&said["by"]), text(&said["via"])),
+    }
+}
+
+fn span(seconds: &Value) -> String {
+    match seconds.as_u64().unwrap_or_default() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// The exit code of an answer, by the structured result of the tool.
+fn exit_of(result: &Value) -> Exit {
+    match result["status"].as_str().unwrap_or_default() {
+        "answered" if result["confirmed"] == false => Exit::SaidNo,
+        "answered" => Exit::Done,
+        "declined" | "cancelled" => Exit::SaidNo,
+        "unavailable" => Exit::NobodyThere,
+        _ => Exit::NothingCame,
+    }
+}

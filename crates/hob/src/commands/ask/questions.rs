@@ -1,0 +1,96 @@
+//! `hob questions`: what agents ask the person here. With --watch it is a face: agents know that somebody is there.
+
+use std::time::Duration;
+
+use clap::Args;
+use client::Control;
+use client::control::ControlError;
+use project::Project;
+use serde_json::{Value, json};
+
+use super::{connect, ending, refused, shown};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// How often a daemon that went away is looked for.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// Show what agents ask you
+#[derive(Debug, Args)]
+pub(crate) struct Questions {
+    /// Stay, and show each question as it comes: agents know that somebody is there
+    #[arg(long)]
+    watch: bool,
+    /// Show answered ones too, newest first
+    #[arg(long, conflicts_with = "watch")]
+    all: bool,
+    /// Print JSON; with --watch one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Questions {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let mut control = connect(project)?;
+        if self.watch {
+            return self.stay(project, control);
+        }
+        let list = control.request("ask/list", json!({"all": self.all}), |_, _| {}).map_err(refused)?;
+        if self.json {
+            terminal::json(&list["questions"]);
+            return Ok(Exit::Done);
+        }
+        let questions = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if questions.is_empty() {
+            terminal::line("No questions.");
+        }
+        questions.iter().for_each(|question| self.show(question));
+        Ok(Exit::Done)
+    }
+
+    fn show(&self, question: &Value) {
+        match (self.json, question["open"] == true) {
+            // One object a line, for programs that read as they come.
+            (true, _) => terminal::line(question.to_string()),
+            (false, true) => terminal::line(shown(question)),
+            (false, false) => {
+                let title = project::visible(question["title"].as_str().unwrap_or_default());
+                terminal::line(format!("{}: {title}", ending(question)));
+            }
+        }
+    }
+
+    fn stay(&self, project: &Project, mut control: Control) -> Result<Exit, Failure> {
+        if !self.json {
+            terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C ends this.");
+        }
+        loop {
+            let list = match control.request("ask/watch", json!({}), |_, _| {}) {
+                Err(ControlError::Lost { .. }) => None,
+                list => Some(list.map_err(refused)?),
+            };
+            list.iter()
+                .flat_map(|list| list["questions"].as_array())
+                .flatten()
+                .for_each(|question| self.show(question));
+            while terminal::lost().is_none() {
+                match control.notification(&["ask/changed"], None) {
+                    Ok(Some((_, question))) => self.show(&question),
+                    Ok(None) => {}
+                    Err(ControlError::Lost { .. }) => break,
+                    Err(error) => return Err(refused(error)),
+                }
+            }
+            if terminal::lost().is_some() {
+                return Ok(Exit::Done);
+            }
+            // Looking starts no daemon: one that was stopped stays so until somebody needs it.
+            control = loop {
+                match super::super::connect(project)? {
+                    Some(control) => break control,
+                    None => std::thread::sleep(AGAIN),
+                }
+            };
+        }
+    }
+}

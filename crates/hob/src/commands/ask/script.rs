@@ -1,0 +1,126 @@
+//! `hob ask`: a script asks the person here, as agents do.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use project::Project;
+use serde_json::{Map, Value, json};
+
+use super::exit_of;
+use crate::commands::call::{control_failure, finish};
+use crate::exit::{Exit, Failure};
+
+/// The longest form in a file, in bytes: more than is shown, so that the tool says what the limit is.
+const FORM_MAX: u64 = 1 << 20;
+
+/// Ask the person here, from a script
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    #[command(subcommand)]
+    what: What,
+    /// How many seconds to wait; 0 asks and goes on
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
+    wait: u64,
+    /// How long the question lives, such as 2h [default: 24h]
+    #[arg(long, global = true, value_name = "TIME")]
+    expires: Option<String>,
+    /// Asking again with the same key asks nothing twice
+    #[arg(long, global = true, value_name = "KEY")]
+    key: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Ask for a yes or a no
+    Confirm {
+        /// What is to be done
+        action: String,
+        /// More about it
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        details: String,
+    },
+    /// Ask for a choice
+    Select {
+        /// The question
+        prompt: String,
+        /// The options, each an id or id=label
+        #[arg(required = true, value_name = "OPTION")]
+        options: Vec<String>,
+        /// Take one of the options alone
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Ask what to do
+    Guide {
+        /// The question
+        context: String,
+        /// A suggestion; may be given several times
+        #[arg(long, value_name = "TEXT")]
+        suggest: Vec<String>,
+    },
+    /// Ask by a form
+    Form {
+        /// A file with the arguments of ask_form as JSON
+        file: PathBuf,
+    },
+}
+
+impl Ask {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let (tool, arguments) = match self.what {
+            What::Confirm { action, details } => ("confirm_action", json!({"action": action, "details": details})),
+            What::Select { prompt, options, strict } => {
+                let options: Vec<Value> = options
+                    .iter()
+                    .map(|option| {
+                        option.split_once('=').map_or_else(|| json!([option]), |(id, label)| json!([id, label]))
+                    })
+                    .collect();
+                ("select_option", json!({"prompt": prompt, "options": options, "allow_custom": !strict}))
+            }
+            What::Guide { context, suggest } => {
+                ("request_guidance", json!({"context": context, "suggestions": suggest}))
+            }
+            What::Form { file } => ("ask_form", form(&file)?),
+        };
+        let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is no JSON object")) };
+        arguments.insert("wait_s".to_owned(), self.wait.into());
+        let more = [("expires", self.expires), ("key", self.key)];
+        arguments.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
+        let mut hello = crate::commands::hello(project)?;
+        hello.toolsets = vec!["ask".to_owned()];
+        // Each of these programs is a run of its own; an equal one that follows it takes over its question.
+        hello.run = Some(client::new_run());
+        let mut control = crate::commands::connect_or_start(project, &hello)?;
+        let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+        let mut result = result;
+        if let Some(text) = result["content"][0]["text"].as_str()
+            && let Some(advice) = result["structuredContent"]["advice"].as_str()
+        {
+            // That is for models.
+            let said = text.strip_suffix(advice).unwrap_or(text).trim_end().to_owned();
+            result["content"][0]["text"] = said.into();
+        }
+        match finish(&result, self.json)? {
+            Exit::Done => Ok(exit_of(&result["structuredContent"])),
+            exit => Ok(exit),
+        }
+    }
+}
+
+fn form(file: &std::path::Path) -> Result<Value, Failure> {
+    use std::io::Read;
+    let failed = |error: &dyn std::fmt::Display| {
+        let shown = project::visible::path(file);
+        Failure::new(format_args!("{shown}: {error}"))
+            .hint("It holds an object with title, message and fields, as JSON.")
+    };
+    let mut text = String::new();
+    let opened = std::fs::File::open(file).map_err(|error| failed(&error))?;
+    opened.take(FORM_MAX).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    let form: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    Ok(form.into())
+}
