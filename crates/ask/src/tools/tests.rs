@@ -314,7 +314,7 @@ async fn an_answer_elsewhere_withdraws_the_dialog_and_a_wrong_one_is_asked_again
     let (dialog, _) = client.dialog().await;
     client.reply(&dialog, json!({"action": "accept", "content": {"copies": 0}})).await;
     let (dialog, params) = client.dialog().await;
-    assert_eq!(params["message"], "The answer did not fit: `copies`: at least 1\n\nCopies?");
+    assert_eq!(params["message"], "The answer did not fit: `copies` must have a value of at least 1\n\nCopies?");
     house.answer(&house.only(), json!({"copies": 3}));
     let withdrawn = client.next(|message| message["method"] == "notifications/cancelled").await;
     assert_eq!(withdrawn["params"]["requestId"], dialog);

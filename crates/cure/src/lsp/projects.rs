@@ -64,7 +64,10 @@ impl Projects {
     fn of(&mut self, path: Option<&Path>) -> &mut Project {
         let Projects { all, outside } = self;
         let found = match path {
-            Some(path) => all.iter_mut().find(|one| path.starts_with(&one.folder.worktree)),
+            Some(path) => {
+                let around = all.iter_mut().filter(|one| path.starts_with(&one.folder.worktree));
+                around.max_by_key(|one| one.folder.worktree.as_os_str().len())
+            }
             None => all.first_mut(),
         };
         found.unwrap_or(outside)

@@ -133,6 +133,10 @@ fn sixteen_warnings_for_one_constant_scrutinee_are_one() {
             &constant,
             &known,
             &first,
+            &format!(
+                "  def f(x: Int): Int =\n    match {{true, x}} do\n      {{true, 1}} -> 1\n{}      _ -> 99\n    end",
+                clauses.replace(" ->", "} ->").replace("      ", "      {false, ")
+            ),
             "  def f(b: Bool): Int = match {b, 1} do {true, 1} -> 1 {_, 2} -> 2 {_, 3} -> 3 {_, _} -> 4 end",
             "  def f(x: Int): Int =\n    match x do\n      _ -> 1\n      0 -> 2\n    end",
         ],
@@ -140,6 +144,7 @@ fn sixteen_warnings_for_one_constant_scrutinee_are_one() {
 
             3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
             3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
+            5:7 warning C0502: this clause and 15 more of this match are never reached; the clauses above and what is known of the value leave nothing for them; remove them
             2:56 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
             2:68 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
             5:7 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up"#]],

@@ -63,12 +63,12 @@ fn a_first_line_that_is_none_is_answered_and_harms_nobody() {
             "the first line of a connection must be a hello of hob (unknown variant `king`, expected `mcp` or `control` at line 1 column 22); agents connect through `hob mcp`"
         ],
     );
-    let profile = hello("mcp", json!({"profile": "tidepool"})).to_string() + "\n";
+    let profile = hello("mcp", json!({"profile": "tidepuddle"})).to_string() + "\n";
     refused(
         &socket,
         profile.as_bytes(),
         expect![
-            "there is no profile 'tidepool'; there are: ghc-mcp, thrum, cure. Start `hob mcp` without --profile for hob's own tools"
+            "there is no profile 'tidepuddle'; there are: ghc-mcp, thrum, cure, tidepool. Start `hob mcp` without --profile for hob's own tools"
         ],
     );
     refused(

@@ -6,8 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests leaves out their helpers")]
 
 mod another_user;
-mod cancelled;
 mod ask;
+mod cancelled;
 mod checkouts;
 mod completing;
 mod cure;

@@ -320,20 +320,20 @@ fn completion_of_names_and_imports() {
         nu‸: number
         num‸: number numeral
         ar‸: area
-        filt‸: filter (", filter/2") filter ("\n  import Std.Vector [filter/2]")
-        Sq‸: Square
+        filt‸: filter (", filter/2") filter ("\n  import Std.Map [filter/2]") filter ("\n  import Std.Option [filter/2]") filter ("\n  import Std.Vector [filter/2]") filter_map (", filter_map/2")
+        Sq‸: Square sqrt ("\n  import Std.Math [sqrt/1]")
         Door_‸: Door_definition Door_send Door_spawn Door_state Door_stop
         Text.le‸: length
-        Std.Ma‸: Math
+        Std.Ma‸: Map Math
         Std.Math.mult‸: multiply
         Base.‸: one
         p.‸: age name
         Some(1) as Op‸: Option option_or ("\n  import Std.Core [option_or/2]")
-        value when val‸: value
+        value when val‸: value values ("\n  import Std.Map [values/1]") values ("\n  import Std.Option [values/1]")
         import Ba‸: Base
         import Lis‸: Std.List
         import Std.L‸: Std.List
-        import Std.List [filt‸: filter/2
+        import Std.List [filt‸: filter/2 filter_map/2
         import Base [‸: one/0
         def older(person: Per‸: Person
         def older(pers‸: Person

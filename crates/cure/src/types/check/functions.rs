@@ -54,6 +54,9 @@ pub(crate) struct Checker<'p> {
     pub(super) nested: Cell<u32>,
 }
 
+/// How many clauses that are never reached are pointed at besides the first.
+const MOST_TOLD: usize = 10;
+
 /// How many functions may wait for each other's results; each takes some of the stack.
 const MOST_NESTED: u32 = 2;
 
@@ -410,7 +413,7 @@ impl Body<'_> {
         Places { seen, words, conditions, ..Places::default() }
     }
 
-    /// Reports clauses that are never reached: each by itself, or all at once where only one clause is left.
+    /// Reports clauses that are never reached: one or two by themselves, more of them at once.
     fn unreachable(&mut self, arms: &[Arm], unreachable: &[usize], span: Span) {
         if unreachable.len() > 1 && unreachable.len() + 1 == arms.len() {
             let only = (0..arms.len()).find(|at| !unreachable.contains(at)).unwrap_or_default();
@@ -419,6 +422,16 @@ impl Body<'_> {
             let hint = "the value is always the same here, or that clause takes everything: write its body alone";
             let warning = Diagnostic::warning(code::UNREACHABLE, keyword, message).hint(hint);
             self.errors.push(warning.related(arms[only].span, "this one"));
+            return;
+        }
+        if let [first, others @ ..] = unreachable
+            && others.len() > 1
+        {
+            let message = format!("this clause and {} more of this match are never reached", others.len());
+            let hint = "the clauses above and what is known of the value leave nothing for them; remove them";
+            let warning = Diagnostic::warning(code::UNREACHABLE, arms[*first].span, message).hint(hint);
+            let others = others.iter().take(MOST_TOLD);
+            self.errors.push(others.fold(warning, |warning, at| warning.related(arms[*at].span, "nor this one")));
             return;
         }
         for at in unreachable {
