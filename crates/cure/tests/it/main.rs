@@ -12,6 +12,7 @@ mod generator;
 mod hostile;
 mod library;
 mod messages;
+mod natural_library;
 mod programs;
 mod random_modules;
 mod unused;

@@ -10,6 +10,7 @@ mod dictionaries;
 mod exprs;
 pub(crate) mod floats;
 mod functions;
+mod guards;
 mod instances;
 mod keep;
 mod lists;

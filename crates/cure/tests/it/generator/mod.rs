@@ -15,6 +15,7 @@ mod expressions;
 mod faults;
 mod kinds;
 mod library;
+mod lists;
 mod machines;
 pub(crate) mod make;
 mod matches;
