@@ -68,7 +68,7 @@ fn a_first_line_that_is_none_is_answered_and_harms_nobody() {
         &socket,
         profile.as_bytes(),
         expect![
-            "there is no profile 'tidepuddle'; there are: ghc-mcp, thrum, cure, tidepool. Start `hob mcp` without --profile for hob's own tools"
+            "there is no profile 'tidepuddle'; there are: ghc-mcp, thrum, tidepool, cure. Start `hob mcp` without --profile for hob's own tools"
         ],
     );
     refused(

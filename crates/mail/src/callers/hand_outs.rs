@@ -69,6 +69,13 @@ impl HandOuts {
         Ok(())
     }
 
+    /// The tokens of the calls that handed something out and are not confirmed.
+    pub(super) fn of(&self, session: &SessionId) -> impl Iterator<Item = u64> + use<> {
+        let given = self.lock();
+        let tokens: Vec<u64> = given.get(session).into_iter().flatten().map(|one| one.handed).collect();
+        tokens.into_iter()
+    }
+
     /// Forgets a session whose connection has ended.
     pub(super) fn forget(&self, session: &SessionId) {
         self.lock().remove(session);

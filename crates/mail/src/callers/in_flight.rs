@@ -32,6 +32,11 @@ impl InFlight {
         InFlight { tokens: Arc::clone(tokens), run, own, unseen }
     }
 
+    /// Adds calls whose answers this one's client had not seen when it sent it.
+    pub(super) fn has_not_seen(&mut self, tokens: impl Iterator<Item = u64>) {
+        self.unseen.extend(tokens);
+    }
+
     /// The token of this call.
     pub fn token(&self) -> u64 {
         self.own

@@ -196,7 +196,7 @@ impl Callers {
     /// freed first. Messages of calls in flight of the same run are not confirmed, since they cannot have been seen.
     pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, InFlight), ToolError> {
         // First, so that calls that were read together keep their order before any of them waits.
-        let in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
+        let mut in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
             let mut unheard = present.unheard.lock().await;
@@ -205,7 +205,12 @@ impl Callers {
                 *unheard = false;
             }
         }
-        self.handed.before_confirming(&mail, &session.id).await.map_err(failed)?;
+        if cx.has_waited() {
+            // It was sent before its client could see what was handed out since, and perhaps its client is gone.
+            in_flight.has_not_seen(self.handed.of(&session.id));
+        } else {
+            self.handed.before_confirming(&mail, &session.id).await.map_err(failed)?;
+        }
         Ok((mail, session, in_flight))
     }
 

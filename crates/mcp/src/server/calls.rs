@@ -85,6 +85,8 @@ pub(super) struct Call {
     pub job_at: Option<(Instant, Instant)>,
     /// When it times out.
     pub timeout_at: Option<Instant>,
+    /// Whether it waited for a slot before it began.
+    pub has_waited: bool,
     pub state: State,
 }
 
@@ -149,7 +151,8 @@ impl Call {
 
     pub(super) fn context(&self, caller: Caller) -> Context {
         let resumed = self.ask_context.as_ref().and_then(|ask_context| ask_context.resumed.clone());
-        let about = About { budget: self.budget, client: self.client.clone(), resumed };
+        let has_waited = self.has_waited;
+        let about = About { budget: self.budget, client: self.client.clone(), resumed, has_waited };
         Context::of_call(self.peer.clone(), caller, self.cancel.clone(), about)
     }
 

@@ -297,6 +297,7 @@ impl ConnectionState {
                 State::Waiting(input) => input.take(),
                 _ => None,
             };
+            call.has_waited = true;
             self.start(key, call, input.as_deref());
         }
         self.side_channel.queue(self.calls.waiting() > 0);

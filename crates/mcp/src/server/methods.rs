@@ -214,6 +214,7 @@ impl ConnectionState {
             tasks,
             job_at: None,
             timeout_at: None,
+            has_waited: false,
             state: State::Waiting(None),
         };
         Ok((key, call))

@@ -97,6 +97,7 @@ pub(crate) struct About {
     pub budget: Option<Duration>,
     pub client: Option<Arc<Client>>,
     pub resumed: Option<Arc<Resumed>>,
+    pub has_waited: bool,
 }
 
 /// The source of a call's cancellation.
@@ -126,6 +127,12 @@ impl Context {
     /// A context without a peer, for tests and for calls that the program makes itself.
     pub fn detached(caller: Caller) -> Context {
         Context::new(Arc::new(NoPeer), caller, watch::channel(false).1, None)
+    }
+
+    /// Whether the call waited for other calls of its connection before it began. What was answered meanwhile its client had
+    /// not seen when it sent the call.
+    pub fn has_waited(&self) -> bool {
+        self.about.has_waited
     }
 
     /// The embedder's data on the caller, if it is of this type.

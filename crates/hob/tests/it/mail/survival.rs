@@ -166,3 +166,32 @@ fn a_waiter_of_the_same_agent_gets_what_another_gave_up() {
     first.notify("notifications/cancelled", json!({"requestId": waiting}));
     assert_eq!(second.answer(other).structured["message"]["content"], "for one of you");
 }
+
+#[test]
+fn a_call_that_waited_to_begin_confirms_nothing_that_a_dead_agent_was_handed() {
+    let team = Team::new();
+    // One call more than may wait begins, and the rest waits for its place.
+    team.project.write("hob.toml", "[limits]\ncalls_running = 1\ncalls_waiting = 4\n");
+    team.project.run(["stop"]).ok();
+    let mut planner = team.agent("planner");
+    for round in 0..20 {
+        let mut waiter = team.agent("reviewer");
+        for _ in 0..8 {
+            waiter.start_call("wait_for_message", json!({"timeout": 40, "priority_filter": "all"}));
+        }
+        let ping = waiter.request("ping", json!({}));
+        waiter.response(ping);
+        waiter.kill();
+        let content = format!("round {round}");
+        send(&mut planner, "reviewer", &content);
+        let mut next = team.agent("reviewer");
+        let got = until("the message after its agent's death", || {
+            let got = check(&mut next);
+            (!got.is_empty()).then_some(got)
+        });
+        assert_eq!(got, [content]);
+        // Confirms it.
+        check(&mut next);
+        next.kill();
+    }
+}
