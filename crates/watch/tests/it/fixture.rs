@@ -110,12 +110,18 @@ impl Watched {
         assert_same("view", &paths(&self.watcher.view()), &on_disk(&self.root));
     }
 
-    /// After a sync, what the batches told is the view.
-    pub(crate) async fn synced(&mut self) {
+    /// Takes the batches until a sync: each change fits to what was told before. While files change, the view is a moment
+    /// later already.
+    pub(crate) async fn drained(&mut self) {
         self.watcher.sync().await.unwrap();
         while let Some(batch) = self.subscription.try_next() {
             apply(&mut self.told, &batch);
         }
+    }
+
+    /// After a sync, what the batches told is the view.
+    pub(crate) async fn synced(&mut self) {
+        self.drained().await;
         assert_same("batches", &self.told, &paths(&self.watcher.view()));
     }
 

@@ -44,7 +44,7 @@ async fn a_link_to_the_root_that_keeps_changing_places_with_a_directory_does_not
             }
         });
         while !changing.is_finished() {
-            watched.synced().await;
+            watched.drained().await;
         }
         changing.await.unwrap();
         watched.check().await;
