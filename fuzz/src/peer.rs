@@ -91,6 +91,7 @@ pub fn connection(data: &[u8]) {
 
 /// Says how far it is.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Count {
     /// How many steps.
     count: u8,
