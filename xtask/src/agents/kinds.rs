@@ -127,7 +127,10 @@ pub(super) const AGENTS: [Agent; 9] = [
         program: "vendor/x86_64-unknown-linux-musl/bin/codex",
         is_script: false,
         setting: |place| codex(place, "gpt-5.5"),
-        before: |tools| Some(json!({ "tool": "tool_search", "arguments": { "query": tools.join(" ") } })),
+        before: |tools| {
+            // It gives 8 unless told otherwise, and finds others than those that are named.
+            Some(json!({ "tool": "tool_search", "arguments": { "query": tools.join(" "), "limit": 20 } }))
+        },
         call: directly,
         installation: &CODEX,
     },
