@@ -24,7 +24,7 @@ const fn documented(name: &'static str) -> Agent {
 }
 
 const AGENTS: &[Agent] = &[
-    seen("claude-code", "2.1.330"),
+    seen("claude-code", "2.1.331"),
     seen("codex-mcp-client", "0.169.0"),
     seen("copilot-cli", "1.0.102"),
     seen("gemini-cli-mcp-client", "0.61.0"),
