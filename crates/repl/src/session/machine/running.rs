@@ -100,6 +100,12 @@ impl Run {
         self.steps.iter().filter(|step| adapter.is_piece(step)).count()
     }
 
+    /// What the kernel was asked before is about what ran before: the prompt between two pieces waits for input too.
+    fn asks_anew(&mut self, now: Instant) {
+        self.probing = false;
+        self.probe_at = now + if self.has_input() { EAGER } else { QUIET };
+    }
+
     pub(super) fn probe_soon(&mut self, now: Instant) {
         self.probe_gap = EAGER;
         self.probe_at = now + EAGER;
@@ -228,6 +234,7 @@ impl Machine {
         run.written = now;
         run.marked = false;
         run.doubt = None;
+        run.asks_anew(now);
         self.write(step.bytes, step.script, step.advance);
     }
 

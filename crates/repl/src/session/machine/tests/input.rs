@@ -73,3 +73,30 @@ fn the_repl_at_its_prompt_is_not_a_program_that_waits() {
         Probe"#]]);
     assert_eq!(play.machine.state(), SessionState::Running);
 }
+
+/// The kernel was asked while the first piece ran, and looked when the REPL was at the prompt between the two.
+#[test]
+fn an_answer_of_the_kernel_is_not_about_the_piece_after_the_one_it_was_asked_for() {
+    let mut play = Play::ready();
+    play.eval("one\ntwo").pass(100).mark(6).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
+        write "one\n"
+        Probe
+        write "two\n""#]]);
+    assert_eq!(play.machine.state(), SessionState::Running);
+    // It is asked anew.
+    play.pass(100).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
+        Probe
+        answer 1 with #1 waiting_for_input "" """#]]);
+}
+
+/// The answer came while the session was brought in step: what comes after is asked for anew.
+#[test]
+fn an_answer_of_the_kernel_during_a_barrier_is_not_waited_for() {
+    let mut play = Play::ready();
+    play.eval("ask\nask").pass(100).on(Event::Probed(Probed::Waiting));
+    play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) });
+    play.pass(2).on(Event::Probed(Probed::Waiting)).pass(10).mark(6).on(Event::Probed(Probed::Waiting));
+    play.barrier(2, 7).quiet().log.clear();
+    play.pass(300).on(Event::Probed(Probed::Waiting)).check(expect!["Probe"]);
+    assert_eq!(play.machine.state(), SessionState::WaitingForInput);
+}
