@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use crate::board::{Board, BoardError, view};
+use crate::board::{Board, BoardError};
 use crate::form::{Field, FieldKind, Form, Misfit, read};
 use crate::question::{Event, Question, Said, Via, rfc3339};
 
@@ -27,18 +27,25 @@ type Answer = Result<Box<RawValue>, RpcError>;
 struct ListParams {
     /// Closed ones too.
     all: bool,
+    /// This one alone, with the texts that are attached.
+    question: Option<String>,
 }
 
-/// `ask/list {all}`: the open questions, oldest first; or the latest of all, newest first.
+/// `ask/list {all, question}`: the open questions, oldest first; or the latest of all, newest first; or one, as a whole.
 pub async fn list(board: Arc<Board>, params: Option<Box<RawValue>>) -> Answer {
     let asked: ListParams = parse(params)?;
+    if let Some(id) = asked.question {
+        board.open_if_there();
+        let found = board.find(&id).map_err(failed)?.ok_or_else(|| failed(BoardError::Unknown(id)))?;
+        return result(&json!({ "questions": [board.whole_view(&found)], "watching": board.watching() }));
+    }
     let questions = if asked.all {
         board.open_if_there();
         if board.is_open() { board.blocking(|board| board.latest(LISTED)).await.map_err(failed)? } else { Vec::new() }
     } else {
         board.unsettled().into_iter().filter(Question::is_open).collect()
     };
-    let views: Vec<Value> = questions.iter().map(view).collect();
+    let views: Vec<Value> = questions.iter().map(|question| board.view(question)).collect();
     result(&json!({ "questions": views, "watching": board.watching() }))
 }
 
@@ -96,7 +103,7 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
         }
     };
     let answered = board.change_soon(&question.id, event).await.map_err(failed)?;
-    result(&json!({ "question": view(&answered) }))
+    result(&json!({ "question": board.view(&answered) }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,7 +122,7 @@ pub async fn claim(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>
     }
     let event = Event::Claim { via: given.via, at_ms: journal::now() };
     let claimed = board.change_soon(&given.question, event).await.map_err(failed)?;
-    result(&json!({ "question": view(&claimed) }))
+    result(&json!({ "question": board.view(&claimed) }))
 }
 
 /// `ask/watch {}`: this connection shows questions to a person from now on, and is told of each that changes. The answer

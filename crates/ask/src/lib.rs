@@ -11,6 +11,7 @@
 //! An answer is never made up: that nobody is there, or that time is over, is said as that and never as "no".
 
 mod answer;
+mod attachment;
 pub mod board;
 mod calls;
 pub mod control;
@@ -23,6 +24,6 @@ pub mod store;
 pub mod tools;
 mod words;
 
-pub use board::{Board, BoardOptions};
+pub use board::{Board, BoardOptions, Notified, Notify};
 pub use route::late::late;
 pub use settings::AskSettings;

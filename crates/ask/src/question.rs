@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::attachment::Attachment;
 use crate::form::Form;
 use crate::journal::Record;
 pub use crate::journal::Via;
@@ -27,6 +28,9 @@ pub struct Question {
     /// More about it; empty for nothing.
     pub message: String,
     pub form: Form,
+    /// What the person looks at before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     pub danger: Danger,
     pub urgent: bool,
     /// What makes an equal call the same question: of the tool and its arguments, or of the key.
@@ -64,6 +68,9 @@ impl Kind {
 pub struct Asker {
     /// The agent's name, if it has one.
     pub agent: Option<String>,
+    /// The name of its program, as that says it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The run of the agent.
     pub run: String,
     pub worktree: PathBuf,
@@ -317,9 +324,10 @@ pub(crate) mod tests {
             id: id.to_owned(),
             seq,
             kind: Kind::Confirm,
-            asker: Asker { agent: None, run: "r".to_owned(), worktree: "/w".into(), calls_back: false },
+            asker: Asker { agent: None, client: None, run: "r".to_owned(), worktree: "/w".into(), calls_back: false },
             title: "Delete the branch?".to_owned(),
             message: String::new(),
+            attachments: Vec::new(),
             form: Form::confirm(),
             danger: Danger::Normal,
             urgent: false,

@@ -1,7 +1,7 @@
 //! The settings `[ask]`.
 
 use project::ConfigError;
-use project::config::{File, Settings};
+use project::config::{File, Settings, Source};
 use serde::Deserialize;
 
 /// What is configured for questions.
@@ -9,6 +9,8 @@ use serde::Deserialize;
 pub struct AskSettings {
     /// Whether agents' own dialogs show questions.
     pub dialog: Dialogs,
+    /// The program, and its first arguments, that tells the person of a question: the id and the title follow.
+    pub notify: Vec<String>,
 }
 
 /// When the dialog of an agent's program shows a question.
@@ -27,6 +29,7 @@ pub enum Dialogs {
 #[serde(deny_unknown_fields, default)]
 pub struct AskTable {
     dialog: Option<Dialogs>,
+    notify: Option<Vec<String>>,
 }
 
 impl Settings for AskSettings {
@@ -34,7 +37,23 @@ impl Settings for AskSettings {
     const TEMPLATE: &'static str = include_str!("settings.toml");
     type Table = AskTable;
 
-    fn apply(&mut self, table: AskTable, _: &File<'_>) -> Result<(), ConfigError> {
+    fn apply(&mut self, table: AskTable, file: &File<'_>) -> Result<(), ConfigError> {
+        if table.notify.is_some() && file.source == Source::Project {
+            return Err(file.refused(
+                "ask.notify is a command that runs as you: it does not belong into a file that comes with a checkout; put it \
+                 into your own config.toml (`hob doctor` names it)",
+            ));
+        }
+        if table
+            .notify
+            .iter()
+            .flatten()
+            .next()
+            .is_some_and(|program| program.contains('/') && !program.starts_with('/'))
+        {
+            return Err(file.refused("ask.notify: the program is a name on the PATH, or an absolute path"));
+        }
+        self.notify = table.notify.unwrap_or_else(|| std::mem::take(&mut self.notify));
         self.dialog = table.dialog.unwrap_or(self.dialog);
         Ok(())
     }

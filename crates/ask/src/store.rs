@@ -106,6 +106,14 @@ impl Store {
         self.query("SELECT body FROM questions ORDER BY seq DESC LIMIT ?1", [most])
     }
 
+    /// The questions with pictures.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn with_pictures(&self) -> Result<Vec<Question>, StoreError> {
+        self.query("SELECT body FROM questions WHERE body LIKE '%\"attachments\":%'", [])
+    }
+
     /// A question by its id.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod journal;
 mod lifecycle;
 mod listener;
 mod log;
+mod notify;
 
 pub mod parts;
 mod secrets;

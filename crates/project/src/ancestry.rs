@@ -32,6 +32,9 @@ const ENVIRONMENT: u64 = 4 << 20;
 struct Process {
     pid: u32,
     parent: u32,
+    session: u32,
+    /// Its controlling terminal; 0 for none.
+    terminal: i32,
     /// When it started, in the kernel's ticks.
     start: u64,
 }
@@ -56,6 +59,9 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     if let Some((variable, agent)) = AGENTS.iter().find(|(variable, _)| has(variable)) {
         return Some(format!("this was started by {agent} (it has {variable} in its environment); {advice}"));
     }
+    if is_orphan(&chain) {
+        return Some(format!("whoever started this is gone, and that may have been an agent; {advice}"));
+    }
     let agents = front_ends.iter().filter(|front_end| **front_end != pid).filter_map(|front_end| agent_of(*front_end));
     let agent = agents.into_iter().find(|agent| chain.contains(agent))?;
     let name = name(agent.pid);
@@ -68,6 +74,18 @@ fn agent_of(front_end: u32) -> Option<Process> {
     let agent = ancestry.into_iter().skip(1).find(|process| !is_wrapper(process.pid))?;
     // An orphan's parent is nobody's agent.
     (agent.pid > 1).then_some(agent)
+}
+
+/// Whether nobody is left who could have started this: what a shell leaves behind in the background belongs to the system's
+/// first process, or to the one that stands for it in a person's session. In a terminal, the person is there.
+fn is_orphan(chain: &[Process]) -> bool {
+    let Some(process) = chain.first().filter(|process| process.terminal == 0) else { return false };
+    match chain.iter().skip(1).find(|process| !is_wrapper(process.pid)) {
+        // Of a container the first process may be what a person started.
+        Some(parent) if parent.pid == 1 => parent.session != process.session,
+        Some(parent) => name(parent.pid) == "systemd",
+        None => false,
+    }
 }
 
 fn is_wrapper(pid: u32) -> bool {
@@ -99,7 +117,14 @@ impl Process {
         let close = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        Some(Process { pid, parent: fields.get(1)?.parse().ok()?, start: fields.get(19)?.parse().ok()? })
+        let field = |at: usize| fields.get(at).copied();
+        Some(Process {
+            pid,
+            parent: field(1)?.parse().ok()?,
+            session: field(3)?.parse().ok()?,
+            terminal: field(4)?.parse().ok()?,
+            start: field(19)?.parse().ok()?,
+        })
     }
 
     /// The process itself, its parent, and so on.
@@ -150,6 +175,22 @@ mod tests {
         assert!(refusal(served, &[served], 1).is_none(), "a front-end is no agent of its own");
         [(shell, front_end), (other, person), (agent, served)].into_iter().for_each(|(child, pid)| end(child, pid));
         assert!(refusal(0, &[], 1).unwrap().contains("cannot be told"));
+    }
+
+    #[test]
+    fn what_was_left_behind_is_nobodys_word() {
+        for line in [
+            "sleep 60 & echo $!",
+            "setsid --fork sh -c 'echo $$; exec sleep 60'",
+            "nohup sh -c 'sleep 60; :' & echo $!",
+        ] {
+            let (mut shell, left) = started(Command::new("sh").args(["-c", line]).stdin(Stdio::null()));
+            shell.wait().unwrap();
+            // The kernel gives it to the first process before the shell's end is seen.
+            let refused = refusal(left, &[], 1);
+            Command::new("kill").arg(left.to_string()).status().unwrap();
+            assert!(refused.as_deref().is_some_and(|why| why.contains("is gone")), "{line}: {refused:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Board;
+use crate::attachment::{Attachment, copy_of};
 use crate::question::{Question, rfc3339};
 
 /// How long a face that left may take to come back.
@@ -80,7 +81,7 @@ impl Board {
         if faces.is_empty() {
             return;
         }
-        let view = view(question);
+        let view = self.view(question);
         for face in faces {
             // One that is gone is told nothing, and one that reads too slowly asks for the list.
             let _ = face.notify("ask/changed", &view);
@@ -88,27 +89,46 @@ impl Board {
     }
 }
 
-/// A question as faces see it.
-pub(crate) fn view(question: &Question) -> Value {
-    let now = journal::now();
-    let said = question.said();
-    json!({
-        "question": question.id,
-        "tool": question.kind.tool(),
-        "agent": question.asker.agent,
-        "worktree": question.asker.worktree,
-        "title": question.title,
-        "message": question.message,
-        "fields": question.form,
-        "danger": question.danger,
-        "urgent": question.urgent,
-        "status": question.status(),
-        "open": question.is_open(),
-        "asked": rfc3339(question.asked_ms),
-        "age_s": now.saturating_sub(question.asked_ms) / 1000,
-        "left_s": question.expires_ms.saturating_sub(now) / 1000,
-        "answered": said.map(|said| json!({"by": said.by, "via": said.via, "at": rfc3339(said.at_ms)})),
-        "values": question.values(),
-        "note": said.and_then(|said| said.note.as_deref()),
-    })
+impl Board {
+    /// A question as faces see it; of attached texts, how many lines they have.
+    pub(crate) fn view(&self, question: &Question) -> Value {
+        let now = journal::now();
+        let said = question.said();
+        let attachments: Vec<Value> = question.attachments.iter().map(|attachment| self.shown(attachment)).collect();
+        json!({
+            "question": question.id,
+            "tool": question.kind.tool(),
+            "agent": question.asker.agent,
+            "worktree": question.asker.worktree,
+            "title": question.title,
+            "message": question.message,
+            "fields": question.form,
+            "attachments": attachments,
+            "danger": question.danger,
+            "urgent": question.urgent,
+            "status": question.status(),
+            "open": question.is_open(),
+            "asked": rfc3339(question.asked_ms),
+            "age_s": now.saturating_sub(question.asked_ms) / 1000,
+            "left_s": question.expires_ms.saturating_sub(now) / 1000,
+            "answered": said.map(|said| json!({"by": said.by, "via": said.via, "at": rfc3339(said.at_ms)})),
+            "values": question.values(),
+            "note": said.and_then(|said| said.note.as_deref()),
+        })
+    }
+
+    /// A question as a form shows it: with the texts that are attached.
+    pub(crate) fn whole_view(&self, question: &Question) -> Value {
+        let mut view = self.view(question);
+        for (shown, attachment) in view["attachments"].as_array_mut().into_iter().flatten().zip(&question.attachments) {
+            shown["text"] = attachment.text.as_str().into();
+        }
+        view
+    }
+
+    fn shown(&self, attachment: &Attachment) -> Value {
+        let copy = attachment.file.as_deref().map(|file| copy_of(&self.options.path, file));
+        let lines = attachment.text.lines().count();
+        json!({"kind": attachment.kind, "label": attachment.label, "lines": lines, "file": copy})
+    }
 }

@@ -10,15 +10,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mcp::tool::Context;
 use parking_lot::Mutex;
 use project::{Caller, Known, Role, journal};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use self::faces::Faces;
-pub(crate) use self::faces::view;
 use self::hands::Hand;
 use crate::AskSettings;
+use crate::attachment::{self, GivenAttachment};
 use crate::form::Form;
 use crate::journal::Record;
 use crate::question::{Action, Asker, Closed, Danger, Event, Handed, Kind, Question, Standing};
@@ -42,8 +43,20 @@ pub struct BoardOptions {
     /// Writes to the journal.
     pub record: Box<dyn Fn(Record) + Send + Sync>,
     pub settings: AskSettings,
+    /// Tells the person of a question outside of hob, if that is configured.
+    pub notify: Option<Notify>,
     /// The person who answers here, by the name of their account.
     pub person: String,
+}
+
+/// Starts what tells a person of a question; false if nobody is told.
+pub type Notify = Box<dyn Fn(&Notified<'_>) -> bool + Send + Sync>;
+
+/// What a person is told of a question outside of hob.
+#[derive(Debug, Clone, Copy)]
+pub struct Notified<'a> {
+    pub id: &'a str,
+    pub title: &'a str,
 }
 
 /// The questions of a daemon.
@@ -58,7 +71,7 @@ pub struct Board {
     /// Counts closed questions, for who waits for any.
     closings: watch::Sender<u64>,
     /// Told when a question may expire sooner than the last.
-    sooner: Arc<Notify>,
+    sooner: Arc<tokio::sync::Notify>,
     born: Instant,
 }
 
@@ -75,6 +88,8 @@ struct Held {
     question: Question,
     /// Told of every change.
     changed: watch::Sender<()>,
+    /// Whether the person was told of it outside of hob.
+    is_told: bool,
     /// How many calls wait for it.
     waiting: usize,
     /// The call that its answer went out with.
@@ -88,6 +103,7 @@ pub(crate) struct Draft {
     pub title: String,
     pub message: String,
     pub form: Form,
+    pub attachments: Vec<GivenAttachment>,
     pub danger: Danger,
     pub urgent: bool,
     pub digest: String,
@@ -107,6 +123,9 @@ pub(crate) enum BoardError {
         "{QUESTIONS_MAX} questions are open, or their answers wait: have your user answer some first (`hob questions`)"
     )]
     Full,
+    /// What is attached cannot be shown.
+    #[error("this cannot be asked: {0}")]
+    Unshown(String),
     #[error("it could not be finished: {0}")]
     Lost(String),
 }
@@ -164,6 +183,7 @@ impl Board {
         (self.options.prepare)().map_err(|error| StoreError::Broken(error.to_string()))?;
         let now = journal::now();
         let store = Store::open(&self.options.path, now)?;
+        self.forget_pictures(&store)?;
         let mut found = store.unsettled()?;
         for question in &mut found {
             // What was on its way when the daemon ended may not have arrived.
@@ -177,17 +197,26 @@ impl Board {
         let held = found
             .into_iter()
             .filter(|question| !question.is_settled())
-            .map(|question| (question.seq, Held::of(question)));
+            // Whoever could be told was told in an earlier life.
+            .map(|question| (question.seq, Held { is_told: self.options.notify.is_some(), ..Held::of(question) }));
         self.state.lock().questions = held.collect();
         self.keep_time();
         Ok(self.store.get_or_init(|| store))
     }
 
+    /// Deletes the pictures of questions that are not kept any more.
+    fn forget_pictures(&self, store: &Store) -> Result<(), StoreError> {
+        let known = store.with_pictures()?;
+        let files: HashSet<&str> =
+            known.iter().flat_map(|question| &question.attachments).filter_map(|known| known.file.as_deref()).collect();
+        attachment::forget(&self.options.path, |file| files.contains(file));
+        Ok(())
+    }
+
     /// Stores a new question, unless this asker has the same one open, or answered and not handed out. Blocks.
-    pub(crate) fn ask(&self, draft: Draft, caller: &Caller) -> Result<Question, BoardError> {
+    pub(crate) fn ask(&self, draft: Draft, asker: Asker) -> Result<Question, BoardError> {
         let store = self.open()?;
         let changing = self.changing.lock();
-        let asker = asker(caller);
         self.note_run(&asker.run);
         if let Some(same) = self.same(&draft, &asker) {
             return Ok(same);
@@ -195,6 +224,9 @@ impl Board {
         if self.state.lock().questions.len() >= QUESTIONS_MAX {
             return Err(BoardError::Full);
         }
+        let read = attachment::read(draft.attachments, &asker.worktree).map_err(BoardError::Unshown)?;
+        let kept = attachment::keep(&self.options.path, &read);
+        kept.map_err(|error| BoardError::Unshown(format!("the picture cannot be kept: {error}")))?;
         let id = loop {
             let id = random_id();
             if store.find(&id)?.is_none() {
@@ -210,6 +242,7 @@ impl Board {
             title: draft.title,
             message: draft.message,
             form: draft.form,
+            attachments: read.into_iter().map(|read| read.attachment).collect(),
             danger: draft.danger,
             urgent: draft.urgent,
             digest: draft.digest,
@@ -225,7 +258,22 @@ impl Board {
         let (tool, agent) = (question.kind.tool(), question.asker.agent.clone());
         (self.options.record)(Record::QuestionAsked { question: question.id.clone(), tool, agent });
         self.show(&question);
+        self.tell(&question);
         Ok(question)
+    }
+
+    fn tell(&self, question: &Question) {
+        let Some(notify) = &self.options.notify else { return };
+        if notify(&Notified { id: &question.id, title: &question.title })
+            && let Some(held) = self.state.lock().questions.get_mut(&question.seq)
+        {
+            held.is_told = true;
+        }
+    }
+
+    /// Whether the person was told of a question outside of hob.
+    pub(crate) fn is_told(&self, id: &str) -> bool {
+        self.state.lock().questions.values().any(|held| held.is_told && held.question.id == id)
     }
 
     fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
@@ -329,14 +377,16 @@ impl Board {
     }
 
     /// Whether the question is this caller's: asked by its run, or by a run of the same agent that is gone.
-    pub(crate) fn is_of(&self, question: &Question, caller: &Caller) -> bool {
-        let asker = asker(caller);
-        question.asker == asker || self.succeeds(&self.state.lock(), &asker, &question.asker)
+    pub(crate) fn is_of(&self, question: &Question, asker: &Asker) -> bool {
+        question.asker == *asker || self.succeeds(&self.state.lock(), asker, &question.asker)
     }
 
     fn succeeds(&self, state: &State, asker: &Asker, former: &Asker) -> bool {
-        let is_same_agent =
-            asker.agent == former.agent && asker.worktree == former.worktree && asker.calls_back == former.calls_back;
+        // Those without a name are told apart by their programs, as far as these go.
+        let is_same_agent = asker.agent == former.agent
+            && (asker.agent.is_some() || asker.client == former.client)
+            && asker.worktree == former.worktree
+            && asker.calls_back == former.calls_back;
         let is_gone = || {
             let may_return = !state.seen.contains(&former.run) && self.born.elapsed() < RETURN_TIME;
             !may_return && !(self.options.run_is_here)(&former.run)
@@ -395,21 +445,24 @@ impl Board {
 
 impl Held {
     fn of(question: Question) -> Held {
-        Held { question, changed: watch::channel(()).0, waiting: 0, hand: None }
+        Held { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None }
     }
 }
 
-/// Who asks, as the daemon knows the caller.
-pub(crate) fn asker(caller: &Caller) -> Asker {
+/// Who asks, as the daemon knows the caller of a tool; `None` outside of one.
+pub(crate) fn asker(cx: &Context) -> Option<Asker> {
+    let caller = cx.caller::<Caller>()?;
     let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
     let is_script = caller.role == Role::Control;
-    Asker {
+    let client = cx.client().map(|client| client.name.clone());
+    Some(Asker {
+        client: client.filter(|_| caller.role != Role::Control),
         agent: caller.name.as_ref().map(|name| name.trim_start_matches('@').to_owned()),
         // Each run of a script is a run of its own, and the next one may take over.
         run,
         worktree: caller.worktree.clone(),
         calls_back: is_script || caller.known == Known::BySharedToken,
-    }
+    })
 }
 
 fn random_id() -> String {

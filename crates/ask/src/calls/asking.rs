@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::tool::{Context, ToolError};
-use project::Caller;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::result::{Reply, Status};
+use crate::attachment::GivenAttachment;
 use crate::board::{self, Board, BoardError, Draft};
 use crate::form::{Form, TEXT_MAX};
-use crate::question::{Danger, Handed, Kind, Question};
+use crate::question::{Asker, Danger, Handed, Kind, Question};
 use crate::route::waiting::{self, Waited};
 
 /// How long a question lives, in seconds.
@@ -40,6 +40,7 @@ pub(crate) struct Asked {
     pub title: String,
     pub message: String,
     pub form: Form,
+    pub attachments: Vec<GivenAttachment>,
     pub danger: Danger,
 }
 
@@ -47,12 +48,14 @@ pub(crate) struct Asked {
 pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: Common) -> Result<Reply, ToolError> {
     let begun = Instant::now();
     let wait = wait(cx, common.wait_s);
-    let draft = draft(asked, &common)?;
-    let caller = caller(cx)?;
-    board.heard_of(&board::asker(&caller).run, true);
-    let question = match resumed(board, cx, &caller)? {
+    let asker = asker(cx)?;
+    board.heard_of(&asker.run, true);
+    let question = match resumed(board, cx, &asker)? {
         Some(question) => question,
-        None => board.blocking(move |board| board.ask(draft, &caller)).await.map_err(failed)?,
+        None => {
+            let draft = draft(asked, &common)?;
+            board.blocking(move |board| board.ask(draft, asker)).await.map_err(failed)?
+        }
     };
     wait_for(board, cx, question, begun, wait).await
 }
@@ -81,7 +84,7 @@ pub(crate) async fn wait_for(
         Some(Waited::Nobody(question)) => Ok(reply(question, Status::Unavailable)),
         Some(Waited::Closed(question)) => {
             let is_out = matches!(question.handed, Handed::Out { .. });
-            let run = board::asker(&caller(cx)?).run;
+            let run = asker(cx)?.run;
             let question = board.hand_out(&question, &run, cx).map_err(failed)?;
             let redelivered = is_out || question.is_redelivered();
             Ok(Reply { redelivered, ..reply(question, Status::TimedOut) })
@@ -99,16 +102,16 @@ pub(crate) fn wait(cx: &Context, said: Option<u64>) -> Duration {
 }
 
 /// The question of a call that brings the answer of its dialog.
-fn resumed(board: &Board, cx: &Context, caller: &Caller) -> Result<Option<Question>, ToolError> {
+fn resumed(board: &Board, cx: &Context, asker: &Asker) -> Result<Option<Question>, ToolError> {
     let Some(resumed) = cx.resumed() else { return Ok(None) };
     board.open_if_there();
     let found = board.find(resumed.name()).map_err(failed)?;
     // The ticket is sealed for one caller and one call; a run that is gone may have had the call before.
-    Ok(found.filter(|question| board.is_of(question, caller) || question.asker.worktree == caller.worktree))
+    Ok(found.filter(|question| board.is_of(question, asker) || question.asker.worktree == asker.worktree))
 }
 
 fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
-    let Asked { kind, title, message, form, danger } = asked;
+    let Asked { kind, title, message, form, attachments, danger } = asked;
     let title = title.trim().to_owned();
     if title.is_empty() {
         return Err(ToolError::user("there is nothing to ask: the question is empty"));
@@ -131,11 +134,12 @@ fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
         Some(key) => digest(&[kind.tool(), "key", key]),
         None => {
             let form = serde_json::to_string(&form).map_err(ToolError::internal)?;
-            digest(&[kind.tool(), &title, &message, &form, &serde_json::json!(danger).to_string()])
+            let more = serde_json::json!([danger, attachments]).to_string();
+            digest(&[kind.tool(), &title, &message, &form, &more])
         }
     };
     let (urgent, lives) = (common.urgent, Duration::from_secs(lives));
-    Ok(Draft { kind, title, message, form, danger, urgent, digest, lives })
+    Ok(Draft { kind, title, message, form, attachments, danger, urgent, digest, lives })
 }
 
 /// How long a question lives, in seconds, from words such as `2h`.
@@ -165,14 +169,16 @@ fn digest(parts: &[&str]) -> String {
     hex::encode(&digest.finalize()[..16])
 }
 
-pub(crate) fn caller(cx: &Context) -> Result<Caller, ToolError> {
-    cx.caller::<Caller>().cloned().ok_or_else(|| ToolError::internal("a call without a caller"))
+pub(crate) fn asker(cx: &Context) -> Result<Asker, ToolError> {
+    board::asker(cx).ok_or_else(|| ToolError::internal("a call without a caller"))
 }
 
 pub(crate) fn failed(error: BoardError) -> ToolError {
     match error {
         BoardError::Unknown(_) => ToolError::user(error.to_string()).hint("ask_list shows yours."),
-        BoardError::Full | BoardError::Closed(_) | BoardError::Store(_) => ToolError::user(error.to_string()),
+        BoardError::Full | BoardError::Closed(_) | BoardError::Store(_) | BoardError::Unshown(_) => {
+            ToolError::user(error.to_string())
+        }
         BoardError::Lost(_) => ToolError::internal(error),
     }
 }

@@ -1,11 +1,14 @@
 //! The one check of answers, whichever way they came, and values from words of a command line.
 
+use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::{Field, FieldKind, Form};
 
 /// The longest text of an answer, in characters.
 const ANSWER_MAX: usize = 64 * 1024;
+/// The most memory of a compiled pattern, in bytes.
+const PATTERN_SIZE: usize = 256 * 1024;
 
 /// Why an answer does not fit: the field, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +67,10 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
                 return wrong("it is too long: at most 65,536 characters");
             }
             within(field, length as f64, "characters")?;
+            // A pattern that cannot be read was refused when the question was asked.
+            if !field.pattern.is_empty() && !pattern(&field.pattern).is_ok_and(|pattern| pattern.is_match(text)) {
+                return wrong(&format!("it does not match {}", field.pattern));
+            }
         }
         (FieldKind::Integer, Value::Number(number)) => {
             let number = number.as_f64().unwrap_or(f64::NAN);
@@ -101,6 +108,19 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
         (FieldKind::Note, _) => return wrong("it takes no answer"),
     }
     Ok(value.clone())
+}
+
+/// A pattern that a text has to match as a whole.
+///
+/// # Errors
+/// When it is none, or needs too much memory.
+pub(super) fn pattern(text: &str) -> Result<Regex, &'static str> {
+    let whole = format!("^(?:{text})$");
+    let built = RegexBuilder::new(&whole).size_limit(PATTERN_SIZE).build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => "is too large",
+        _ => "is no regular expression (look-around and back-references are not known)",
+    })
 }
 
 /// A word of a command line as a value of this field. What cannot be read stays a text, which the check refuses.
@@ -171,7 +191,7 @@ mod tests {
     fn all_kinds() -> Form {
         serde_json::from_value(json!([
             {"id": "about", "kind": "note", "label": "About the release"},
-            {"id": "name", "required": true, "max": 10},
+            {"id": "name", "required": true, "max": 10, "pattern": "[a-z ]+"},
             {"id": "why", "kind": "multiline"},
             {"id": "copies", "kind": "integer", "min": 1, "max": 9},
             {"id": "share", "kind": "number", "min": 0, "max": 1},
@@ -216,6 +236,7 @@ mod tests {
             check(json!({"ship": true})).unwrap_err(),
             with("name", json!("much too long for it")),
             with("name", json!("two\nlines")),
+            with("name", json!("hob7")),
             with("copies", json!(0)),
             with("copies", json!(1.5)),
             with("share", json!(2)),
@@ -229,6 +250,7 @@ mod tests {
             `name`: it is required
             `name`: at most 10 characters
             `name`: one line is needed
+            `name`: it does not match [a-z ]+
             `copies`: at least 1
             `copies`: a whole number is needed
             `share`: at most 1

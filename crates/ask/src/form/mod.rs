@@ -57,6 +57,9 @@ pub struct Field {
     /// The greatest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
+    /// A regular expression that a text matches as a whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pattern: String,
     /// Asked only if another field has this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub show_if: Option<ShowIf>,
@@ -175,6 +178,12 @@ impl Form {
                     return Err(format!("`{id}`: each option needs an id of its own"));
                 }
             }
+            if !field.pattern.is_empty() {
+                if field.kind != FieldKind::Text {
+                    return Err(format!("`{id}`: only a text has a pattern"));
+                }
+                check::pattern(&field.pattern).map_err(|why| format!("`{id}`: the pattern {why}"))?;
+            }
             if let Some(ShowIf { field: on, .. }) = &field.show_if
                 && !fields[..at].iter().any(|other| other.id == *on)
             {
@@ -216,6 +225,10 @@ mod tests {
             json!([{"id": "a", "kind": "choice", "options": [{"id": "x"}, {"id": "x"}]}]),
             json!([{"id": "a", "show_if": {"field": "b", "equals": true}}, {"id": "b", "kind": "boolean"}]),
             json!([{"id": "a", "kind": "integer", "default": "many"}]),
+            json!([{"id": "a", "kind": "integer", "pattern": "[0-9]"}]),
+            json!([{"id": "a", "pattern": "(a"}]),
+            json!([{"id": "a", "pattern": "(((a{1000}){1000}){1000})"}]),
+            json!([{"id": "a", "pattern": "v[0-9]+", "default": "1"}]),
         ];
         let why: Vec<String> = wrong.into_iter().map(|fields| form(fields).validate().unwrap_err()).collect();
         expect![[r#"
@@ -227,7 +240,11 @@ mod tests {
             `a`: only a choice or a multichoice has options
             `a`: each option needs an id of its own
             `a`: show_if names `b`, which is no field before it
-            the default of `a`: a whole number is needed"#]]
+            the default of `a`: a whole number is needed
+            `a`: only a text has a pattern
+            `a`: the pattern is no regular expression (look-around and back-references are not known)
+            `a`: the pattern is too large
+            the default of `a`: it does not match v[0-9]+"#]]
         .assert_eq(&why.join("\n"));
         for form in [Form::confirm(), Form::guidance(&["x".to_owned()])] {
             form.validate().unwrap();

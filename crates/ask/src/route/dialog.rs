@@ -6,6 +6,7 @@
 use mcp::tool::Ask;
 use serde_json::{Map, Value, json};
 
+use crate::attachment::{Attachment, AttachmentKind};
 use crate::form::{Field, FieldKind};
 use crate::question::{Danger, Question};
 
@@ -13,6 +14,8 @@ use crate::question::{Danger, Question};
 const NOTE: &str = "note";
 /// What the field for another text of a choice ends with.
 const OTHER: &str = "_other";
+/// How many lines of an attached text a dialog shows.
+const LINES_MAX: usize = 40;
 
 /// The question as a form of the agent's dialog. `problem` says what was wrong with the answer before.
 pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
@@ -27,6 +30,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
     if !question.message.is_empty() {
         message.push_str(&format!("\n\n{}", question.message));
     }
+    question.attachments.iter().for_each(|attachment| message.push_str(&attached(attachment, &question.id)));
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for field in &question.form.0 {
         if field.kind == FieldKind::Note {
@@ -50,6 +54,18 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
     }
     let schema = json!({"type": "object", "properties": properties, "required": required});
     Ask::Form { message: project::visible::escaped(&message), schema }
+}
+
+/// An attachment as a dialog can show it, which has no room for long texts and none for pictures.
+fn attached(attachment: &Attachment, id: &str) -> String {
+    let label = &attachment.label;
+    if attachment.kind == AttachmentKind::Picture {
+        return format!("\n\nPicture {label}: `hob answer {id}` tells where it is.");
+    }
+    let shown: Vec<&str> = attachment.text.lines().take(LINES_MAX).collect();
+    let left = attachment.text.lines().count() - shown.len();
+    let rest = if left > 0 { format!("\n… {left} more lines: `hob answer {id}` shows them.") } else { String::new() };
+    format!("\n\n{label}:\n{}{rest}", shown.join("\n"))
 }
 
 /// The values and the note of a filled dialog, to be checked like any other answer.
@@ -101,6 +117,10 @@ fn schema(field: &Field) -> Value {
     };
     schema["title"] = field.name().into();
     let mut about = field.help.clone();
+    if !field.pattern.is_empty() {
+        let pattern = format!("Matches {} as a whole.", field.pattern);
+        about = if about.is_empty() { pattern } else { format!("{about} {pattern}") };
+    }
     if let Some(on) = &field.show_if {
         let on = format!("Only if {} is {}.", on.field, on.equals);
         about = if about.is_empty() { on } else { format!("{about} {on}") };

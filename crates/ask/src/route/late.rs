@@ -25,14 +25,14 @@ pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
     if caller.role != Role::Mcp || is_fixed {
         return Vec::new();
     }
-    let asker = board::asker(caller);
+    let Some(asker) = board::asker(cx) else { return Vec::new() };
     board.note_run(&asker.run);
     board.heard_of(&asker.run, false);
     if asker.calls_back {
         return Vec::new();
     }
     let mine: Vec<Question> =
-        board.undelivered().into_iter().filter(|question| board.is_of(question, caller)).collect();
+        board.undelivered().into_iter().filter(|question| board.is_of(question, &asker)).collect();
     let mut texts = Vec::new();
     let mut left = CHARACTERS;
     for question in mine.iter().take(AT_ONCE) {

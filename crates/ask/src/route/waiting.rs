@@ -83,7 +83,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             tries -= 1;
         }
         let returns_until = board.face_returns_until();
-        if shown.is_none() && !has_dialog && !watched && returns_until.is_none() {
+        if shown.is_none() && !has_dialog && !watched && returns_until.is_none() && !board.is_told(id) {
             return Ok(Waited::Nobody(question));
         }
         let answered = async {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::board::BoardError;
-use crate::calls::asking::{caller, failed};
+use crate::calls::asking::{asker, failed};
 use crate::question::Event;
 
 /// Take back a question of yours that needs no answer any more.
@@ -42,11 +42,11 @@ impl Tool for AskCancel {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (board, caller) = (&self.0, caller(&cx)?);
+        let (board, asker) = (&self.0, asker(&cx)?);
         board.open_if_there();
         let found = board.find(&args.question).map_err(failed)?;
         let question = found
-            .filter(|question| board.is_of(question, &caller))
+            .filter(|question| board.is_of(question, &asker))
             .ok_or_else(|| failed(BoardError::Unknown(args.question.clone())))?;
         let event = Event::Withdraw { reason: args.reason.chars().take(1000).collect(), at_ms: journal::now() };
         match board.change_soon(&question.id, event).await {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Board;
 use crate::answer;
+use crate::attachment::GivenAttachment;
 use crate::calls::asking::{self, Asked};
 use crate::calls::result::{self, Common};
 use crate::form::{Field, Form};
@@ -25,6 +26,9 @@ pub(super) struct Args {
     pub message: String,
     /// Up to 20.
     pub fields: Vec<Field>,
+    /// To look at; up to 3.
+    #[serde(default)]
+    pub attachments: Vec<GivenAttachment>,
     /// Seconds to wait; 0 asks and goes on.
     pub wait_s: Option<u64>,
     /// How long the question lives, such as 2h; 24h by default.
@@ -61,7 +65,14 @@ impl Tool for AskForm {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Form, Form(args.fields));
-        let asked = Asked { kind, title: args.title, message: args.message, form, danger: Danger::Normal };
+        let asked = Asked {
+            kind,
+            title: args.title,
+            message: args.message,
+            form,
+            attachments: args.attachments,
+            danger: Danger::Normal,
+        };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
         let lines = answer::result_lines(&reply.question);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Board;
-use crate::calls::asking::{caller, failed};
+use crate::calls::asking::{asker, failed};
 use crate::question::Question;
 use crate::route::late::age;
 
@@ -61,14 +61,14 @@ impl Tool for AskList {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (board, caller) = (&self.0, caller(&cx)?);
+        let (board, asker) = (&self.0, asker(&cx)?);
         board.open_if_there();
         let mut questions = match args.state {
             Which::Open => board.unsettled(),
             Which::All if board.is_open() => board.blocking(|board| board.latest(LOOKED_AT)).await.map_err(failed)?,
             Which::All => Vec::new(),
         };
-        questions.retain(|question| board.is_of(question, &caller));
+        questions.retain(|question| board.is_of(question, &asker));
         if args.state == Which::Open {
             questions.retain(Question::is_open);
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mcp::tool::{Asks, Context, Effect, Example, Tool, ToolError};
-use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -12,9 +11,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::Board;
 use crate::answer;
 use crate::board;
-use crate::calls::asking::{self, caller, failed};
+use crate::calls::asking::{self, asker, failed};
 use crate::calls::result::{self, Common, Reply};
-use crate::question::{Kind, Question};
+use crate::question::{Asker, Kind, Question};
 
 /// Wait for the answer to a question of yours.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,20 +57,20 @@ impl Tool for AskWait {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (board, begun) = (&self.0, Instant::now());
-        let caller = caller(&cx)?;
+        let asker = asker(&cx)?;
         let wait = asking::wait(&cx, args.wait_s);
         board.open_if_there();
-        board.heard_of(&board::asker(&caller).run, true);
+        board.heard_of(&asker.run, true);
         let question = match args.question {
             Some(id) => {
                 let found = board.find(&id).map_err(failed)?;
                 // Whoever knows the id of a question that calls back may have it: nothing else tells such callers apart.
                 let is_mine = |question: &Question| {
-                    board.is_of(question, &caller) || (question.asker.calls_back && board::asker(&caller).calls_back)
+                    board.is_of(question, &asker) || (question.asker.calls_back && asker.calls_back)
                 };
                 found.filter(is_mine).ok_or_else(|| failed(board::BoardError::Unknown(id)))?
             }
-            None => any(board, &cx, &caller, begun + wait).await?,
+            None => any(board, &cx, &asker, begun + wait).await?,
         };
         let reply = asking::wait_for(board, &cx, question, begun, wait).await?;
         Ok(Output::of(&reply))
@@ -103,12 +102,12 @@ impl Output {
 }
 
 /// The first question of this caller that closes, or else the last that is open when the time is over.
-async fn any(board: &Arc<Board>, cx: &Context, caller: &Caller, deadline: Instant) -> Result<Question, ToolError> {
+async fn any(board: &Arc<Board>, cx: &Context, asker: &Asker, deadline: Instant) -> Result<Question, ToolError> {
     let mut closings = board.closings();
     loop {
         closings.borrow_and_update();
         let mut mine = board.unsettled();
-        mine.retain(|question| board.is_of(question, caller));
+        mine.retain(|question| board.is_of(question, asker));
         if let Some(closed) = mine.iter().find(|question| question.waits_for_hand_out()) {
             return Ok(closed.clone());
         }

@@ -62,7 +62,14 @@ impl Tool for ConfirmAction {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Confirm, Form::confirm());
-        let asked = Asked { kind, title: args.action, message: args.details, form, danger: args.danger };
+        let asked = Asked {
+            kind,
+            title: args.action,
+            message: args.details,
+            form,
+            attachments: Vec::new(),
+            danger: args.danger,
+        };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
         let lines = answer::result_lines(&reply.question);

@@ -59,7 +59,14 @@ impl Tool for RequestGuidance {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Guide, Form::guidance(&args.suggestions));
-        let asked = Asked { kind, title: args.context, message: String::new(), form, danger: Danger::Normal };
+        let asked = Asked {
+            kind,
+            title: args.context,
+            message: String::new(),
+            form,
+            attachments: Vec::new(),
+            danger: Danger::Normal,
+        };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
         let lines = answer::result_lines(&reply.question);

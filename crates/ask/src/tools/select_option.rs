@@ -65,7 +65,14 @@ impl Tool for SelectOption {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let options = args.options.checked()?;
         let (kind, form) = (Kind::Select, Form::select(options, args.allow_custom));
-        let asked = Asked { kind, title: args.prompt, message: String::new(), form, danger: Danger::Normal };
+        let asked = Asked {
+            kind,
+            title: args.prompt,
+            message: String::new(),
+            form,
+            attachments: Vec::new(),
+            danger: Danger::Normal,
+        };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
         let lines = answer::result_lines(&reply.question);

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::ask::control;
-use ::ask::{AskSettings, Board, BoardOptions};
+use ::ask::{AskSettings, Board, BoardOptions, Notified, Notify};
 use mcp::server::Server;
 use project::ancestry;
 use project::config::Section;
 use serde_json::{Map, Value, json};
 
 use super::{Part, Setup, Surface, Toolset};
+use crate::notify::notify;
 
 const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
 `timed_out` are never a no.";
@@ -27,6 +28,7 @@ pub(crate) struct AskPart {
 impl Part for AskPart {
     fn open(setup: &Setup<'_>) -> AskPart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
+        let settings = setup.config.of::<AskSettings>();
         let [of_runs, of_processes] = [(); 2].map(|()| setup.connections.cloned());
         let board = Board::new(BoardOptions {
             path: project.state_dir().join("ask.db"),
@@ -37,7 +39,11 @@ impl Part for AskPart {
                 ancestry::refusal(pid, &front_ends, std::process::id())
             }),
             record: Box::new(move |record| journal.record(record)),
-            settings: setup.config.of::<AskSettings>(),
+            notify: (!settings.notify.is_empty()).then(|| {
+                let words = settings.notify.clone();
+                Box::new(move |question: &Notified<'_>| notify(&words, question.id, question.title)) as Notify
+            }),
+            settings,
             person: person(),
         });
         // Answers may wait since an earlier life. Without a daemon there is no earlier life to know of.
@@ -54,6 +60,7 @@ impl Part for AskPart {
             run_is_here: Box::new(|_| false),
             refuses: Box::new(|_| None),
             record: Box::new(|_| {}),
+            notify: None,
             settings: AskSettings::default(),
             person: String::new(),
         });

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use testkit::{McpPeer, Ran, TestProject, has_program, kill_hard, until};
+use testkit::{McpPeer, Ran, Screen, TestProject, has_program, kill_hard, until};
 
 use crate::fresh;
 
@@ -47,7 +47,7 @@ fn a_person_answers_by_prompts() {
     );
     assert_eq!(project.run(["ask", "form", "form.json", "--wait", "0"]).code, Some(6));
     let turns = "Ship it? [yes/no]: |yes;when [YYYY-MM-DD]: |soon;copies: |;when [YYYY-MM-DD]: |2026-12-01";
-    let said = Ran::of(project.command("python3").args(["-c", TYPED, turns, "hob", "answer"])).ok();
+    let said = Ran::of(project.command("python3").args(["-c", TYPED, turns, "hob", "answer", "--plain"])).ok();
     assert!(said.contains("a date is needed") && said.contains("answered by tester (terminal)"), "{said}");
     let result = project.run(["ask", "form", "form.json", "--json"]).ok();
     let result: Value = serde_json::from_str(&result).unwrap();
@@ -144,6 +144,130 @@ fn an_agent_does_not_answer_for_its_person() {
         let said = peer.call("repl_eval", json!({"profile": "python", "code": code, "wait_ms": 50_000})).text;
         assert!(said.contains("this runs in a REPL session of hob"), "{said}");
     }
-    // Another terminal is nobody's child here.
-    assert!(orphan("").contains("answered by tester"));
+    assert!(orphan("").contains("whoever started this is gone"));
+    if has_program("tmux") {
+        let screen = Screen::run(&project, "hob trust --yes && hob answer --yes");
+        screen.until("answered by tester (command)");
+    }
+}
+
+/// A form with every kind of field, asked by a script.
+fn ask_by_form(project: &TestProject) {
+    project.write("shot.png", "\u{89}PNG");
+    std::fs::write(project.root().join("shot.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    project.write(
+        "form.json",
+        &json!({
+            "title": "The release",
+            "message": "Two things are open.",
+            "attachments": [
+                {"kind": "diff", "label": "the change", "text": "-old\n+new"},
+                {"kind": "picture", "label": "the page", "path": "shot.png"}
+            ],
+            "fields": [
+                {"id": "about", "kind": "note", "label": "Take your time."},
+                {"id": "version", "label": "Version", "required": true, "pattern": "v[0-9]+"},
+                {"id": "why", "kind": "multiline"},
+                {"id": "copies", "kind": "integer", "min": 1, "default": 2},
+                {"id": "share", "kind": "number"},
+                {"id": "ship", "kind": "boolean", "label": "Ship it?", "required": true},
+                {"id": "where", "kind": "choice", "options": [{"id": "eu", "label": "Europe"}, {"id": "us"}]},
+                {"id": "with", "kind": "multichoice", "options": [{"id": "docs"}, {"id": "source"}]},
+                {"id": "when", "kind": "date", "show_if": {"field": "ship", "equals": true}}
+            ]
+        })
+        .to_string(),
+    );
+    assert_eq!(project.run(["ask", "form", "form.json", "--wait", "0"]).code, Some(6));
+}
+
+#[test]
+fn a_person_fills_in_a_form_on_a_terminal() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    ask_by_form(&project);
+    let screen = Screen::run(&project, "hob answer");
+    let seen = screen.until("Version *");
+    for shown in ["Two things are open.", "+new", "the page: /", "pictures/4c4b6a3b"] {
+        assert!(seen.contains(shown), "{shown}: {seen}");
+    }
+    screen.type_text("2");
+    screen.press(&["Enter"]);
+    screen.type_text("because");
+    screen.press(&["Enter"]);
+    screen.type_text("of it");
+    screen.press(&["Tab", "Enter", "0", ".", "5", "Enter", "y"]);
+    screen.press(&["Down", "Enter", "Space", "Enter"]);
+    screen.until("when (YYYY-MM-DD)");
+    screen.type_text("2026-12-01");
+    screen.press(&["Enter"]);
+    screen.press(&["Enter"]);
+    // It does not fit: the form stays, at the field.
+    screen.until("it does not match v[0-9]+");
+    screen.press(&["C-u"]);
+    screen.type_text("v2");
+    // A pasted break sends nothing. The daemon is gone meanwhile, which costs nothing.
+    kill_hard(project.daemon_pid().unwrap());
+    screen.press(&["C-s"]);
+    let ended = screen.until("ended with 0");
+    assert!(ended.contains("answered by tester (terminal)"), "{ended}");
+    let all: Value = serde_json::from_str(&project.run(["questions", "--all", "--json"]).ok()).unwrap();
+    assert_eq!(
+        all[0]["values"],
+        json!({
+            "version": "v2", "why": "because\nof it", "copies": 2, "share": 0.5, "ship": true, "where": "us", "with": ["docs"],
+            "when": "2026-12-01"
+        })
+    );
+}
+
+#[test]
+fn a_form_ends_when_the_question_is_answered_elsewhere() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    let mut peer = agent(&project);
+    peer.call("confirm_action", json!({"action": "Delete the branch?", "wait_s": 0}));
+    let screen = Screen::run(&project, "hob answer");
+    screen.until("Delete the branch?");
+    screen.press(&["n"]);
+    project.run(["answer", "--yes"]).ok();
+    screen.until("answered by tester (command)");
+    // Leaving answers nothing.
+    peer.call("confirm_action", json!({"action": "Push?", "wait_s": 0}));
+    let screen = Screen::run(&project, "hob answer");
+    screen.until("Push?");
+    screen.press(&["Escape"]);
+    screen.until("stays open");
+}
+
+#[test]
+fn a_program_of_the_person_is_told_of_questions() {
+    let project = fresh();
+    let told = project.top().join("told");
+    let program = project.top().join("tell");
+    std::fs::write(
+        &program,
+        format!("#!/bin/sh\necho \"$HOB_QUESTION|$1|$2|$3\" > {0}.new; mv {0}.new {0}\n", told.display()),
+    )
+    .unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let config = project.home().join(".config/hob/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, format!("[ask]\nnotify = [\"{}\", \"--\"]\n", program.display())).unwrap();
+    let mut peer = agent(&project);
+    let call = peer.start_call("confirm_action", json!({"action": "Delete the branch?", "wait_s": 60}));
+    let said = until("the program ran", || std::fs::read_to_string(&told).ok());
+    let id = said.split('|').next().unwrap();
+    assert_eq!(said, format!("{id}|--|{id}|Delete the branch?\n"));
+    project.run(["answer", id, "--yes"]).ok();
+    assert_eq!(peer.answer(call).structured["confirmed"], true);
+    // A checkout cannot name one.
+    project.write("hob.toml", "[ask]\nnotify = [\"true\"]\n");
+    project.run(["stop"]).ok();
+    let refused = project.run(["questions"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("your own config.toml"), "{refused:?}");
 }

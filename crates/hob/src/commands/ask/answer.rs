@@ -1,14 +1,15 @@
-//! `hob answer`: a person's answer to a question, by flags, or by prompts on a terminal.
+//! `hob answer`: a person's answer to a question, by flags, by a form on the terminal, or by prompts.
 
 use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
-use client::Control;
 use client::control::ControlError;
 use project::{Project, visible};
 use serde_json::{Map, Value, json};
 
-use super::{connect, ending, refused, shown};
+use super::answerer::{Answerer, Trouble};
+use super::form::{self, Filled};
+use super::{ending, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -36,6 +37,9 @@ pub(crate) struct Answer {
     /// Refuse to answer
     #[arg(long, group = "answer")]
     decline: bool,
+    /// Ask line by line instead of by a form
+    #[arg(long, conflicts_with = "answer")]
+    plain: bool,
     /// Say something more
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
@@ -51,20 +55,12 @@ fn assignment(word: &str) -> Result<(String, String), String> {
 
 impl Answer {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let mut control = connect(project)?;
+        let mut answerer = Answerer::open(project)?;
         let says = self.yes || self.no || self.decline || self.choose.is_some() || self.text.is_some();
         let answered = if says || !self.set.is_empty() {
-            let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
-            let mut params = json!({
-                "question": self.question, "choose": self.choose, "text": self.text, "set": set, "decline": self.decline,
-                "note": self.note, "via": "command",
-            });
-            if self.yes || self.no {
-                params["yes"] = self.yes.into();
-            }
-            control.request("ask/answer", params, |_, _| {}).map_err(refused)?
+            self.said(&mut answerer)?
         } else if std::io::stdin().is_terminal() {
-            match self.prompted(&mut control)? {
+            match self.asked(&mut answerer)? {
                 Some(answered) => answered,
                 None => return Ok(Exit::Failed),
             }
@@ -73,18 +69,32 @@ impl Answer {
                 .hint("Give --yes, --no, --choose OPTION, --text TEXT, --set FIELD=VALUE or --decline; `hob questions` shows what is asked.")
                 .exit(Exit::Usage));
         };
-        let question = &answered["question"];
         if self.json {
-            terminal::json(question);
+            terminal::json(&answered);
         } else {
-            terminal::line(ending(question));
+            terminal::line(ending(&answered));
         }
         Ok(Exit::Done)
     }
 
-    /// Asks on the terminal, field by field; `None` if the person left.
-    fn prompted(&self, control: &mut Control) -> Result<Option<Value>, Failure> {
-        let list = control.request("ask/list", json!({}), |_, _| {}).map_err(refused)?;
+    /// Gives the answer that the flags say.
+    fn said(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
+        let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
+        let mut params = json!({
+            "question": self.question, "choose": self.choose, "text": self.text, "set": set, "decline": self.decline,
+            "note": self.note, "via": "command",
+        });
+        if self.yes || self.no {
+            params["yes"] = self.yes.into();
+        }
+        let id = self.question.as_deref().unwrap_or_default();
+        answerer.answer(id, params).map_err(Trouble::failure)
+    }
+
+    /// Asks on the terminal, by a form where it can be shown; `None` if the person left.
+    fn asked(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
+        // Somebody is there: agents whose question nobody could see wait for it.
+        let list = answerer.request("ask/watch", json!({})).map_err(Trouble::failure)?;
         let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let id = match (&self.question, open) {
             (Some(id), _) => id.clone(),
@@ -101,13 +111,35 @@ impl Answer {
                 }
             }
         };
-        let Some(question) = open.iter().find(|question| question["question"] == id.as_str()) else {
+        if !open.iter().any(|question| question["question"] == id.as_str()) {
             return Err(Failure::new(format_args!("no question `{}` is open", visible(&id)))
                 .hint("`hob questions --all` shows how it ended."));
-        };
+        }
+        let whole = answerer.request("ask/list", json!({"question": id})).map_err(Trouble::failure)?;
+        let question = &whole["questions"][0];
+        let shows_forms =
+            std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        if shows_forms && !self.plain {
+            match form::fill(answerer, question)? {
+                Some(Filled::Answered(answered)) => return Ok(Some(answered)),
+                Some(Filled::Left) => {
+                    terminal::note(format!("Nothing was answered; {id} stays open."));
+                    return Ok(None);
+                }
+                Some(Filled::Closed(why)) => {
+                    return Err(Failure::new(why).hint("Tell the agent if the answer should be another."));
+                }
+                None => {}
+            }
+        }
+        self.prompted(answerer, &id, question)
+    }
+
+    /// Asks field by field.
+    fn prompted(&self, answerer: &mut Answerer<'_>, id: &str, question: &Value) -> Result<Option<Value>, Failure> {
         terminal::line(shown(question));
         // Others see that somebody answers; it blocks nobody, so a failure does not matter.
-        let _ = control.request("ask/claim", json!({"question": id, "via": "terminal"}), |_, _| {});
+        let _ = answerer.request("ask/claim", json!({"question": id, "via": "terminal"}));
         let mut set = Map::new();
         for field in question["fields"].as_array().into_iter().flatten().filter(|field| field["kind"] != "note") {
             if !is_asked(field, &set) {
@@ -118,8 +150,10 @@ impl Answer {
         }
         loop {
             let params = json!({"question": id, "set": set, "note": self.note, "via": "terminal"});
-            match control.request("ask/answer", params, |_, _| {}) {
-                Err(ControlError::Refused { message, data: Some(data), .. }) if data["reason"] == "misfit" => {
+            match answerer.answer(id, params) {
+                Err(Trouble::Refused(ControlError::Refused { message, data: Some(data), .. }))
+                    if data["reason"] == "misfit" =>
+                {
                     terminal::line(visible(&message));
                     let fields = question["fields"].as_array().into_iter().flatten();
                     let Some(field) = fields.into_iter().find(|field| field["id"] == data["field"]) else {
@@ -128,7 +162,7 @@ impl Answer {
                     let Some(word) = prompt(field) else { return Ok(None) };
                     set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
                 }
-                answered => return answered.map(Some).map_err(refused),
+                answered => return answered.map(Some).map_err(Trouble::failure),
             }
         }
     }

@@ -2,6 +2,8 @@
 //! scripts that ask.
 
 mod answer;
+mod answerer;
+mod form;
 mod questions;
 mod script;
 
@@ -59,11 +61,35 @@ fn shown(question: &Value) -> String {
     let danger = if question["danger"] == "high" { "DANGEROUS: " } else { "" };
     lines.push(format!("  {danger}{}", visible(text("title"))));
     lines.extend(visible::escaped(text("message")).lines().map(|line| format!("  | {line}")));
+    question["attachments"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .for_each(|attached| lines.extend(attachment_lines(attached, id)));
     for field in question["fields"].as_array().into_iter().flatten() {
         lines.extend(field_lines(field, text("tool")));
     }
     lines.push(paint(&format!("  {}", how(id, text("tool"))), Style::Dim));
     lines.join("\n")
+}
+
+/// An attachment for people: a text, if it is there, or where a picture is.
+fn attachment_lines(attached: &Value, id: &str) -> Vec<String> {
+    let text = |key: &str| attached[key].as_str().unwrap_or_default();
+    if !text("file").is_empty() {
+        return vec![format!("  {}: {}", visible(text("label")), visible(text("file")))];
+    }
+    let whole = visible::escaped(text("text"));
+    if whole.is_empty() {
+        let lines = &attached["lines"];
+        return vec![format!(
+            "  {}: {} of {lines} lines, which `hob answer {id}` shows",
+            visible(text("label")),
+            text("kind")
+        )];
+    }
+    let head = format!("  {}:", visible(text("label")));
+    std::iter::once(head).chain(whole.lines().map(|line| format!("  | {line}"))).collect()
 }
 
 /// A field for people; nothing for that of a confirmation, which is its title.

@@ -1,5 +1,7 @@
 //! The tools over real connections of both eras: every way to an answer, and what is said without one.
 
+mod races;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +96,7 @@ fn board_in(dir: PathBuf) -> Arc<Board> {
         run_is_here: Box::new(|run| run != "gone"),
         refuses: Box::new(|_| None),
         record: Box::new(|_| {}),
+        notify: None,
         settings: AskSettings::default(),
         person: "ann".to_owned(),
     })
@@ -463,37 +466,4 @@ fn the_listing_costs_a_model_little() {
     };
     let (core, all) = (cost(&tidepool(&board)), cost(&tools(&board)));
     assert!(core <= 300 && all <= 1500, "{core} and {all} tokens");
-}
-
-#[test]
-fn of_many_ways_one_wins() {
-    let house = Fixture::new();
-    for round in 0..50 {
-        let caller = caller("a");
-        let draft = crate::board::Draft {
-            kind: crate::question::Kind::Confirm,
-            title: round.to_string(),
-            message: String::new(),
-            form: crate::form::Form::confirm(),
-            danger: Default::default(),
-            urgent: false,
-            digest: round.to_string(),
-            lives: Duration::from_secs(60),
-        };
-        let id = house.board.ask(draft, &caller).unwrap().id;
-        let won = std::thread::scope(|scope| {
-            let ways: Vec<_> = (0..4u64)
-                .map(|way| {
-                    let (board, id) = (&house.board, &id);
-                    scope.spawn(move || {
-                        let said = Said { by: way.to_string(), via: Via::Command, at_ms: way, note: None };
-                        board.change(id, Event::Answer { values: Default::default(), said }).is_ok().then_some(way)
-                    })
-                })
-                .collect();
-            ways.into_iter().filter_map(|way| way.join().unwrap()).collect::<Vec<_>>()
-        });
-        let winner = house.board.find(&id).unwrap().unwrap().said().unwrap().at_ms;
-        assert_eq!(won, [winner]);
-    }
 }

@@ -1,0 +1,103 @@
+//! A question as a form on the terminal.
+
+use std::time::{Duration, Instant};
+
+use client::control::ControlError;
+use project::visible;
+use serde_json::{Value, json};
+use ui::form::{Answer, Outcome, Question, Questioner, Refusal};
+
+use super::answerer::{Answerer, Trouble};
+use super::ending;
+use crate::exit::Failure;
+
+/// How often others are told that the person is still at it.
+const CLAIM: Duration = Duration::from_secs(30);
+/// How long is listened for news of the question at a time.
+const LISTEN: Duration = Duration::from_millis(2);
+
+/// What came of it.
+pub(super) enum Filled {
+    /// The question as it is now.
+    Answered(Value),
+    Left,
+    /// It closed elsewhere meanwhile.
+    Closed(String),
+}
+
+/// Shows a question as a form. `None` if the terminal cannot show one.
+pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value) -> Result<Option<Filled>, Failure> {
+    let shown: Question = serde_json::from_value(question.clone()).map_err(Failure::new)?;
+    let id = shown.question.clone();
+    let mut given = Given { answerer, id, claimed: None, answered: None };
+    match ui::form::fill(shown, &mut given) {
+        Ok(Outcome::Given) => Ok(given.answered.map(Filled::Answered)),
+        Ok(Outcome::Left) => Ok(Some(Filled::Left)),
+        Ok(Outcome::Closed { why }) => Ok(Some(Filled::Closed(why))),
+        Err(_) => Ok(None),
+    }
+}
+
+struct Given<'a, 'p> {
+    answerer: &'a mut Answerer<'p>,
+    id: String,
+    claimed: Option<Instant>,
+    answered: Option<Value>,
+}
+
+impl Questioner for Given<'_, '_> {
+    fn give(&mut self, answer: &Answer) -> Result<(), Refusal> {
+        let params = match answer {
+            Answer::Values { set, note } => json!({"question": self.id, "set": set, "note": note, "via": "terminal"}),
+            Answer::Decline { note } => json!({"question": self.id, "decline": true, "note": note, "via": "terminal"}),
+        };
+        match self.answerer.answer(&self.id, params) {
+            Ok(question) => {
+                self.answered = Some(question);
+                Ok(())
+            }
+            Err(Trouble::Refused(ControlError::Refused { message, data, .. })) => {
+                let data = data.unwrap_or_default();
+                let why = visible(&message);
+                match data["reason"].as_str() {
+                    Some("closed" | "unknown" | "refused") => Err(Refusal::Closed { why }),
+                    // The field's name stands above it.
+                    Some("misfit") => {
+                        let field = data["field"].as_str().map(str::to_owned);
+                        let why = why.rsplit_once("`: ").map_or(why.clone(), |(_, why)| why.to_owned());
+                        Err(Refusal::Again { field, why })
+                    }
+                    _ => Err(Refusal::Again { field: None, why: format!("not taken: {why}") }),
+                }
+            }
+            Err(trouble) => {
+                let failure = trouble.failure();
+                let why = format!("not taken: {}. Ctrl-S tries again.", visible(&failure.message));
+                Err(Refusal::Again { field: None, why })
+            }
+        }
+    }
+
+    fn typed(&mut self) {
+        if self.claimed.is_none_or(|at| at.elapsed() > CLAIM) {
+            self.claimed = Some(Instant::now());
+            // It blocks nobody, so a failure does not matter.
+            let _ = self.answerer.request("ask/claim", json!({"question": self.id, "via": "terminal"}));
+        }
+    }
+
+    fn closed(&mut self) -> Option<String> {
+        let control = self.answerer.control.as_mut()?;
+        match control.notification(&["ask/changed"], Some(Instant::now() + LISTEN)) {
+            Ok(Some((_, question))) if question["question"] == self.id && question["open"] != true => {
+                Some(ending(&question))
+            }
+            Ok(_) => None,
+            // The next answer finds the daemon again, or its successor.
+            Err(_) => {
+                self.answerer.control = None;
+                None
+            }
+        }
+    }
+}

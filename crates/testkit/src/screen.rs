@@ -1,0 +1,75 @@
+//! A person's terminal: a program in tmux, keys pressed into it, and what stands on its screen.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{TestProject, until};
+
+/// A program at a terminal of its own, 80 columns wide and 24 lines high. It ends with the value.
+pub struct Screen<'a> {
+    project: &'a TestProject,
+    socket: PathBuf,
+}
+
+impl<'a> Screen<'a> {
+    /// Runs a line of shell at a terminal. What it leaves stays on the screen.
+    ///
+    /// # Panics
+    /// When tmux cannot be started.
+    pub fn run(project: &'a TestProject, line: &str) -> Screen<'a> {
+        static SCREENS: AtomicUsize = AtomicUsize::new(0);
+        let number = SCREENS.fetch_add(1, Ordering::Relaxed);
+        let socket = project.top().join(format!("tmux-{number}"));
+        let screen = Screen { project, socket };
+        let line = format!("{line}; echo \"ended with $?\"; exec cat");
+        // A shell would read the files of a user; this has none.
+        let started = screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", &line]);
+        assert!(started.0, "tmux starts: {}", started.1);
+        screen
+    }
+
+    /// Presses keys, as tmux names them: `y`, `Enter`, `Tab`, `C-s`.
+    pub fn press(&self, keys: &[&str]) {
+        let pressed = self.tmux(&[&["send-keys", "-t", ":0"], keys].concat());
+        assert!(pressed.0, "keys: {}", pressed.1);
+    }
+
+    /// Types a text.
+    pub fn type_text(&self, text: &str) {
+        self.press(&["-l", text]);
+    }
+
+    /// What stands on the screen now.
+    pub fn text(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", ":0"]).1
+    }
+
+    /// Waits until a text stands on the screen, and returns the whole of it.
+    pub fn until(&self, shown: &str) -> String {
+        let mut last = String::new();
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            until(shown, || {
+                last = self.text();
+                last.contains(shown).then_some(())
+            });
+        }));
+        assert!(found.is_ok(), "{shown:?} did not come; the screen shows:\n{last}");
+        last
+    }
+
+    fn tmux(&self, args: &[&str]) -> (bool, String) {
+        let mut tmux: Command = self.project.command("tmux");
+        tmux.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null());
+        let ran = tmux.arg("-S").arg(&self.socket).args(args).output();
+        let ran = ran.unwrap_or_else(|error| panic!("tmux: {error}"));
+        let text = [ran.stdout, ran.stderr].concat();
+        (ran.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+impl Drop for Screen<'_> {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]);
+    }
+}

@@ -1,0 +1,283 @@
+//! The picture of a form: lines of text, of which the terminal shows those around the focus.
+
+use project::visible::{escaped, visible};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::editor::Editor;
+use super::question::{Attachment, Field, Kind};
+use super::state::{Entry, Focus, Options, State, Warned};
+
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
+
+/// The lines of a form, and where the cursor is among them.
+struct Page {
+    width: usize,
+    lines: Vec<Line<'static>>,
+    /// The lines of what has the focus.
+    focus: std::ops::Range<usize>,
+    cursor: Option<(usize, usize)>,
+}
+
+/// Draws the form.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
+    let area = frame.area();
+    let [body, foot] = [area.height.saturating_sub(2), 2.min(area.height)];
+    let page = page(state, usize::from(area.width).max(10));
+    let height = usize::from(body);
+    let first = match page.focus.end.checked_sub(height) {
+        // The beginning of what has the focus is seen rather than its end.
+        Some(over) => over.min(page.focus.start),
+        None => 0,
+    };
+    for (row, line) in page.lines.iter().skip(first).take(height).enumerate() {
+        frame.render_widget(line, Rect { y: area.y + row as u16, height: 1, ..area });
+    }
+    let more = page.lines.len() > first + height;
+    for (row, line) in footer(state, more).into_iter().take(usize::from(foot)).enumerate() {
+        frame.render_widget(line, Rect { y: area.y + body + row as u16, height: 1, ..area });
+    }
+    if let Some((line, column)) = page.cursor
+        && (first..first + height).contains(&line)
+    {
+        let at = Position { x: area.x + column as u16, y: area.y + (line - first) as u16 };
+        frame.set_cursor_position(at);
+    }
+}
+
+fn footer(state: &State, more: bool) -> [Line<'static>; 2] {
+    let keys = match (state.warned, state.focus) {
+        (Some(Warned::Decline), _) => return [Line::styled("Ctrl-D again refuses to answer.", ALARM), Line::default()],
+        (Some(Warned::Leave), _) => {
+            return [
+                Line::styled("Esc again leaves, and forgets what you typed. The question stays open.", ALARM),
+                Line::default(),
+            ];
+        }
+        (_, Focus::Send) => "Enter sends",
+        (_, Focus::Note) => "Enter goes on",
+        (_, Focus::Field(at)) => match &state.entries[at] {
+            Entry::Boolean(_) => "y or n",
+            Entry::Options(options) if options.are_many => "↑ ↓ and Space choose, Enter goes on",
+            Entry::Options(_) => "↑ ↓ and Enter choose",
+            Entry::Text(editor) if editor.is_multiline => "Enter begins a line, Tab goes on",
+            _ => "Enter goes on",
+        },
+    };
+    let more = if more { "  ↓ there is more" } else { "" };
+    [
+        Line::styled(format!("{keys}{more}"), DIM),
+        Line::styled("Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave", DIM),
+    ]
+}
+
+fn page(state: &State, width: usize) -> Page {
+    let mut page = Page { width, lines: Vec::new(), focus: 0..0, cursor: None };
+    let question = &state.question;
+    let agent = question.agent.as_deref().map(|agent| format!("{} in ", visible(agent))).unwrap_or_default();
+    let urgent = if question.urgent { ", urgent" } else { "" };
+    let (age, left) = (span(question.age_s), span(question.left_s));
+    page.text(
+        "",
+        &format!("{}  {age} ago, {left} left{urgent}, from {agent}{}", question.question, visible(&question.worktree)),
+        DIM,
+    );
+    if question.danger == "high" {
+        page.text("", "DANGEROUS", ALARM);
+    }
+    page.text("", &escaped(&question.title), BOLD);
+    for line in escaped(&question.message).lines() {
+        page.text("│ ", line, Style::new());
+    }
+    question.attachments.iter().for_each(|attachment| page.attachment(attachment));
+    let complaint = |at: Option<&Field>| {
+        let (field, why) = state.problem.as_ref()?;
+        (field.as_ref() == at.map(|field| &field.id)).then(|| why.clone())
+    };
+    for (at, field) in question.fields.iter().enumerate().filter(|(at, _)| state.is_asked(*at)) {
+        page.lines.push(Line::default());
+        let begin = page.lines.len();
+        let has_focus = state.focus == Focus::Field(at);
+        page.name(field, has_focus);
+        match &state.entries[at] {
+            Entry::Nothing => {}
+            Entry::Text(editor) => page.editor(editor, has_focus),
+            Entry::Boolean(value) => {
+                let mark = |on: bool| if *value == Some(on) { "(•)" } else { "( )" };
+                page.lines.push(Line::raw(format!("  {} yes   {} no", mark(true), mark(false))));
+            }
+            Entry::Options(options) => page.options(field, options, has_focus),
+        }
+        if let Some(why) = complaint(Some(field)) {
+            page.text("  ", &why, ALARM);
+        }
+        if has_focus {
+            page.focus = begin..page.lines.len();
+        }
+    }
+    page.lines.push(Line::default());
+    let begin = page.lines.len();
+    let has_focus = state.focus == Focus::Note;
+    page.lines.push(Line::styled(format!("{}Note (optional)", marker(has_focus)), if has_focus { BOLD } else { DIM }));
+    if has_focus || !state.note.text().is_empty() {
+        page.editor(&state.note, has_focus);
+    }
+    if has_focus {
+        page.focus = begin..page.lines.len();
+    }
+    page.lines.push(Line::default());
+    let at_fault =
+        |id: &String| question.fields.iter().enumerate().any(|(at, field)| field.id == *id && state.is_asked(at));
+    if let Some((field, why)) = &state.problem
+        && !field.as_ref().is_some_and(at_fault)
+    {
+        page.text("", why, ALARM);
+    }
+    let style = if state.focus == Focus::Send { BOLD.add_modifier(Modifier::REVERSED) } else { Style::new() };
+    page.lines.push(Line::from(vec![Span::raw(marker(state.focus == Focus::Send)), Span::styled("[ Send ]", style)]));
+    if state.focus == Focus::Send {
+        page.focus = page.lines.len().saturating_sub(1)..page.lines.len();
+    }
+    page
+}
+
+impl Page {
+    /// A text in lines that fit, each behind the same mark.
+    fn text(&mut self, mark: &'static str, text: &str, style: Style) {
+        let room = self.width.saturating_sub(mark.width()).max(1);
+        for line in wrapped(text, room) {
+            self.lines.push(Line::from(vec![Span::styled(mark, DIM), Span::styled(line, style)]));
+        }
+    }
+
+    fn name(&mut self, field: &Field, has_focus: bool) {
+        let required = if field.required && field.kind != Kind::Boolean { " *" } else { "" };
+        let hint = match field.kind {
+            Kind::Date => " (YYYY-MM-DD)",
+            Kind::Integer => " (a whole number)",
+            Kind::Number => " (a number)",
+            _ => "",
+        };
+        let name = format!("{}{required}{hint}", visible(field.name()));
+        self.text(marker(has_focus), &name, if has_focus { BOLD } else { Style::new() });
+        for line in escaped(&field.help).lines() {
+            self.text("  ", line, DIM);
+        }
+    }
+
+    fn options(&mut self, field: &Field, options: &Options, has_focus: bool) {
+        let marks = if options.are_many { ["[ ]", "[x]"] } else { ["( )", "(•)"] };
+        let row_style = |row: usize| if has_focus && options.row == row { BOLD } else { Style::new() };
+        for (row, (option, chosen)) in field.options.iter().zip(&options.chosen).enumerate() {
+            let at = if has_focus && options.row == row { "›" } else { " " };
+            let line = format!("{at} {} {}", marks[usize::from(*chosen)], visible(option.name()));
+            self.text("", &line, row_style(row));
+            for line in escaped(&option.help).lines() {
+                self.text("      ", line, DIM);
+            }
+        }
+        if let Some(other) = &options.other {
+            let row = options.chosen.len();
+            let at = if has_focus && options.row == row { "›" } else { " " };
+            let mark = marks[usize::from(!other.text().trim().is_empty())];
+            self.lines.push(Line::styled(format!("{at} {mark} another:"), row_style(row)));
+            if !other.text().is_empty() || (has_focus && options.row == row) {
+                self.editor(other, has_focus && options.row == row);
+            }
+        }
+    }
+
+    /// A text that is edited: broken wherever a line is full, so that the cursor's place is plain.
+    fn editor(&mut self, editor: &Editor, has_focus: bool) {
+        const MARK: &str = "  ▏";
+        let room = self.width.saturating_sub(MARK.width() + 1).max(1);
+        let (mut row, mut used, mut cursor) = (String::new(), 0, None);
+        let mut rows = Vec::new();
+        for (at, cluster) in editor.text().grapheme_indices(true).chain([(editor.text().len(), "")]) {
+            let shown = if cluster == "\t" { "    " } else { cluster };
+            if used + shown.width() > room {
+                rows.push(std::mem::take(&mut row));
+                used = 0;
+            }
+            if at == editor.at() {
+                cursor = Some((rows.len(), used));
+            }
+            if cluster == "\n" {
+                rows.push(std::mem::take(&mut row));
+                used = 0;
+            } else {
+                row.push_str(shown);
+                used += shown.width();
+            }
+        }
+        rows.push(row);
+        if let (true, Some((row, column))) = (has_focus, cursor) {
+            self.cursor = Some((self.lines.len() + row, MARK.width() + column));
+        }
+        for row in rows {
+            self.lines.push(Line::from(vec![Span::styled(MARK, DIM), Span::raw(visible(&row))]));
+        }
+    }
+
+    fn attachment(&mut self, attachment: &Attachment) {
+        self.lines.push(Line::default());
+        let (label, kind) = (visible(&attachment.label), visible(&attachment.kind));
+        if let Some(file) = &attachment.file {
+            self.text("", &format!("{kind}: {label}: {}", visible(file)), DIM);
+        } else {
+            self.text("", &format!("{kind}: {label}"), DIM);
+            for line in escaped(&attachment.text).lines() {
+                let style = match (&*attachment.kind, line.as_bytes().first()) {
+                    ("diff", Some(b'+')) => Style::new().fg(Color::Green),
+                    ("diff", Some(b'-')) => Style::new().fg(Color::Red),
+                    _ => Style::new(),
+                };
+                self.text("│ ", line, style);
+            }
+        }
+    }
+}
+
+fn marker(has_focus: bool) -> &'static str {
+    if has_focus { "▸ " } else { "  " }
+}
+
+/// A text in lines of at most `room` columns, broken between words where it can be.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split_word_bounds() {
+        let width = word.width();
+        if used + width > room && used > 0 {
+            lines.push(String::new());
+            used = 0;
+            if word.trim().is_empty() {
+                continue;
+            }
+        }
+        for cluster in word.graphemes(true) {
+            if used + cluster.width() > room && used > 0 {
+                lines.push(String::new());
+                used = 0;
+            }
+            used += cluster.width();
+            lines.last_mut().expect("there is a line").push_str(cluster);
+        }
+    }
+    lines
+}
+
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

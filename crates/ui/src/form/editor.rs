@@ -1,0 +1,185 @@
+//! A text under a cursor, edited by grapheme clusters.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The longest text that is typed, in bytes; the daemon says what an answer may have.
+const LONGEST: usize = 256 * 1024;
+
+/// A text that is edited, of one line or several.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Editor {
+    text: String,
+    /// The cursor, as an offset in bytes.
+    at: usize,
+    pub(super) is_multiline: bool,
+}
+
+impl Editor {
+    pub(super) fn new(text: &str, is_multiline: bool) -> Editor {
+        let mut editor = Editor { is_multiline, ..Editor::default() };
+        editor.insert(text);
+        editor
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Inserts a typed or pasted text. Control characters are left out; in a single line, breaks become spaces.
+    pub(super) fn insert(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let kept: String = text
+            .chars()
+            .filter_map(|c| match c {
+                '\n' if self.is_multiline => Some('\n'),
+                '\n' => Some(' '),
+                '\t' => Some(if self.is_multiline { '\t' } else { ' ' }),
+                c if c.is_control() => None,
+                c => Some(c),
+            })
+            .collect();
+        if self.text.len() + kept.len() <= LONGEST {
+            self.text.insert_str(self.at, &kept);
+            self.at += kept.len();
+        }
+    }
+
+    pub(super) fn backspace(&mut self) {
+        let from = self.before();
+        self.text.replace_range(from..self.at, "");
+        self.at = from;
+    }
+
+    pub(super) fn delete(&mut self) {
+        let to = self.after();
+        self.text.replace_range(self.at..to, "");
+    }
+
+    /// Deletes the word before the cursor.
+    pub(super) fn delete_word(&mut self) {
+        let head = &self.text[..self.at];
+        let word = head
+            .trim_end()
+            .rfind(char::is_whitespace)
+            .map_or(0, |at| at + head[at..].chars().next().map_or(1, char::len_utf8));
+        self.text.replace_range(word..self.at, "");
+        self.at = word;
+    }
+
+    /// Deletes from the line's beginning to the cursor.
+    pub(super) fn delete_to_start(&mut self) {
+        let from = self.line_start();
+        self.text.replace_range(from..self.at, "");
+        self.at = from;
+    }
+
+    pub(super) fn left(&mut self) {
+        self.at = self.before();
+    }
+
+    pub(super) fn right(&mut self) {
+        self.at = self.after();
+    }
+
+    pub(super) fn home(&mut self) {
+        self.at = self.line_start();
+    }
+
+    pub(super) fn end(&mut self) {
+        self.at = self.line_end();
+    }
+
+    /// One line up; false if there is none.
+    pub(super) fn up(&mut self) -> bool {
+        let start = self.line_start();
+        if start == 0 {
+            return false;
+        }
+        let column = self.text[start..self.at].graphemes(true).count();
+        self.at = start - 1;
+        let from = self.line_start();
+        self.at = from + offset_of(&self.text[from..start - 1], column);
+        true
+    }
+
+    /// One line down; false if there is none.
+    pub(super) fn down(&mut self) -> bool {
+        let (start, end) = (self.line_start(), self.line_end());
+        if end == self.text.len() {
+            return false;
+        }
+        let column = self.text[start..self.at].graphemes(true).count();
+        self.at = end + 1;
+        let to = self.line_end();
+        self.at = end + 1 + offset_of(&self.text[end + 1..to], column);
+        true
+    }
+
+    fn before(&self) -> usize {
+        self.text[..self.at].grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
+    }
+
+    fn after(&self) -> usize {
+        self.at + self.text[self.at..].graphemes(true).next().map_or(0, str::len)
+    }
+
+    fn line_start(&self) -> usize {
+        self.text[..self.at].rfind('\n').map_or(0, |at| at + 1)
+    }
+
+    fn line_end(&self) -> usize {
+        self.text[self.at..].find('\n').map_or(self.text.len(), |at| self.at + at)
+    }
+}
+
+/// The offset of a column, in bytes, or the line's end.
+fn offset_of(line: &str, column: usize) -> usize {
+    line.grapheme_indices(true).nth(column).map_or(line.len(), |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_edited_by_what_a_person_sees_as_one_character() {
+        let mut editor = Editor::new("naïve e\u{301}👩‍👩‍👧", false);
+        editor.backspace();
+        assert_eq!(editor.text(), "naïve e\u{301}");
+        editor.left();
+        editor.insert("x");
+        assert_eq!(editor.text(), "naïve xe\u{301}");
+        editor.delete();
+        assert_eq!(editor.text(), "naïve x");
+        editor.delete_word();
+        assert_eq!(editor.text(), "naïve ");
+        editor.insert("two\nlines\u{1b}[2J");
+        assert_eq!(editor.text(), "naïve two lines[2J");
+        editor.home();
+        editor.delete();
+        editor.end();
+        editor.delete_to_start();
+        assert_eq!((editor.text(), editor.at()), ("", 0));
+        editor.backspace();
+        editor.delete();
+    }
+
+    #[test]
+    fn lines_are_walked_up_and_down() {
+        let mut editor = Editor::new("first\r\nä\nlast one", true);
+        assert!(editor.up());
+        editor.insert("!");
+        assert_eq!(editor.text(), "first\nä!\nlast one");
+        assert!(editor.up());
+        assert!(!editor.up());
+        editor.insert("|");
+        assert_eq!(editor.text(), "fi|rst\nä!\nlast one");
+        assert!(editor.down() && editor.down() && !editor.down());
+        editor.insert("|");
+        assert_eq!(editor.text(), "fi|rst\nä!\nla|st one");
+    }
+}

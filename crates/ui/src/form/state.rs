@@ -1,0 +1,355 @@
+//! What a person did with a form so far: keys go in, and what is to be done comes out. Knows no terminal.
+
+use serde_json::{Map, Value};
+
+use super::Answer;
+use super::editor::Editor;
+use super::question::{Field, Kind, Question};
+
+/// A key, or a pasted text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    Char(char),
+    Paste(String),
+    Ctrl(char),
+    Enter,
+    Tab,
+    BackTab,
+    Up,
+    Down,
+    Left,
+    Right,
+    Home,
+    End,
+    Backspace,
+    Delete,
+    Escape,
+}
+
+/// What a key leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Stay,
+    Give(Answer),
+    Leave,
+}
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Focus {
+    Field(usize),
+    Note,
+    Send,
+}
+
+/// What stands in a field.
+#[derive(Debug, Clone)]
+pub(super) enum Entry {
+    /// Only shown.
+    Nothing,
+    Text(Editor),
+    Boolean(Option<bool>),
+    Options(Options),
+}
+
+/// Options, chosen by rows; the last row is another text if the field takes one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Options {
+    pub(super) row: usize,
+    pub(super) chosen: Vec<bool>,
+    pub(super) other: Option<Editor>,
+    pub(super) are_many: bool,
+}
+
+/// What has to be said twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Warned {
+    Decline,
+    Leave,
+}
+
+/// A form that is filled in.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) question: Question,
+    pub(super) entries: Vec<Entry>,
+    pub(super) note: Editor,
+    pub(super) focus: Focus,
+    /// Why the last answer was not taken: the field, if one is at fault, and the reason.
+    pub(super) problem: Option<(Option<String>, String)>,
+    pub(super) warned: Option<Warned>,
+    is_changed: bool,
+}
+
+impl State {
+    pub(super) fn new(question: Question) -> State {
+        let entries: Vec<Entry> = question.fields.iter().map(entry).collect();
+        let (note, focus) = (Editor::default(), Focus::Send);
+        let mut state = State { question, entries, note, focus, problem: None, warned: None, is_changed: false };
+        state.focus = state.stops()[0];
+        state
+    }
+
+    /// The answer was not taken: says why, at the field if one is named.
+    pub(super) fn refuse(&mut self, field: Option<String>, why: String) {
+        if let Some(at) = self.question.fields.iter().position(|known| Some(&known.id) == field.as_ref())
+            && self.is_asked(at)
+        {
+            self.focus = Focus::Field(at);
+        }
+        self.problem = Some((field, why));
+    }
+
+    pub(super) fn press(&mut self, key: Key) -> Step {
+        let warned = self.warned.take();
+        match key {
+            Key::Ctrl('s') => return self.give(),
+            Key::Ctrl('d') if warned == Some(Warned::Decline) => {
+                return Step::Give(Answer::Decline { note: self.noted() });
+            }
+            Key::Ctrl('d') => self.warned = Some(Warned::Decline),
+            Key::Escape | Key::Ctrl('c') if !self.is_changed || warned == Some(Warned::Leave) => return Step::Leave,
+            Key::Escape | Key::Ctrl('c') => self.warned = Some(Warned::Leave),
+            Key::Tab => self.step(1),
+            Key::BackTab => self.step(-1),
+            key => return self.press_here(key),
+        }
+        Step::Stay
+    }
+
+    fn press_here(&mut self, key: Key) -> Step {
+        self.is_changed |= is_edit(&key);
+        let moved = match self.focus {
+            Focus::Send => match key {
+                Key::Enter => return self.give(),
+                Key::Up | Key::Left => Moved::Back,
+                _ => Moved::Stay,
+            },
+            Focus::Note => match key {
+                Key::Enter => Moved::On,
+                key => edit(&mut self.note, key),
+            },
+            Focus::Field(at) => self.entries[at].press(key),
+        };
+        match moved {
+            Moved::Stay => {}
+            Moved::Back => self.step(-1),
+            Moved::On => self.step(1),
+            Moved::Done => self.go_on(),
+        }
+        Step::Stay
+    }
+
+    /// All that can have the focus, from top to bottom.
+    fn stops(&self) -> Vec<Focus> {
+        let fields =
+            (0..self.entries.len()).filter(|&at| self.is_asked(at) && !matches!(self.entries[at], Entry::Nothing));
+        fields.map(Focus::Field).chain([Focus::Note, Focus::Send]).collect()
+    }
+
+    fn step(&mut self, by: isize) {
+        let stops = self.stops();
+        let at = stops.iter().position(|stop| *stop == self.focus).unwrap_or_default();
+        self.focus = stops[at.saturating_add_signed(by).min(stops.len() - 1)];
+    }
+
+    /// To the next field; after the last one to the end, past the note, which few need.
+    fn go_on(&mut self) {
+        self.step(1);
+        if self.focus == Focus::Note {
+            self.focus = Focus::Send;
+        }
+    }
+
+    /// Whether the condition of a field holds.
+    pub(super) fn is_asked(&self, at: usize) -> bool {
+        let Some(on) = &self.question.fields[at].show_if else { return true };
+        let before = self.question.fields[..at].iter().position(|field| field.id == on.field);
+        before.is_some_and(|before| self.is_asked(before) && self.value(before).as_ref() == Some(&on.equals))
+    }
+
+    /// What stands in a field, typed as the condition of another may compare it; `None` for nothing.
+    fn value(&self, at: usize) -> Option<Value> {
+        match &self.entries[at] {
+            Entry::Nothing => None,
+            Entry::Text(editor) if editor.text().trim().is_empty() => None,
+            Entry::Text(editor) => match self.question.fields[at].kind {
+                Kind::Integer | Kind::Number => serde_json::from_str(editor.text().trim()).ok(),
+                _ => Some(editor.text().into()),
+            },
+            Entry::Boolean(value) => value.map(Value::Bool),
+            Entry::Options(options) => options.value(&self.question.fields[at]),
+        }
+    }
+
+    fn give(&self) -> Step {
+        let mut set = Map::new();
+        for at in (0..self.entries.len()).filter(|&at| self.is_asked(at)) {
+            // A number is sent as it was typed, so that what is wrong with it is said by the one who checks.
+            let value = match &self.entries[at] {
+                Entry::Text(editor) => Some(editor.text()).filter(|text| !text.trim().is_empty()).map(Value::from),
+                _ => self.value(at),
+            };
+            set.extend(value.map(|value| (self.question.fields[at].id.clone(), value)));
+        }
+        Step::Give(Answer::Values { set, note: self.noted() })
+    }
+
+    fn noted(&self) -> Option<String> {
+        Some(self.note.text().trim()).filter(|note| !note.is_empty()).map(str::to_owned)
+    }
+}
+
+/// Where a key leads from a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    Stay,
+    Back,
+    On,
+    /// The field is filled in.
+    Done,
+}
+
+impl Entry {
+    fn press(&mut self, key: Key) -> Moved {
+        match self {
+            Entry::Nothing => Moved::On,
+            Entry::Text(editor) if key == Key::Enter && !editor.is_multiline => Moved::Done,
+            Entry::Text(editor) => edit(editor, key),
+            Entry::Boolean(value) => {
+                match key {
+                    Key::Char('y' | 'Y') => *value = Some(true),
+                    Key::Char('n' | 'N') => *value = Some(false),
+                    Key::Char(' ') | Key::Left | Key::Right => {
+                        *value = Some(!value.unwrap_or(false));
+                        return Moved::Stay;
+                    }
+                    Key::Enter => {}
+                    Key::Up => return Moved::Back,
+                    Key::Down => return Moved::On,
+                    _ => return Moved::Stay,
+                }
+                if value.is_some() { Moved::Done } else { Moved::Stay }
+            }
+            Entry::Options(options) => options.press(key),
+        }
+    }
+}
+
+impl Options {
+    fn rows(&self) -> usize {
+        self.chosen.len() + usize::from(self.other.is_some())
+    }
+
+    fn press(&mut self, key: Key) -> Moved {
+        match key {
+            Key::Up if self.row == 0 => return Moved::Back,
+            Key::Down if self.row + 1 == self.rows() => return Moved::On,
+            Key::Up => self.row -= 1,
+            Key::Down => self.row += 1,
+            key if self.row == self.chosen.len() => return self.press_other(key),
+            Key::Char(digit @ '1'..='9') => {
+                let row = digit as usize - '1' as usize;
+                if row < self.rows() {
+                    self.row = row;
+                    self.choose(true);
+                }
+            }
+            Key::Char(' ') => self.choose(false),
+            Key::Enter if self.are_many => return Moved::Done,
+            Key::Enter => {
+                self.choose(true);
+                return Moved::Done;
+            }
+            _ => {}
+        }
+        Moved::Stay
+    }
+
+    fn press_other(&mut self, key: Key) -> Moved {
+        let Some(editor) = &mut self.other else { return Moved::Stay };
+        if key == Key::Enter {
+            return Moved::Done;
+        }
+        let moved = edit(editor, key);
+        if !self.are_many && !editor.text().trim().is_empty() {
+            self.chosen.fill(false);
+        }
+        moved
+    }
+
+    /// Chooses the row under the cursor; where several can be, changes it unless `on`.
+    fn choose(&mut self, on: bool) {
+        let row = self.row;
+        if !self.are_many {
+            self.chosen.fill(false);
+            if let (true, Some(editor)) = (row < self.chosen.len(), &mut self.other) {
+                *editor = Editor::default();
+            }
+        }
+        if let Some(chosen) = self.chosen.get_mut(row) {
+            *chosen = on || !*chosen || !self.are_many;
+        }
+    }
+
+    fn value(&self, field: &Field) -> Option<Value> {
+        let chosen = self.chosen.iter().zip(&field.options).filter(|(chosen, _)| **chosen);
+        let mut ids: Vec<&str> = chosen.map(|(_, option)| &*option.id).collect();
+        ids.extend(self.other.as_ref().map(|other| other.text().trim()).filter(|other| !other.is_empty()));
+        match (self.are_many, ids.as_slice()) {
+            (_, []) => None,
+            (true, ids) => Some(ids.into()),
+            (false, [.., id]) => Some((*id).into()),
+        }
+    }
+}
+
+/// The entry of a field, with its default.
+fn entry(field: &Field) -> Entry {
+    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let default = Some(&field.default).filter(|default| !default.is_null());
+    match field.kind {
+        Kind::Note => Entry::Nothing,
+        Kind::Text | Kind::Multiline | Kind::Integer | Kind::Number | Kind::Date => {
+            Entry::Text(Editor::new(&default.map(words).unwrap_or_default(), field.kind == Kind::Multiline))
+        }
+        Kind::Boolean => Entry::Boolean(default.and_then(Value::as_bool)),
+        Kind::Choice | Kind::Multichoice => {
+            let are_many = field.kind == Kind::Multichoice;
+            let is_default = |id: &str| match default {
+                Some(Value::Array(ids)) => ids.iter().any(|known| known == id),
+                Some(known) => known == id,
+                None => false,
+            };
+            let chosen: Vec<bool> = field.options.iter().map(|option| is_default(&option.id)).collect();
+            let row = chosen.iter().position(|chosen| *chosen).unwrap_or_default();
+            Entry::Options(Options { row, chosen, other: field.other.then(Editor::default), are_many })
+        }
+    }
+}
+
+/// Whether a key may change what stands in a form.
+fn is_edit(key: &Key) -> bool {
+    matches!(key, Key::Char(_) | Key::Paste(_) | Key::Backspace | Key::Delete | Key::Ctrl('u' | 'w'))
+}
+
+/// A key in a text.
+fn edit(editor: &mut Editor, key: Key) -> Moved {
+    match key {
+        Key::Char(c) => editor.insert(c.encode_utf8(&mut [0; 4])),
+        Key::Paste(text) => editor.insert(&text),
+        Key::Enter => editor.insert("\n"),
+        Key::Backspace => editor.backspace(),
+        Key::Delete => editor.delete(),
+        Key::Left => editor.left(),
+        Key::Right => editor.right(),
+        Key::Home | Key::Ctrl('a') => editor.home(),
+        Key::End | Key::Ctrl('e') => editor.end(),
+        Key::Ctrl('w') => editor.delete_word(),
+        Key::Ctrl('u') => editor.delete_to_start(),
+        Key::Up if !editor.up() => return Moved::Back,
+        Key::Down if !editor.down() => return Moved::On,
+        _ => {}
+    }
+    Moved::Stay
+}

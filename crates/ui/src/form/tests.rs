@@ -1,0 +1,327 @@
+//! Forms by keys, and what a person sees of them.
+
+use expect_test::{Expect, expect};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
+
+use super::Answer;
+use super::draw::draw;
+use super::question::Question;
+use super::state::{Focus, Key, State, Step};
+
+fn state(question: Value) -> State {
+    State::new(serde_json::from_value::<Question>(question).expect("a question"))
+}
+
+/// Presses keys: letters as they are, `⏎ ⇥ ⇤ ↑ ↓ ← → ⌫ ⎋` for what they show, `^x` for Ctrl-x.
+fn press(state: &mut State, keys: &str) -> Step {
+    let mut step = Step::Stay;
+    let mut keys = keys.chars();
+    while let Some(c) = keys.next() {
+        let key = match c {
+            '⏎' => Key::Enter,
+            '⇥' => Key::Tab,
+            '⇤' => Key::BackTab,
+            '↑' => Key::Up,
+            '↓' => Key::Down,
+            '←' => Key::Left,
+            '→' => Key::Right,
+            '⌫' => Key::Backspace,
+            '⎋' => Key::Escape,
+            '^' => Key::Ctrl(keys.next().expect("a letter")),
+            c => Key::Char(c),
+        };
+        step = state.press(key);
+    }
+    step
+}
+
+fn given(step: Step) -> (Value, Option<String>) {
+    match step {
+        Step::Give(Answer::Values { set, note }) => (set.into(), note),
+        other => panic!("no values: {other:?}"),
+    }
+}
+
+fn check_picture(state: &State, (width, height): (u16, u16), expected: &Expect) {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
+    terminal.draw(|frame| draw(frame, state)).expect("it is drawn");
+    let buffer = terminal.backend().buffer();
+    let rows = buffer.content.chunks(usize::from(width));
+    let rows = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned());
+    expected.assert_eq(&rows.collect::<Vec<_>>().join("\n"));
+}
+
+fn confirmation() -> Value {
+    json!({
+        "question": "q_7k2mx", "title": "Delete the branch release-1?", "message": "It has 3 commits that main lacks.",
+        "agent": "alice", "worktree": "/src/shop", "danger": "high", "age_s": 12, "left_s": 86_000,
+        "fields": [{"id": "confirm", "kind": "boolean", "label": "Do it?", "required": true}]
+    })
+}
+
+fn every_kind() -> Value {
+    json!({
+        "question": "q_2", "title": "The release", "worktree": "/src/shop", "age_s": 200, "left_s": 600_000,
+        "fields": [
+            {"id": "about", "kind": "note", "label": "Read this first.", "help": "It is long."},
+            {"id": "name", "kind": "text", "required": true},
+            {"id": "why", "kind": "multiline", "help": "For the log."},
+            {"id": "copies", "kind": "integer", "default": 3},
+            {"id": "share", "kind": "number"},
+            {"id": "ship", "kind": "boolean"},
+            {"id": "where", "kind": "choice", "options": [{"id": "eu", "label": "Europe"}, {"id": "us", "help": "Slow."}], "other": true},
+            {"id": "with", "kind": "multichoice", "options": [{"id": "docs"}, {"id": "source"}], "default": ["docs"]},
+            {"id": "when", "kind": "date", "show_if": {"field": "ship", "equals": true}}
+        ]
+    })
+}
+
+#[test]
+fn a_confirmation_takes_two_keys() {
+    let mut yes = state(confirmation());
+    check_picture(
+        &yes,
+        (60, 14),
+        &expect![[r#"
+        q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
+        DANGEROUS
+        Delete the branch release-1?
+        │ It has 3 commits that main lacks.
+
+        ▸ Do it?
+          ( ) yes   ( ) no
+
+          Note (optional)
+
+          [ Send ]
+
+        y or n
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+    assert_eq!(press(&mut yes, "y"), Step::Stay);
+    assert_eq!(given(press(&mut yes, "⏎")), (json!({"confirm": true}), None));
+    let mut no = state(confirmation());
+    // A note is one Tab away.
+    assert_eq!(given(press(&mut no, "n⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));
+}
+
+#[test]
+fn nothing_chosen_is_nothing_said() {
+    let mut state = state(confirmation());
+    assert_eq!(press(&mut state, "⏎x "), Step::Stay);
+    assert_eq!(given(press(&mut self::state(confirmation()), "^s")), (json!({}), None));
+}
+
+#[test]
+fn every_kind_of_field_is_filled_in_by_keys() {
+    let mut state = state(every_kind());
+    check_picture(
+        &state,
+        (60, 40),
+        &expect![[r#"
+        q_2  3 min ago, 6 days left, from /src/shop
+        The release
+
+          Read this first.
+          It is long.
+
+        ▸ name *
+          ▏
+
+          why
+          For the log.
+          ▏
+
+          copies (a whole number)
+          ▏3
+
+          share (a number)
+          ▏
+
+          ship
+          ( ) yes   ( ) no
+
+          where
+          ( ) Europe
+          ( ) us
+              Slow.
+          ( ) another:
+
+          with
+          [x] docs
+          [ ] source
+
+          Note (optional)
+
+          [ Send ]
+
+
+
+        Enter goes on
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+    // The date is asked for once `ship` is yes.
+    let step = press(&mut state, "hob⏎because\u{b}⏎of it⇥⌫4⏎0.5⏎y↓⏎→⏎2026-11-25⏎⏎");
+    assert_eq!(
+        given(step),
+        (
+            json!({
+                "name": "hob", "why": "because\nof it", "copies": "4", "share": "0.5", "ship": true, "where": "us",
+                "with": ["docs"], "when": "2026-11-25"
+            }),
+            None
+        )
+    );
+    check_picture(
+        &state,
+        (60, 40),
+        &expect![[r#"
+        The release
+
+          Read this first.
+          It is long.
+
+          name *
+          ▏hob
+
+          why
+          For the log.
+          ▏because
+          ▏of it
+
+          copies (a whole number)
+          ▏4
+
+          share (a number)
+          ▏0.5
+
+          ship
+          (•) yes   ( ) no
+
+          where
+          ( ) Europe
+          (•) us
+              Slow.
+          ( ) another:
+
+          with
+          [x] docs
+          [ ] source
+
+          when (YYYY-MM-DD)
+          ▏2026-11-25
+
+          Note (optional)
+
+        ▸ [ Send ]
+        Enter sends
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+    // On a small terminal what has the focus is seen.
+    state.focus = Focus::Field(6);
+    check_picture(
+        &state,
+        (30, 8),
+        &expect![[r#"
+
+        ▸ where
+          ( ) Europe
+        › (•) us
+              Slow.
+          ( ) another:
+        ↑ ↓ and Enter choose  ↓ there
+        Ctrl-S send · Tab next · Ctrl-"#]],
+    );
+}
+
+#[test]
+fn another_text_takes_the_place_of_a_choice() {
+    let question = json!({"question": "q_3", "title": "Which?", "fields": [
+        {"id": "choice", "kind": "choice", "options": [{"id": "a"}, {"id": "b"}], "other": true}
+    ]});
+    assert_eq!(given(press(&mut state(question.clone()), "2⏎⏎")).0, json!({"choice": "b"}));
+    assert_eq!(given(press(&mut state(question.clone()), "1↓↓neither 1⏎⏎")).0, json!({"choice": "neither 1"}));
+    // The choice again takes the place of the text.
+    assert_eq!(given(press(&mut state(question), "↓↓x↑⏎⏎")).0, json!({"choice": "b"}));
+}
+
+#[test]
+fn refusing_and_leaving_what_was_typed_is_said_twice() {
+    let mut declining = state(confirmation());
+    assert_eq!(press(&mut declining, "^d"), Step::Stay);
+    assert_eq!(press(&mut declining, "y^d"), Step::Stay, "another key takes it back");
+    assert_eq!(press(&mut declining, "^d"), Step::Give(Answer::Decline { note: None }));
+    assert_eq!(press(&mut state(confirmation()), "⎋"), Step::Leave);
+    let mut typed = state(every_kind());
+    assert_eq!(press(&mut typed, "x⎋"), Step::Stay);
+    assert_eq!(press(&mut typed, "⎋"), Step::Leave);
+}
+
+#[test]
+fn an_answer_that_was_not_taken_stays_and_says_why() {
+    let mut state = state(every_kind());
+    press(&mut state, "hob⇥⇥⌫many^s");
+    state.refuse(Some("copies".to_owned()), "a whole number is needed".to_owned());
+    check_picture(
+        &state,
+        (50, 14),
+        &expect![[r#"
+          It is long.
+
+          name *
+          ▏hob
+
+          why
+          For the log.
+          ▏
+
+        ▸ copies (a whole number)
+          ▏many
+          a whole number is needed
+        Enter goes on  ↓ there is more
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+    assert_eq!(given(press(&mut state, "⌫⌫⌫⌫5^s")).0["copies"], json!("5"));
+    state.refuse(None, "the disk is full".to_owned());
+    state.focus = Focus::Send;
+    check_picture(
+        &state,
+        (50, 8),
+        &expect![[r#"
+          [ ] source
+
+          Note (optional)
+
+        the disk is full
+        ▸ [ Send ]
+        Enter sends
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+}
+
+#[test]
+fn what_is_shown_is_not_obeyed() {
+    let mut question = confirmation();
+    question["title"] = "Clear\u{1b}[2J the \u{202e}screen?".into();
+    question["message"] = "\u{7}".into();
+    check_picture(
+        &state(question),
+        (60, 13),
+        &expect![[r#"
+            q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
+            DANGEROUS
+            Clear\x1b[2J the \u{202e}screen?
+            │ \x07
+
+            ▸ Do it?
+              ( ) yes   ( ) no
+
+              Note (optional)
+
+              [ Send ]
+            y or n
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+}
