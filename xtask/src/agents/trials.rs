@@ -89,7 +89,9 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
     until("the evaluation to run", || {
         let status = status(&stage)?;
         let sessions = status["sessions"].as_array().into_iter().flatten();
-        Ok(sessions.into_iter().any(|session| session["state"] == "running").then_some(()))
+        // The second one: the first, which defines, has ended.
+        let sleeps = |session: &Value| session["state"] == "running" && session["evals"] == 1;
+        Ok(sessions.into_iter().any(sleeps).then_some(()))
     })?;
     // Some agents are two processes of one program.
     let program = std::fs::read_link(format!("/proc/{}/exe", child.id())).context("the agent is gone")?;
