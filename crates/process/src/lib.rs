@@ -1,6 +1,7 @@
 //! Child processes and what they print, for programs that must outlive a call and leave nothing behind.
 //!
 //! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
+//! - [`Spec::answer`] runs one that answers and ends, within bounds.
 //! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill
 //!   ladder.
 //! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] tells
@@ -10,6 +11,7 @@
 //!
 //! This crate knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
 
+mod answer;
 mod mark;
 mod nonce;
 mod spec;
@@ -31,6 +33,7 @@ pub mod limits;
 pub mod output;
 pub mod probe;
 
+pub use answer::{Answer, AnswerError, Bounds};
 pub use child::{Child, Extra};
 pub use exit::Exit;
 pub use group::Group;

@@ -10,6 +10,7 @@ pub mod mail;
 mod more_tools;
 mod repl;
 mod servers;
+mod work;
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -36,6 +37,7 @@ const PARTS: &[Entry] = &[
     Entry::of::<mail::MailPart>(),
     Entry::of::<ask::AskPart>(),
     Entry::of::<cure::CurePart>(),
+    Entry::of::<work::WorkPart>(),
 ];
 
 /// The sections of the configuration files, one for each configurable part.

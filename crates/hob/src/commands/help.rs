@@ -53,6 +53,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Questions of agents", &["questions", "answer"]),
+    ("Where the work stands", &["work"]),
     ("Cure", &["cure"]),
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
@@ -70,6 +71,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("status", &[("hob status", ""), ("hob status --json", "")]),
+    ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
     ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
     (
         "questions",

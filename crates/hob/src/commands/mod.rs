@@ -19,6 +19,7 @@ mod status;
 mod stop;
 mod tools;
 mod trust;
+mod work;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Questions(ask::Questions),
     Answer(ask::Answer),
     Ask(ask::Ask),
+    Work(work::Work),
     Cure(cure::CureCommand),
     Init(init::Init),
     Trust(trust::TrustCommand),
@@ -89,6 +91,7 @@ impl Command {
             Command::Questions(questions) => questions.run(&project()?),
             Command::Answer(answer) => answer.run(&project()?),
             Command::Ask(ask) => ask.run(&project()?),
+            Command::Work(work) => work.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),

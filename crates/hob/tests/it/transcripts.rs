@@ -80,6 +80,8 @@ transcripts! {
     ask_wait: "tools/ask_wait";
     ask_cancel: "tools/ask_cancel";
     ask_list: "tools/ask_list";
+    work_status: "tools/work_status" needs "git";
+    command_work: "commands/work" needs "git";
     command_questions: "commands/questions";
     command_answer: "commands/answer";
     command_ask: "commands/ask";

@@ -239,6 +239,25 @@ fn results_of_questions_conform_too() {
 }
 
 #[test]
+fn results_of_the_work_tools_conform() {
+    let project = fresh();
+    let mut peer = project.mcp(&["work"]);
+    peer.initialize();
+    let tools = list(&mut peer);
+    let calls = [("work_status", json!({"sections": ["git", "worktrees"]}))];
+    conform(&mut peer, &tools, &calls);
+    if !has_program("git") {
+        return;
+    }
+    for args in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "First"]] {
+        let mut git = project.command("git");
+        git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(args);
+        assert!(git.status().unwrap().success());
+    }
+    conform(&mut peer, &tools, &calls);
+}
+
+#[test]
 fn results_of_the_eleven_tools_conform_too() {
     let project = fresh();
     project.run(["quickstart", "--name", "planner", "--role", "dev"]).ok();

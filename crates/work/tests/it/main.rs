@@ -1,0 +1,6 @@
+//! What is said of a worktree, compared with git's own plumbing.
+
+mod absent;
+mod generated;
+mod hostile;
+mod repository;
