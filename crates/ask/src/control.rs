@@ -165,9 +165,14 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
     let mut put = |what: &str, fits: fn(&Field) -> bool, value: &dyn Fn(&Field) -> Value| {
         let fields: Vec<&Field> = form.0.iter().filter(|field| fits(field)).collect();
         let [field] = fields.as_slice() else {
-            let ids: Vec<&str> = form.0.iter().map(|field| field.id.as_str()).collect();
-            let why =
-                format!("the question has {} fields for that; set them by name: {}", fields.len(), ids.join(", "));
+            let asked: Vec<&Field> = form.0.iter().filter(|field| field.kind != FieldKind::Note).collect();
+            let why = match (fields.len(), asked.as_slice()) {
+                (0, [only]) => format!("it asks for {}", wanted(only)),
+                (count, _) => {
+                    let ids: Vec<&str> = asked.iter().map(|field| field.id.as_str()).collect();
+                    format!("it has {count} fields for that; set them by name: {}", ids.join(", "))
+                }
+            };
             return Err(Misfit { field: what.to_owned(), why });
         };
         values.insert(field.id.clone(), value(field));
@@ -195,6 +200,19 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
         values.insert(id.clone(), value);
     }
     Ok(values)
+}
+
+/// What a field takes, in words.
+fn wanted(field: &Field) -> &'static str {
+    match field.kind {
+        FieldKind::Boolean => "yes or no",
+        FieldKind::Choice if field.other => "one of its options, or a text",
+        FieldKind::Choice => "one of its options",
+        FieldKind::Multichoice => "some of its options",
+        FieldKind::Date => "a date",
+        FieldKind::Integer | FieldKind::Number => "a number",
+        FieldKind::Text | FieldKind::Multiline | FieldKind::Note => "a text",
+    }
 }
 
 fn failed(error: BoardError) -> RpcError {

@@ -49,7 +49,7 @@ Exit codes:
   7  `hob ask`: the person said no, or would not answer
   8  `hob ask`: nobody can see the question; that is not a no
 
-How an evaluation stands (`hob eval`, `hob call repl_eval`, `hob call repl_wait`), beside 0 for its end:
+How an evaluation stands (`hob eval`; `hob call` of repl_eval, repl_wait and repl_reload), beside 0 for its end:
   9  it ended with an error
  10  it was interrupted
  11  it still runs, waits for input, or has not begun

@@ -55,8 +55,9 @@ pub enum FindError {
     )]
     ForeignOwner { path: PathBuf, owner: u32, me: u32 },
     #[error(
-        "{} is no project: a home, the temporary directory and what lies above them hold many. Go into a project \
-         (`cd DIR`), or name a directory with --project DIR or HOB_PROJECT",
+        "{} is no project: hob takes no home, no temporary directory and nothing above them for one, since all that lies \
+         below would share its sessions and mail. Go into your project's directory (`cd DIR`); any other directory will do, \
+         also an empty one. To use this one all the same: --project DIR, or HOB_PROJECT",
         shown(path)
     )]
     Shared { path: PathBuf },

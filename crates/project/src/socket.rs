@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -136,6 +136,12 @@ pub fn connect(project: &Project) -> Result<Option<UnixStream>, SocketError> {
     }
     here?;
     Ok(None)
+}
+
+/// Whether the last daemon ended without removing its socket: it was killed or crashed. Only where none runs.
+pub fn is_left_over(project: &Project) -> bool {
+    let paths = [project.socket_path().ok(), read_note(project)];
+    paths.into_iter().flatten().any(|path| path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket()))
 }
 
 fn connect_at(path: &Path) -> Result<Option<UnixStream>, SocketError> {

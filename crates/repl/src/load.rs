@@ -27,6 +27,12 @@ pub struct LoadRecord {
 }
 
 impl LoadRecord {
+    /// Whether no module has been loaded, though nothing failed.
+    pub fn is_empty(&self) -> bool {
+        let has_none = self.summary.is_empty() || self.summary.contains("no modules");
+        self.generation == 0 || self.ok && self.compiled.is_empty() && has_none
+    }
+
     /// Turns this load, taken alone, into the successor of `before`: numbered, with the whole current list and the
     /// difference. The first load follows the default.
     #[must_use]

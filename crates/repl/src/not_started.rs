@@ -22,21 +22,67 @@ pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
 pub(crate) fn message(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let said = info.banner.trim();
+    if has_no_list(info) {
+        // Nine lines, and the same ones at each attempt: the hints say what they mean.
+        let why = download_error(said).map(|why| format!(" ({why})")).unwrap_or_default();
+        return format!(
+            "{} did not start: cabal has no list of packages here and could not download one{why}.",
+            info.called
+        );
+    }
     let line = if said.is_empty() { "" } else { "\n" };
     format!("{} did not start: {reason}.{line}{said}", info.called)
 }
 
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
-    let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
-    if is_cabal && NO_LIST.iter().any(|sign| info.banner.contains(sign)) {
+    if has_no_list(info) {
         return vec![
-            "cabal has no list of packages here and could not download one. Where there is a network, run `cabal update` \
-             once (a proxy goes into `env` of repl_start, as http_proxy)."
+            "Where there is a network, run `cabal update` once (a proxy goes into `env` of repl_start, as http_proxy)."
                 .to_owned(),
-            "Without one, an empty file ~/.cabal/config keeps cabal to the packages that GHC has; or start GHCi itself: \
-             repl_start with `profile` \"ghci\"."
-                .to_owned(),
+            format!(
+                "Without one, cabal keeps to the packages that GHC has if its configuration is empty: `: > {}` empties it (cabal \
+                 wrote its defaults there; keep a copy of one of your own). Or start GHCi itself: repl_start with `profile` \
+                 \"ghci\".",
+                configuration(&info.banner)
+            ),
         ];
     }
     vec!["Correct that and call repl_start again; repl_read shows everything it printed.".to_owned()]
+}
+
+/// Whether cabal ended because it has no list of packages.
+fn has_no_list(info: &SessionInfo) -> bool {
+    let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
+    is_cabal && NO_LIST.iter().any(|sign| info.banner.contains(sign))
+}
+
+/// What cabal's download program says last, on one line.
+fn download_error(banner: &str) -> Option<String> {
+    let (_, error) = banner.rsplit_once("\ncurl: ")?;
+    let error = error.split("\n)").next().unwrap_or(error);
+    Some(error.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|error| !error.is_empty() && error.len() < 200)
+}
+
+/// cabal's configuration file, if it names it when it writes it; else where it is by default.
+fn configuration(banner: &str) -> &str {
+    let mut words = banner.split_whitespace().map(|word| word.trim_matches(['"', '\'', '.', ',', ':']));
+    let is_path = |word: &&str| word.starts_with('/') && word.ends_with("/config") && word.chars().all(is_plain);
+    words.rfind(is_path).unwrap_or("~/.cabal/config")
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "/_.-+@".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_that_cabal_names() {
+        let wrote = "Config file path source is default config file.\nConfig file /h/.cabal/config not found.\n\
+                     Writing default configuration to /h/.config/cabal/config\n";
+        assert_eq!(configuration(wrote), "/h/.config/cabal/config");
+        assert_eq!(configuration("Config file \"/h/$(x)/config\" not found."), "~/.cabal/config");
+    }
 }

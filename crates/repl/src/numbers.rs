@@ -8,8 +8,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many numbers are reserved on disk at once, and the largest gap that a crash leaves.
-const BLOCK: u64 = 64;
+/// How many numbers are reserved on disk at once, and the largest gap that a crash leaves: small, as people see it.
+const BLOCK: u64 = 8;
 /// The file, beside the output of the sessions. It holds the first number that its next reader may give.
 const FILE: &str = "next-evaluation";
 

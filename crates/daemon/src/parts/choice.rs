@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mcp::tool::{AnyTool, Registry};
+use mcp::tool::{AnyTool, Registry, nearest};
 
 use super::{Part, more_tools};
 
@@ -73,7 +73,10 @@ enum Choice {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     /// No toolset of that name.
-    #[error("there is no toolset '{name}'; there are: {known}. Start `hob mcp` with one of these, or with `all`")]
+    #[error(
+        "there is no toolset '{name}'; there are: {known}. {}Start `hob mcp` with one of these, or with `all`",
+        meant(name, known)
+    )]
     UnknownToolset {
         /// What was asked for.
         name: String,
@@ -81,7 +84,10 @@ pub enum ChoiceError {
         known: String,
     },
     /// No profile of that name.
-    #[error("there is no profile '{name}'; there are: {known}. Start `hob mcp` without --profile for hob's own tools")]
+    #[error(
+        "there is no profile '{name}'; there are: {known}. {}Start `hob mcp` without --profile for hob's own tools",
+        meant(name, known)
+    )]
     UnknownProfile {
         /// What was asked for.
         name: String,
@@ -91,6 +97,11 @@ pub enum ChoiceError {
     /// Both were named.
     #[error("a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets")]
     Both,
+}
+
+/// The name that was probably meant, as a sentence.
+fn meant(name: &str, known: &str) -> String {
+    nearest(name, known.split(", ")).map_or_else(String::new, |near| format!("Did you mean '{near}'? "))
 }
 
 /// Asks for every toolset there is.
@@ -266,7 +277,7 @@ mod tests {
         ];
         let texts: Vec<String> = errors.into_iter().map(|error| error.expect("refused").to_string()).collect();
         expect![[r#"
-            there is no toolset 'rpl'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`
+            there is no toolset 'rpl'; there are: repl, mail. Did you mean 'repl'? Start `hob mcp` with one of these, or with `all`
             there is no profile 'thrum'; there are: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
             a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets
             there is no toolset 'code'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]

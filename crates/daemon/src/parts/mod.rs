@@ -87,6 +87,9 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
+    /// Hears of a connection that gets [`Part::beside`] and is ready, if it says so.
+    fn connected(&self, _: &Context) {}
+
     /// The part's fields of `hob status --json`.
     fn status(&self) -> Map<String, Value> {
         Map::new()

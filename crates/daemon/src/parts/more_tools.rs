@@ -17,6 +17,7 @@ pub(super) const NAME: &str = "more_tools";
 /// The tools of a toolset that are not listed.
 struct Rest {
     toolset: &'static str,
+    about: &'static str,
     /// A line for each tool: its name, and the first sentence of its description.
     lines: Vec<String>,
 }
@@ -29,7 +30,7 @@ struct MoreTools {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MoreToolsArgs {
-    toolset: String,
+    toolset: Option<String>,
 }
 
 /// The tool, for these toolsets.
@@ -41,7 +42,6 @@ pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     let schema = json!({
         "type": "object",
         "properties": {"toolset": {"type": "string", "enum": names, "description": "The toolset."}},
-        "required": ["toolset"],
         "additionalProperties": false,
     });
     let declaration =
@@ -65,7 +65,7 @@ fn rest_of(set: &Toolset) -> Rest {
         let first = description.split_once(". ").map_or(description.as_str(), |(first, _)| first);
         format!("{name}: {}.", first.trim_end_matches('.'))
     };
-    Rest { toolset: set.name, lines: set.rest().map(line).collect() }
+    Rest { toolset: set.name, about: set.about, lines: set.rest().map(line).collect() }
 }
 
 impl AnyTool for MoreTools {
@@ -75,16 +75,24 @@ impl AnyTool for MoreTools {
 
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
         let args = serde_json::from_str::<MoreToolsArgs>(arguments.map_or("{}", RawValue::get)).ok();
-        let rest = args.and_then(|args| self.rests.iter().find(|rest| rest.toolset == args.toolset));
-        let outcome = match rest {
-            Some(rest) => {
-                cx.list_more(rest.toolset);
-                Outcome::text(format!("Listed from now on; each can be called at once:\n{}", rest.lines.join("\n")))
+        let names = || self.rests.iter().map(|rest| format!("{:?}", rest.toolset)).collect::<Vec<_>>().join(", ");
+        let outcome = match args {
+            Some(MoreToolsArgs { toolset: None }) => {
+                let line = |rest: &Rest| format!("{}: {} ({} more)", rest.toolset, rest.about, rest.lines.len());
+                let lines: Vec<String> = self.rests.iter().map(line).collect();
+                Outcome::text(format!("Toolsets with more tools; name one in `toolset`:\n{}", lines.join("\n")))
             }
-            None => {
-                let names: Vec<String> = self.rests.iter().map(|rest| format!("{:?}", rest.toolset)).collect();
-                Outcome::error(format!("{NAME} takes `toolset`, one of {}.", names.join(", ")))
+            Some(MoreToolsArgs { toolset: Some(toolset) }) => {
+                match self.rests.iter().find(|rest| rest.toolset == toolset) {
+                    Some(rest) => {
+                        cx.list_more(rest.toolset);
+                        let lines = rest.lines.join("\n");
+                        Outcome::text(format!("Listed from now on; each can be called at once:\n{lines}"))
+                    }
+                    None => Outcome::error(format!("There is no toolset {toolset:?} with more tools: {}.", names())),
+                }
             }
+            None => Outcome::error(format!("{NAME} takes `toolset`, one of {}.", names())),
         };
         Box::pin(async move { Ok(outcome) })
     }

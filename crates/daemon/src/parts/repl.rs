@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::repl::profile::{Granted, Origin, ProfileError, Profiles};
+use ::repl::profile::{Granted, NoList, Origin, ProfileError, Profiles, of_directory};
 use ::repl::session::{SessionInfo, SessionState};
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::resource::{Resources, TemplateError};
@@ -14,7 +14,7 @@ use project::{Config, Project, UserConfig};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Part, Setup, Toolset};
+use super::{BoxFuture, Finding, Health, Part, Setup, Toolset};
 
 // Some clients show a model no more than the first 150 bytes.
 const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, bash): run code with repl_eval instead \
@@ -95,6 +95,30 @@ impl Part for ReplPart {
         problems.into_iter().chain(default).map(|problem| problem.to_string()).collect()
     }
 
+    /// What decides which program a session gets, where that is not what the `PATH` says.
+    fn health(project: &Project, _: &Config) -> Option<Health> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let python =
+            of_directory(project.root(), &variable("PATH").unwrap_or_default(), variable("VIRTUAL_ENV").as_deref());
+        let mut findings: Vec<Finding> = python.map(|note| Finding::good("Python", note)).into_iter().collect();
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        if let Some(none) = home
+            .filter(|_| is_of_cabal(project.root()))
+            .and_then(|home| NoList::look(&home, |name| std::env::var_os(name)))
+        {
+            findings.push(Finding::note(
+                "cabal",
+                format!(
+                    "has no list of packages in {}: the first session downloads one. Without a network it does not start: run \
+                     `cabal update` where there is one, or empty {}, which keeps cabal to the packages that GHC has",
+                    none.packages.display(),
+                    none.config.display()
+                ),
+            ));
+        }
+        (!findings.is_empty()).then_some(Health { title: "REPLs", findings })
+    }
+
     fn clean_up_former_life(project: &Project) -> BoxFuture<'static> {
         let records = records_dir(project);
         Box::pin(async move {
@@ -113,6 +137,12 @@ impl Part for ReplPart {
     fn section() -> Option<Section> {
         Some(Section::of::<ReplSettings>())
     }
+}
+
+/// Whether a directory holds a cabal package or project.
+fn is_of_cabal(root: &Path) -> bool {
+    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.into_string().ok()).any(|name| name == "cabal.project" || name.ends_with(".cabal"))
 }
 
 /// One REPL session.

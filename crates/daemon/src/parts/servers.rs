@@ -109,8 +109,16 @@ impl Parts {
             tracing::error!(%error, "what could be read as resources is not served");
         }
         if surface != Surface::Control {
-            for beside in extras().filter_map(|part| part.beside()) {
+            let mut heard_by = Vec::new();
+            for (part, beside) in extras().filter_map(|part| Some((part, part.beside()?))) {
                 server = server.beside(move |cx, tool| beside(cx, tool).into_iter().collect());
+                heard_by.push(part.clone());
+            }
+            if !heard_by.is_empty() {
+                server = server.on_notification("notifications/initialized", move |cx, _| {
+                    heard_by.iter().for_each(|part| part.connected(&cx));
+                    std::future::ready(())
+                });
             }
         }
         // Empty lists are not announced to clients.

@@ -167,6 +167,20 @@ impl Edits {
         replace(path, text)
     }
 
+    /// Takes a file that an owner's edit created off the record, so that undoing leaves it, if it is somebody else's now.
+    /// Returns its path then.
+    pub(crate) fn release(&mut self, owner: &str, is_theirs: impl Fn(&Path) -> bool) -> Result<Option<PathBuf>> {
+        let path = |file: &Edited| self.base.join(&file.path);
+        let is_released = |file: &Edited| {
+            let path = path(file);
+            file.owner == owner && file.before.is_none() && path.exists() && is_theirs(&path)
+        };
+        let Some(index) = self.record.files.iter().position(is_released) else { return Ok(None) };
+        let released = path(&self.record.files.remove(index));
+        self.save()?;
+        Ok(Some(released))
+    }
+
     /// Restores every file and removes the record. `without_entry` removes our entry from a text that was changed
     /// since, given the edit's owner; `None` if the text has none.
     pub(crate) fn undo(

@@ -12,6 +12,7 @@ use project::Project;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Map, Value, json};
 
+use super::call::in_commands::in_commands;
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint_note};
@@ -19,9 +20,9 @@ use crate::terminal::{self, Style, paint_note};
 /// Evaluate code in a live REPL that keeps its state between calls
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
-    /// The code; `-` to read it from stdin
+    /// The code; read from stdin if it is `-` or left out
     #[arg(value_name = "CODE", allow_negative_numbers = true)]
-    code: String,
+    code: Option<String>,
     /// The session [default: this worktree's own]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
@@ -31,6 +32,9 @@ pub(crate) struct Eval {
     /// Come back after so many seconds, even if it still runs [default: when it has ended]
     #[arg(long, value_name = "S")]
     wait: Option<u32>,
+    /// Let the code read this command's stdin, up to its end; else nothing of it is read
+    #[arg(long, requires = "code")]
+    stdin: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -40,16 +44,17 @@ pub(crate) struct Eval {
 const SLICE: Duration = Duration::from_millis(200);
 /// The most output that is shown.
 const MAX_BYTES: usize = 200_000;
-/// Maximum length of code from stdin: above the limit of a line, so that the daemon reports the error.
-const CODE_MAX: u64 = 64 << 20;
+/// Maximum length of what is read from stdin: above the limit of a line, so that the daemon reports the error.
+const STDIN_MAX: u64 = 64 << 20;
 
 impl Eval {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let code = self.code()?;
+        let stdin = self.stdin.then(|| read("the code's input")).transpose()?;
         let mut hello = super::hello(project)?;
         hello.toolsets = vec!["all".to_owned()];
         let mut control = super::connect_or_start(project, &hello)?;
-        let result = self.evaluate(&mut control, code)?;
+        let result = self.evaluate(&mut control, code, stdin)?;
         let evaluation = &result["structuredContent"];
         if self.json || result["isError"] == true {
             let exit = finish(&result, self.json)
@@ -61,23 +66,30 @@ impl Eval {
     }
 
     fn code(&self) -> Result<String, Failure> {
-        if self.code != "-" {
-            return Ok(self.code.clone());
+        let nothing = || {
+            Failure::new("there is no code to evaluate")
+                .hint("Write `hob eval 'CODE'`, or pipe it in: `echo '1+1' | hob eval`.")
+                .exit(Exit::Usage)
+        };
+        match self.code.as_deref() {
+            Some("-") if self.stdin => Err(Failure::new("stdin holds either the code or its input").exit(Exit::Usage)),
+            Some("-") => read("the code"),
+            Some(code) => Ok(code.to_owned()),
+            None if std::io::stdin().is_terminal() => Err(nothing()),
+            // Where a script lost its argument, nothing may come from stdin.
+            None => Some(read("the code")?).filter(|code| !code.trim().is_empty()).ok_or_else(nothing),
         }
-        let mut code = String::new();
-        let read = std::io::stdin().lock().take(CODE_MAX).read_to_string(&mut code);
-        read.map_err(|error| Failure::new(format_args!("cannot read the code from stdin: {error}")))?;
-        Ok(code)
     }
 
     /// Evaluates and waits; the result is that of the tool that answered last.
-    fn evaluate(&self, control: &mut Control, code: String) -> Result<Value, Failure> {
+    fn evaluate(&self, control: &mut Control, code: String, stdin: Option<String>) -> Result<Value, Failure> {
         let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
         let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
         let pressed = ctrl_c()?;
         let (session, profile) = (&self.session, &self.profile);
         let arguments = json!({
             "code": code, "session": session, "profile": profile, "wait_ms": millis(left()), "max_bytes": MAX_BYTES,
+            "stdin": stdin,
         });
         let mut result = call(control, "repl_eval", arguments)?;
         let notes = result["structuredContent"]["notes"].clone();
@@ -159,7 +171,8 @@ impl Eval {
         let how = match Exit::of_evaluation(evaluation) {
             Exit::EvalRuns if evaluation["status"] == "waiting_for_input" => Some(format!(
                 "It waits for input: `hob call repl_input {eval} --text $'LINE\\n'` answers, `hob call repl_interrupt {eval}` \
-                 stops it."
+                 stops it.{}",
+                if self.stdin { "" } else { " With `--stdin`, `hob eval` hands over what is piped into it." }
             )),
             Exit::EvalRuns => Some(format!(
                 "It goes on: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` stops it."
@@ -175,6 +188,14 @@ impl Eval {
         });
         rest.into_iter().chain(behind).chain(how).collect()
     }
+}
+
+/// All of stdin.
+fn read(what: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(STDIN_MAX).read_to_string(&mut text);
+    read.map_err(|error| Failure::new(format_args!("cannot read {what} from stdin: {error}")))?;
+    Ok(text)
 }
 
 /// Calls a tool. Null arguments are left out.
@@ -221,35 +242,6 @@ fn facts(evaluation: &Value) -> String {
     format!("[{} #{}: {status}{took}]", evaluation["session"].as_str().unwrap_or_default(), evaluation["eval"])
 }
 
-/// A sentence for agents, with the commands that call its tools.
-fn in_commands(text: &str) -> String {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find("repl_") {
-        let (before, from) = rest.split_at(at);
-        let (name, after) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
-        out.push_str(before);
-        out.push_str(&match () {
-            () if out.ends_with(is_of_name) || out.ends_with("hob call ") => name.to_owned(),
-            () if out.ends_with('`') => format!("hob call {name}"),
-            () => format!("`hob call {name}`"),
-        });
-        rest = after;
-        // Its arguments, as agents write them.
-        let arguments = after.strip_prefix(" {").and_then(|after| after.split_once('}'));
-        if let Some((arguments, after)) = arguments.filter(|_| out.ends_with('`')) {
-            out.pop();
-            for argument in arguments.split(", ") {
-                let (name, value) = argument.split_once(": ").unwrap_or((argument, ""));
-                out.push_str(&format!(" --{} {}", name.trim_matches('"').replace('_', "-"), value.trim_matches('"')));
-            }
-            out.push('`');
-            rest = after;
-        }
-    }
-    out + rest
-}
-
 /// A compiler's messages in the colours that compilers give them.
 fn with_colours(messages: &str) -> String {
     let line = |line: &str| {
@@ -287,27 +279,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_for_agents_name_commands() {
-        for (said, shown) in [
-            ("repl_list shows it; `repl_start` too.", "`hob call repl_list` shows it; `hob call repl_start` too."),
-            ("my_repl_x and hob call repl_wait", "my_repl_x and hob call repl_wait"),
-            ("nothing", "nothing"),
-            (
-                "#5 waits: repl_input {\"eval\": 5, \"text\": …}, or repl_stop {\"session\": \"a\"}.",
-                "#5 waits: `hob call repl_input --eval 5 --text …`, or `hob call repl_stop --session a`.",
-            ),
-        ] {
-            assert_eq!(in_commands(said), shown);
-        }
-    }
-
-    #[test]
     fn what_is_left_to_do_names_the_session() {
         let eval = |session: Option<&str>| Eval {
-            code: String::new(),
+            code: None,
             session: session.map(str::to_owned),
             profile: None,
             wait: None,
+            stdin: false,
             json: false,
         };
         let says = |session, evaluation: Value| eval(session).next(&evaluation).join("\n");

@@ -66,7 +66,8 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("hob eval '1 + 1'", ""),
             ("hob eval --profile python 'import sys; sys.version'", "in a REPL of this language"),
-            ("hob eval - < setup.hs", "code from a file"),
+            ("echo '1 + 1' | hob eval", "code from a pipe or a file"),
+            ("hob eval --stdin 'getLine >>= putStrLn' < lines.txt", "the code reads stdin"),
             ("hob eval --wait 5 'main'", "come back after 5 s, whether or not it has ended"),
         ],
     ),

@@ -102,6 +102,8 @@ impl Mcp {
             Ok((project, hello))
         };
         if standalone {
+            daemon::declared(&toolsets, profile.as_deref(), Vec::new())
+                .map_err(|error| choice::failure(error, "mcp"))?;
             let (project, hello) = locate().map_err(Failure::new)?;
             return super::serve::standalone(&project, &hello);
         }
@@ -116,7 +118,11 @@ impl Mcp {
         let served = client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
         // The reason was already reported, to the agent and on stderr.
-        Ok(if served { Exit::Done } else { Exit::NoDaemon })
+        Ok(match served {
+            true => Exit::Done,
+            false if daemon::declared(&toolsets, profile.as_deref(), Vec::new()).is_err() => Exit::Usage,
+            false => Exit::NoDaemon,
+        })
     }
 }
 

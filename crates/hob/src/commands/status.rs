@@ -48,6 +48,11 @@ impl StatusCommand {
             None => {
                 let root = project::visible::path(project.root());
                 terminal::line(match Config::load(project, &daemon::sections()) {
+                    Ok(_) if project::socket::is_left_over(project) => format!(
+                        "No daemon runs for {root}: the last one was killed or crashed, and its sessions ended with it. The next \
+                         call starts another; questions, mail and output are kept. Its log is in {}.",
+                        project::visible::path(&project.log_dir())
+                    ),
                     Ok(_) => format!("No daemon runs for {root}; it starts when it is needed."),
                     Err(error) => format!("No daemon runs for {root}, and none can start: {error}"),
                 });
@@ -101,9 +106,17 @@ fn text(status: &Value, agents: &Value) -> String {
         section(&mut say, title, &status["withheld"], withheld);
     }
     daemon_lines(&status["daemon"]).into_iter().for_each(&mut say);
-    section(&mut say, "connections", &status["connections"], connection);
-    section(&mut say, "toolsets", &status["toolsets"], toolset);
-    section(&mut say, "profiles", &status["profiles"], toolset);
+    let own = std::process::id();
+    let others =
+        status["connections"].as_array().map(|all| all.iter().filter(|one| one["pid"] != own).cloned().collect());
+    section(&mut say, "connections", &others.unwrap_or(Value::Null), connection);
+    for (title, more) in [("toolsets", "`hob tools` lists their tools"), ("profiles", "`hob mcp --profile NAME`")] {
+        let names: Vec<String> =
+            status[title].as_array().into_iter().flatten().map(|set| plain(&set["name"])).collect();
+        if !names.is_empty() {
+            say(format!("{}: {} ({more})", paint(title, Style::Bold), names.join(", ")));
+        }
+    }
     out
 }
 
@@ -171,11 +184,6 @@ fn connection(connection: &Value) -> String {
     parts.extend(connection["profile"].as_str().map(|_| format!("profile {}", plain(&connection["profile"]))));
     parts.extend(connection["age_ms"].as_u64().map(|ms| format!("for {}", time(ms))));
     format!("{who}: {}", parts.join(", "))
-}
-
-fn toolset(set: &Value) -> String {
-    let count = set["tools"].as_u64().unwrap_or_default();
-    format!("{}: {} ({count} {})", plain(&set["name"]), plain(&set["about"]), if count == 1 { "tool" } else { "tools" })
 }
 
 fn withheld(request: &Value) -> String {
@@ -256,8 +264,7 @@ mod tests {
               ends after 30 min without connections and sessions
             connections:
               claude: pid 8, in /p, for 900 ms
-            toolsets:
-              repl: live REPLs (12 tools)
+            toolsets: repl (`hob tools` lists their tools)
         "#]]
         .assert_eq(&text(&status, &agents));
         let apart = json!({"mail": {"place": "A", "problem": "this project's mail is in A; what is configured now is B",

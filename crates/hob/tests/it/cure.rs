@@ -74,18 +74,19 @@ fn the_page_can_be_typed_along() {
         $ hob cure build shapes.cure [0]
         6 BEAM files in _build/cure, 6 changed
         erl -noshell -pa '_build/cure' -eval "cure_main:run('Shapes')."
-        $ hob cure fsm lamp.cure [0]
+        $ hob cure fsm lamp.cure [1]
         lamp.cure: Bulb starts in Off
           states: Off, On, Broken
           deadlock: the state Broken of Bulb has no exit and is not terminal
             Off --press--> On --burn--> Broken
+        error: 1 fault in state machines
         $ hob cure fsm --mermaid lamp.cure [0]
         stateDiagram-v2
             [*] --> Off
             Off --> On : press
             On --> Off : press
             On --> Broken : burn
-        $ hob cure check [0]
+        $ hob cure check [1]
         warning[C0603]: the state Broken of Bulb has no exit and is not terminal
          --> lamp.cure:5:5
           |
@@ -94,7 +95,7 @@ fn the_page_can_be_typed_along() {
           |
           = help: the way there: Off --press--> On --burn--> Broken
 
-        2 files checked: 1 warning"#]]
+        error: 1 warning in 2 files"#]]
     .assert_eq(&said.join("\n"));
 }
 

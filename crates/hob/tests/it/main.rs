@@ -22,6 +22,7 @@ mod limits;
 mod listing;
 mod mail;
 mod moved;
+mod newcomer;
 mod parents;
 mod resources;
 mod roots;

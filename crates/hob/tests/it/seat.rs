@@ -199,6 +199,38 @@ fn mail_at_a_terminal_is_for_a_person_and_in_a_pipe_for_an_agent() {
     assert!(thread.contains("    first ") && !thread.contains("authority"), "{thread:?}");
     assert!(project.run(["reply", start, "answered"]).ok().contains("answers"));
     assert!(project.run(["ack", &start["msg_".len()..].to_lowercase()]).ok().contains("acked"));
-    let ran = project.run(["ack", "msg_01"]);
-    assert_ne!(ran.code, Some(0), "{ran:#?}");
+}
+
+#[test]
+fn a_beginning_of_an_id_is_enough_for_what_was_sent_too() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "alice", "--role", "dev"]).ok();
+    project.run(["quickstart", "--name", "bob", "--role", "dev"]).ok();
+    let send = |text: &str| {
+        let sent = project.run(["send", "--as", "alice", "--to", "bob", "--json", text]).ok();
+        let sent: Value = serde_json::from_str(&sent).expect("JSON");
+        sent["message_id"].as_str().expect("an id").to_owned()
+    };
+    let first = send("one");
+    let start = first["msg_".len()..20].to_lowercase();
+    let run = |args: &[&str]| project.run([args, &["--as", "alice"]].concat());
+    assert!(run(&["thread", &start]).ok().contains("| one"));
+    assert!(run(&["thread", &first["msg_".len()..]]).ok().contains("| one"), "whole, but for what all have");
+
+    let second = send("two");
+    let alike: String = first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+    for args in [&["reply", &alike, "no"][..], &["thread", &alike], &["ack", &alike]] {
+        let ran = run(args);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+        assert!(ran.stderr.contains(&format!("2 messages begin with {alike}")), "{ran:#?}");
+        assert!(ran.stderr.contains(&first) && ran.stderr.contains(&second), "{ran:#?}");
+    }
+    for short in ["msg_0", "01"] {
+        let ran = run(&["reply", short, "no"]);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+        assert!(ran.stderr.contains(&format!("{short} is too short")), "{ran:#?}");
+        assert!(ran.stderr.contains("at least 4 characters after `msg_`"), "{ran:#?}");
+    }
+    let ran = run(&["reply", "msg_zzzz", "no"]);
+    assert!(ran.code == Some(4) && ran.stderr.contains("msg_zzzz"), "{ran:#?}");
 }

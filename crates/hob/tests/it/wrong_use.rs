@@ -143,7 +143,14 @@ fn cabal_has_no_list_of_packages_and_no_network() {
     assert_eq!(code, Some(4), "{said}");
     assert_says(
         &said,
-        &["cabal repl", "did not start", "127.0.0.1", "run `cabal update` once", "~/.cabal/config", "\"ghci\""],
+        &[
+            "cabal repl",
+            "did not start",
+            "127.0.0.1",
+            "run `cabal update` once",
+            ".cabal/config` empties it",
+            "\"ghci\"",
+        ],
     );
     // The advice works.
     fs::write(project.home().join(".cabal/config"), "").unwrap();

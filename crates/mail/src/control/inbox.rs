@@ -14,6 +14,7 @@ use crate::callers::Callers;
 use crate::framing::Framed;
 use crate::framing::counted;
 use crate::model::Floor;
+use crate::store::query::Among;
 use crate::tools::Message;
 
 #[derive(Debug, Default, Deserialize)]
@@ -34,7 +35,8 @@ pub async fn inbox(
     let Asked { all, limit } = parse(params)?;
     let (mail, agent) = callers.look(&cx).await.map_err(refused)?;
     let limit = limit.unwrap_or(usize::MAX);
-    let found = mail.mailbox(&agent, Floor::All, !all, limit).await.map_err(failed)?;
+    let among = if all { Among::All } else { Among::Waiting };
+    let found = mail.mailbox(&agent, Floor::All, among, limit).await.map_err(failed)?;
     let messages: Vec<Message> = found.messages.into_iter().map(Message::from).collect();
     let mut framed = Framed::new();
     let count = counted(messages.len() as u64, "message");

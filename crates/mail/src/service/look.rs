@@ -6,7 +6,7 @@ use crate::error::{MailError, Refusal};
 use crate::model::words::{snippet, words};
 use crate::model::{AgentName, Delivery, Floor, MessageId, MessageView, Millis, Session};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported};
-use crate::store::query::{self, Counts, Fetched};
+use crate::store::query::{self, Among, Counts, Fetched};
 
 const MOST: usize = 500;
 
@@ -47,7 +47,7 @@ impl Mail {
     pub async fn look(&self, session: &Session, after: u64, floor: Floor, limit: usize) -> Result<Fetched, MailError> {
         self.seen.mark(&session.agent);
         let agent = session.agent.clone();
-        let fetch = query::Fetch { agent, after, floor, waiting_only: false, limit: limit.clamp(1, MOST) };
+        let fetch = query::Fetch { agent, after, floor, among: Among::All, limit: limit.clamp(1, MOST) };
         Ok(self.store.look(fetch).await?)
     }
 
@@ -65,10 +65,10 @@ impl Mail {
     /// # Errors
     /// When the store is unavailable.
     pub async fn pending(&self, agent: &AgentName, floor: Floor, limit: usize) -> Result<Fetched, MailError> {
-        self.mailbox(agent, floor, true, limit).await
+        self.mailbox(agent, floor, Among::Waiting, limit).await
     }
 
-    /// Like [`Mail::pending`], with the messages that were read, unless `waiting_only`.
+    /// Like [`Mail::pending`], for messages in other states.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -76,11 +76,11 @@ impl Mail {
         &self,
         agent: &AgentName,
         floor: Floor,
-        waiting_only: bool,
+        among: Among,
         limit: usize,
     ) -> Result<Fetched, MailError> {
         let limit = limit.clamp(1, MOST);
-        let fetch = query::Fetch { agent: agent.clone(), after: 0, floor, waiting_only, limit };
+        let fetch = query::Fetch { agent: agent.clone(), after: 0, floor, among, limit };
         Ok(self.store.look(fetch).await?)
     }
 
@@ -92,6 +92,16 @@ impl Mail {
         let (agent, id) = (session.agent.clone(), MessageId::new(id)?);
         let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
+    }
+
+    /// The ids that begin so, of messages that the agent wrote or received; newest first. The agent has not done anything.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn ids(&self, agent: &AgentName, beginning: &str, limit: usize) -> Result<Vec<MessageId>, MailError> {
+        let id = Some(beginning.to_ascii_lowercase());
+        let search = query::Search { agent: Some(agent.clone()), id, limit, ..query::Search::default() };
+        Ok(self.store.look(search).await?.into_iter().map(|message| message.id).collect())
     }
 
     /// The conversation of a message, as far as the caller took part: the latest 500 messages, in order.
@@ -128,6 +138,7 @@ impl Mail {
             to: name(&request.to)?,
             since: request.since,
             until: request.until,
+            id: None,
             limit: request.limit.clamp(1, MOST),
         };
         let found = self.store.look(search).await?;

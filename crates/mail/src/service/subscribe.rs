@@ -12,6 +12,7 @@ use super::patience::Patience;
 use super::waits::{OnWake, Ticket};
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{Floor, MessageView, Session};
+use crate::store::query::Among;
 use crate::store::{InTransaction, query};
 
 /// How many messages are read ahead.
@@ -56,7 +57,7 @@ impl Subscription {
             }
             let is_waiting = self.after < self.waiting_until;
             self.ticket.forget();
-            let found = self.mail.store.look(self.fetch(is_waiting)).await?;
+            let found = self.mail.store.look(self.fetch(if is_waiting { Among::Waiting } else { Among::All })).await?;
             self.take(found.messages);
             match (self.read.is_empty(), is_waiting) {
                 // The waiting messages are reported; from here on every message is.
@@ -74,7 +75,7 @@ impl Subscription {
     /// separately.
     async fn news(&self) -> Option<query::Fetched> {
         let (answer, mut coming) = oneshot::channel();
-        self.ticket.set_on_wake(FetchOnWake { fetch: self.fetch(false), answer });
+        self.ticket.set_on_wake(FetchOnWake { fetch: self.fetch(Among::All), answer });
         tokio::select! {
             biased;
             found = &mut coming => return found.ok(),
@@ -91,9 +92,9 @@ impl Subscription {
         self.read.front().map_or(self.after, |next| next.seq - 1)
     }
 
-    fn fetch(&self, waiting_only: bool) -> query::Fetch {
+    fn fetch(&self, among: Among) -> query::Fetch {
         let agent = self.session.agent.clone();
-        query::Fetch { agent, after: self.after, floor: self.floor, waiting_only, limit: AHEAD }
+        query::Fetch { agent, after: self.after, floor: self.floor, among, limit: AHEAD }
     }
 
     fn take(&mut self, mut found: Vec<MessageView>) {
@@ -160,7 +161,7 @@ impl Mail {
         floor: Floor,
     ) -> Result<Subscription, MailError> {
         let mut subscription = self.subscription(session, floor)?;
-        let found = self.store.look(subscription.fetch(true)).await?;
+        let found = self.store.look(subscription.fetch(Among::Waiting)).await?;
         subscription.waiting_until = found.latest_seq;
         subscription.take(found.messages);
         if subscription.read.is_empty() {

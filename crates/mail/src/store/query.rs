@@ -107,9 +107,19 @@ pub struct Fetch {
     /// Only messages after this sequence number.
     pub after: u64,
     pub floor: Floor,
-    /// Only messages that wait to be read.
-    pub waiting_only: bool,
+    pub among: Among,
     pub limit: usize,
+}
+
+/// In which states messages are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among {
+    /// In every state.
+    All,
+    /// Those that were not confirmed, whether handed out or not.
+    Waiting,
+    /// Those that can be handed out.
+    Free,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -152,6 +162,8 @@ pub struct Search {
     pub to: Option<AgentName>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
+    /// What their ids begin with, in lower case.
+    pub id: Option<String>,
     pub limit: usize,
 }
 

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use mail::store::Store;
-use mail::store::query::Fetch;
+use mail::store::query::{Among, Fetch};
 use mail::{AgentName, Clock, Floor, Limits, SendRequest};
 
 use crate::fixture::{ManualClock, StoreFixture, open_sqlite};
@@ -96,7 +96,7 @@ pub(crate) async fn found(store: &dyn Store) -> BTreeMap<String, usize> {
         let agent = AgentName::new(&format!("b{index}")).unwrap();
         let (mut after, mut here) = (0, BTreeSet::new());
         loop {
-            let fetch = Fetch { agent: agent.clone(), after, floor: Floor::All, waiting_only: false, limit: 10_000 };
+            let fetch = Fetch { agent: agent.clone(), after, floor: Floor::All, among: Among::All, limit: 10_000 };
             let page = store.look(fetch).await.unwrap().messages;
             let Some(last) = page.last() else { break };
             after = last.seq;

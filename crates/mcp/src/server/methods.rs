@@ -14,7 +14,7 @@ use super::resuming::Resumption;
 use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
 use crate::era::{Era, ResultForm};
-use crate::tool::{Asks, CancelToken};
+use crate::tool::{Asks, CancelToken, Registry, nearest};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json, code};
 
@@ -137,7 +137,7 @@ impl ConnectionState {
         const METHOD: &str = "tools/call";
         let name = params::text(request.params.name, "name")?;
         let Some(tool) = self.shared.registry.get(&name) else {
-            return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
+            return Err(unknown_tool(&name, &self.shared.registry));
         };
         self.allow_task(request, tool.declaration())?;
         let asks = tool.declaration().asks;
@@ -310,6 +310,9 @@ impl ConnectionState {
         let Ok(params) = Params::read(raw) else {
             return tracing::debug!(method, "a notification with unreadable parameters was ignored");
         };
+        if method == "notifications/initialized" {
+            self.initialized = true;
+        }
         if let Some(handler) = self.shared.notification(method) {
             let target = Target::Method(method.into(), handler);
             let era = params.meta().and_then(|meta| meta.era(self.era)).unwrap_or(self.era);
@@ -320,7 +323,7 @@ impl ConnectionState {
             return;
         }
         match method {
-            "notifications/initialized" => self.initialized = true,
+            "notifications/initialized" => {}
             "notifications/cancelled" => match params::request_id(&params) {
                 Some(id) => self.cancel(&id),
                 None => tracing::debug!("a cancellation without a request id was ignored"),
@@ -328,4 +331,12 @@ impl ConnectionState {
             _ => tracing::debug!(method, "a notification nobody listens to was ignored"),
         }
     }
+}
+
+/// The error for a tool that there is not, with the one that was probably meant.
+fn unknown_tool(name: &str, registry: &Registry) -> RpcError {
+    let tools = registry.list();
+    let near = nearest(name, tools.iter().map(|tool| tool.declaration().name.as_str()));
+    let near = near.map(|near| format!(" did you mean {near:?}?")).unwrap_or_default();
+    invalid(format!("unknown tool {name:?}:{near} tools/list names those there are"))
 }

@@ -156,7 +156,8 @@ impl Server {
         self
     }
 
-    /// Handles a notification of the embedder's own. Handlers run like calls, without an answer.
+    /// Handles a notification: one of the embedder's own, or `notifications/initialized`, by which a client of an older
+    /// revision says that it is ready. Handlers run like calls, without an answer.
     #[must_use]
     pub fn on_notification<F, Fut>(self, name: &str, handler: F) -> Server
     where

@@ -33,6 +33,7 @@ pub use error::ToolError;
 pub use function::{ToolFn, tool_fn};
 #[cfg(feature = "log-bridge")]
 pub use log_bridge::LogBridge;
+pub use near::nearest;
 pub use peer::{NotifyError, Peer};
 pub use registry::{AnyTool, BoxFuture, Registry};
 pub use repeat::Repeat;

@@ -25,7 +25,7 @@ pub(super) fn unknown_field(problem: &str, input_schema: &Value) -> Option<Strin
 
 /// The name that was meant: the same but for case and signs (`waitMs`), one that begins the same (`sess`), or one with
 /// up to a third of its letters wrong.
-fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = letters(wanted);
     let allowed = (wanted.chars().count() / 3).min(3);
     let near = names.into_iter().filter_map(|name| {

@@ -6,6 +6,7 @@
 
 mod components;
 mod detect;
+mod package_list;
 mod packages;
 mod resolve;
 mod virtual_environment;
@@ -15,10 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp::tool::nearest;
 use serde::Deserialize;
 
 pub(crate) use components::{Component, components};
 pub use detect::{Detected, program_path};
+pub use package_list::NoList;
+pub use virtual_environment::of_directory;
 pub(crate) use virtual_environment::{Interpreter, Search};
 
 /// Which code speaks to the program.
@@ -234,7 +238,10 @@ pub enum ProfileError {
 impl ProfileError {
     pub fn hints(&self) -> Vec<String> {
         match self {
-            ProfileError::Unknown { .. } => vec!["Name one of those in `profile`, or leave it out.".to_owned()],
+            ProfileError::Unknown { name, known } => {
+                let near = nearest(name, known.split(", ")).map(|near| format!("Did you mean {near:?}?"));
+                near.into_iter().chain(["Name one of those in `profile`, or leave it out.".to_owned()]).collect()
+            }
             ProfileError::UnknownDefault { .. } => vec![
                 "Correct it in hob.toml, then `hob stop`: the next call starts a daemon that reads it again."
                     .to_owned(),

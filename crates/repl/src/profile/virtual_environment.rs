@@ -45,6 +45,12 @@ pub(crate) struct Interpreter {
     pub(crate) note: Option<String>,
 }
 
+/// Which Python sessions in a project's directory get, in a sentence; `None` for the one of the `PATH`. `active` is the
+/// caller's `VIRTUAL_ENV`.
+pub fn of_directory(root: &Path, path: &str, active: Option<&str>) -> Option<String> {
+    Search { cwd: root, root, path, active }.interpreter().note
+}
+
 impl Search<'_> {
     /// The Python of the project around the session's directory.
     pub(crate) fn interpreter(&self) -> Interpreter {

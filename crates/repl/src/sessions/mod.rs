@@ -7,6 +7,7 @@
 mod elsewhere;
 mod eval;
 mod restart;
+mod sources;
 mod start;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -32,6 +33,7 @@ use crate::session::{HOB_ENDS, Handle, SessionError, SessionInfo, SessionSpec};
 use crate::settings::ReplSettings;
 pub(crate) use eval::check_started;
 pub use restart::Replayed;
+pub(crate) use sources::load_hint;
 use start::StartLock;
 
 /// The session of callers that name none.
@@ -269,6 +271,11 @@ impl Repl {
     /// The driver of a session, if its profile is still known.
     pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
         self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)
+    }
+
+    /// Whether GHCi runs in the session, as far as is known.
+    pub(crate) fn is_ghci(&self, handle: &Handle) -> bool {
+        self.driver(&handle.info()) == Some(DriverKind::Ghci)
     }
 
     /// Wakes whenever any session has been started.

@@ -14,7 +14,7 @@ use crate::load::LoadRecord;
 use crate::query;
 use crate::result::Status;
 use crate::session::{EvalRequest, Handle, SessionState};
-use crate::sessions::Repl;
+use crate::sessions::{Repl, load_hint};
 use crate::text;
 use diagnostics::Delta;
 use diagnostics::Diagnostic;
@@ -159,10 +159,12 @@ async fn output(
     let load = LoadRecord::clone(&handle.loads().borrow());
     let ended = load.generation > before;
     let load = if ended && status.is_final() { without_gone_files(handle, load, until).await } else { load };
+    let is_empty = load.is_empty();
     // Without a finished load there is nothing to compare: the earlier list still holds.
     let delta = if ended { load.delta } else { Delta { unchanged: load.diagnostics, ..Delta::default() } };
-    if ended && load.compiled.is_empty() && load.summary.contains("no modules") && load.ok {
-        notes.push("Nothing is loaded: name modules or files in `targets`.".to_owned());
+    if ended && is_empty {
+        let hint = load_hint(&handle.info());
+        notes.push(hint.unwrap_or_else(|| "Nothing is loaded: name modules or files in `targets`.".to_owned()));
     }
     let status = if ended && !load.ok && status == Status::Done { Status::Error } else { status };
     Output {

@@ -73,6 +73,11 @@ impl Tool for Restart {
         if args.replay == Replay::Definitions {
             // A piece may be a definition, an import, a load or a setting, and what was said at once is one.
             notes.push(match replayed.done {
+                0 if replayed.failed.is_empty() && replayed.left == 0 => {
+                    "Nothing was evaluated again: no code that ended well in that session only defined, imported, loaded or set \
+                     something. What also had an effect is not repeated; evaluate it anew."
+                        .to_owned()
+                }
                 1 => "1 piece of earlier code (what defines, imports, loads or sets) was evaluated again.".to_owned(),
                 count => {
                     format!(

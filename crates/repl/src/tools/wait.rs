@@ -50,7 +50,9 @@ impl Tool for Wait {
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         let view = view(caller(&cx)?, args.max_bytes);
         let answer = async { check_started(&handle, handle.wait_on(args.eval, wait, view).await).await };
-        with_heartbeat(&cx, "waiting", answer).await
+        let mut result = with_heartbeat(&cx, "waiting", answer).await?;
+        result.notes.extend(self.0.nothing_loaded_note(&handle, &result));
+        Ok(result)
     }
 
     fn text(output: &EvalResult) -> String {

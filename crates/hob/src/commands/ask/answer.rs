@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
 use super::form::{self, Filled};
-use super::{ending, shown};
+use super::{ending, misfit, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -88,7 +88,10 @@ impl Answer {
             params["yes"] = self.yes.into();
         }
         let id = self.question.as_deref().unwrap_or_default();
-        answerer.answer(id, params).map_err(Trouble::failure)
+        answerer.answer(id, params).map_err(|trouble| match trouble {
+            Trouble::Refused(error) => misfit(error, answerer, self.question.as_deref()),
+            Trouble::Failed(failure) => failure,
+        })
     }
 
     /// Asks on the terminal, by a form where it can be shown; `None` if the person left.

@@ -16,7 +16,9 @@ use client::control::ControlError;
 use project::{Project, ancestry, visible};
 use serde_json::{Value, json};
 
+use self::answerer::Answerer;
 use super::call::control_failure;
+use super::call::flags::quoted;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Style, paint};
 
@@ -32,6 +34,17 @@ pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
 
 fn connect(project: &Project) -> Result<Control, Failure> {
     super::connect_or_start(project, &super::hello(project)?)
+}
+
+/// Like [`refused`]; an answer that does not fit is told what the question takes.
+fn misfit(error: ControlError, answerer: &mut Answerer<'_>, id: Option<&str>) -> Failure {
+    let is_misfit = matches!(&error, ControlError::Refused { data: Some(data), .. } if data["reason"] == "misfit");
+    let list = is_misfit.then(|| answerer.request("ask/list", json!({})).ok()).flatten();
+    let open = list.as_ref().and_then(|list| list["questions"].as_array()).map(Vec::as_slice).unwrap_or_default();
+    let question = open.iter().find(|question| id.is_none_or(|id| question["question"] == id));
+    let Some(question) = question else { return refused(error) };
+    let takes = ways(question).iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(", ");
+    control_failure(error).hint(format_args!("Answer it by {takes}; `hob questions` shows what is asked."))
 }
 
 /// A refusal of the daemon, with what to do next.
@@ -69,7 +82,7 @@ fn shown(question: &Value) -> String {
     for field in question["fields"].as_array().into_iter().flatten() {
         lines.extend(field_lines(field, text("tool")));
     }
-    lines.push(paint(&format!("  {}", how(id, text("tool"))), Style::Dim));
+    lines.extend(ways(question).iter().map(|way| paint(&format!("  {way}"), Style::Dim)));
     lines.join("\n")
 }
 
@@ -112,12 +125,27 @@ fn field_lines(field: &Value, tool: &str) -> Vec<String> {
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn how(id: &str, tool: &str) -> String {
-    match tool {
-        "confirm_action" => format!("hob answer {id} --yes, or --no"),
-        "select_option" => format!("hob answer {id} --choose ID, or --text '…'"),
-        "request_guidance" => format!("hob answer {id} --text '…'"),
-        _ => format!("hob answer {id}, or with --set FIELD=VALUE …"),
+/// How many options have a command each.
+const OPTIONS: usize = 5;
+
+/// The commands that answer a question, each as it can be typed.
+fn ways(question: &Value) -> Vec<String> {
+    let answer = format!("hob answer {}", visible(question["question"].as_str().unwrap_or_default()));
+    let field = &question["fields"][0];
+    // One that a shell would not hand over as it is shown is chosen by prompts.
+    let options =
+        field["options"].as_array().into_iter().flatten().map(|option| option["id"].as_str().unwrap_or_default());
+    let options: Vec<&str> = options.filter(|id| visible(id) == *id).collect();
+    let text = || format!("{answer} --text '…'");
+    match question["tool"].as_str().unwrap_or_default() {
+        "confirm_action" => vec![format!("{answer} --yes"), format!("{answer} --no")],
+        "select_option" if (1..=OPTIONS).contains(&options.len()) => {
+            let chosen = options.iter().map(|id| format!("{answer} --choose {}", quoted(id)));
+            chosen.chain((field["other"] == true).then(text)).collect()
+        }
+        "request_guidance" => vec![text(), answer],
+        "select_option" => vec![format!("{answer} --choose ID"), answer],
+        _ => vec![answer.clone(), format!("{answer} --set FIELD=VALUE")],
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::exit_of;
 use crate::commands::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
+use crate::terminal;
 
 /// The longest form in a file, in bytes: more than is shown, so that the tool says what the limit is.
 const FORM_MAX: u64 = 1 << 20;
@@ -104,10 +105,24 @@ impl Ask {
             let said = text.strip_suffix(advice).unwrap_or(text).trim_end().to_owned();
             result["content"][0]["text"] = said.into();
         }
-        match finish(&result, self.json)? {
-            Exit::Done => Ok(exit_of(&result["structuredContent"])),
-            exit => Ok(exit),
+        let exit = match finish(&result, self.json)? {
+            Exit::Done => exit_of(&result["structuredContent"]),
+            exit => return Ok(exit),
+        };
+        let answered = &result["structuredContent"];
+        if answered["open"] == true {
+            let id = project::visible(answered["question"].as_str().unwrap_or_default());
+            if exit == Exit::NobodyThere {
+                terminal::note("Nobody watches for questions here, so this did not wait.");
+            }
+            terminal::note(format!("`hob answer {id}` answers it; the same `hob ask` again gets the answer."));
+            if exit == Exit::NobodyThere {
+                terminal::note(
+                    "While `hob questions --watch` runs in another terminal, `hob ask` waits for the answer.",
+                );
+            }
         }
+        Ok(exit)
     }
 }
 

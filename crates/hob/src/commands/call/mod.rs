@@ -2,6 +2,7 @@
 //! turns it into a command line and back. A daemon is started for the call itself only, not for one that was mistyped.
 
 pub(crate) mod flags;
+pub(crate) mod in_commands;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -60,7 +61,7 @@ impl Tool {
 }
 
 /// The tools that answer with an evaluation, whose status is the exit code.
-const EVALUATING: [&str; 2] = ["repl_eval", "repl_wait"];
+const EVALUATING: [&str; 3] = ["repl_eval", "repl_wait", "repl_reload"];
 
 const GENERAL_HELP: &str = "\
 Call a tool
@@ -116,7 +117,10 @@ impl Call {
             hello.name = Some(name.clone());
         }
         let mut control = super::connect_or_start(&project, &hello)?;
-        let result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
+        let mut result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
+        if !as_json {
+            in_commands::result(&mut result);
+        }
         let exit = match finish(&result, as_json)? {
             Exit::Done if EVALUATING.contains(&name) => Exit::of_evaluation(&result["structuredContent"]),
             exit => exit,

@@ -9,6 +9,8 @@ use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Check programs: names, types, refinements, exhaustiveness, state machines
+///
+/// It fails with errors, and with what is wrong with a state machine; not with other warnings.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Files, directories, or `-` for standard input [default: all modules of the project]
@@ -56,7 +58,7 @@ impl Check {
             (errors, 0) => counted(errors, "error"),
             (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
         };
-        if count.errors > 0 {
+        if count.errors + count.machines > 0 {
             return Err(Failure::new(format_args!("{found} in {files}")));
         }
         terminal::line(format!("{files} checked: {found}"));

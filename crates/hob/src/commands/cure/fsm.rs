@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use cure::fsm::mermaid;
 
-use super::{Place, inputs, refuse};
+use super::{Place, counted, inputs, refuse};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Show the state machines of programs: states, what is wrong with them, diagrams
+///
+/// It fails if something is wrong with one, unless only the diagrams are wanted.
 #[derive(Debug, Args)]
 pub(super) struct Fsm {
     /// Files, directories, or `-` for standard input
@@ -22,6 +24,7 @@ pub(super) struct Fsm {
 
 impl Fsm {
     pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+        let mut found_in_all = 0;
         for input in inputs(&self.files)? {
             let compiled = cure::compile(&input.text, &place.modules(&input));
             for (graph, findings) in compiled.machines() {
@@ -29,6 +32,7 @@ impl Fsm {
                     terminal::print(&mermaid(graph));
                     continue;
                 }
+                found_in_all += findings.len();
                 terminal::line(format!("{}: {} starts in {}", input.name, graph.name, graph.initial));
                 terminal::line(format!("  states: {}", graph.states.join(", ")));
                 if !graph.terminal.is_empty() {
@@ -50,6 +54,9 @@ impl Fsm {
             let errors: Vec<_> = compiled.diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
             refuse(&input, &errors, &[])?;
         }
-        Ok(Exit::Done)
+        match found_in_all {
+            0 => Ok(Exit::Done),
+            count => Err(Failure::new(format_args!("{} in state machines", counted(count, "fault")))),
+        }
     }
 }

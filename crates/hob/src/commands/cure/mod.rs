@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use cure::diagnostic::{Diagnostic, Lines};
+use cure::diagnostic::{Diagnostic, Lines, Stage};
 use cure::{Cure, CureSettings, Modules, Options, files};
 use project::visible::path as shown;
 use project::{Config, Project};
@@ -141,6 +141,8 @@ fn standard_input() -> Result<Input, Failure> {
 struct Count {
     errors: usize,
     warnings: usize,
+    /// The warnings that say what is wrong with a state machine: unlike others, that is no matter of taste.
+    machines: usize,
 }
 
 impl Count {
@@ -148,6 +150,7 @@ impl Count {
         let errors = diagnostics.iter().filter(|one| one.is_error()).count();
         self.errors += errors;
         self.warnings += diagnostics.len() - errors;
+        self.machines += diagnostics.iter().filter(|one| !one.is_error() && one.code.stage() == Stage::Fsm).count();
     }
 }
 

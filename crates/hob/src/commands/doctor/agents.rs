@@ -10,6 +10,9 @@ use project::{Project, visible};
 use super::Finding;
 use crate::agents::{AGENTS, Agent, Broken, Edits, Entry, Need, Scope, Site, Step, find_program};
 
+/// The subject where no agent was found.
+const NONE: &str = "none";
+
 /// The findings of all agents that are used here.
 pub(super) fn findings(project: &Project) -> Vec<Finding> {
     let place = crate::home().and_then(|home| Ok((home, super::super::cwd()?)));
@@ -23,9 +26,17 @@ pub(super) fn findings(project: &Project) -> Vec<Finding> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let findings: Vec<Finding> = AGENTS.iter().flat_map(|agent| of_agent(agent, &site, &search)).collect();
     match findings.is_empty() {
-        true => vec![Finding::note("none", "no agent found; `hob init --agent NAME` registers with one anyway")],
+        true => vec![Finding::note(NONE, "no agent found; `hob init --agent NAME` registers with one anyway")],
         false => findings,
     }
+}
+
+/// The agents that would not start hob as they stand, or not all of it.
+pub(super) fn not_started(findings: &[Finding]) -> Vec<String> {
+    let is_open = |finding: &&Finding| finding.verdict == Verdict::Note && finding.subject != NONE;
+    let mut agents: Vec<String> = findings.iter().filter(is_open).map(|finding| finding.subject.clone()).collect();
+    agents.dedup();
+    agents
 }
 
 fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {

@@ -13,6 +13,7 @@ use daemon::parts::{Finding, Verdict};
 use project::{Config, Project};
 use serde_json::{Value, json};
 
+use crate::commands::call::in_commands::in_commands;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -24,6 +25,9 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
+/// The section of the agents, which the last line sums up.
+const AGENTS: &str = "Agents";
+
 impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // An unreadable configuration is reported separately.
@@ -32,13 +36,17 @@ impl Doctor {
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
             .into_iter()
             .chain(parts)
-            .chain([("Programs", programs::findings(project.root())), ("Agents", agents::findings(project))]);
+            .chain([("Programs", programs::findings(project.root())), (AGENTS, agents::findings(project))]);
         if self.json {
             return Ok(print_json(sections));
         }
         let mut problems = 0;
+        let mut not_started: Vec<String> = Vec::new();
         for (title, findings) in sections {
             terminal::line(paint(title, Style::Bold));
+            if title == AGENTS {
+                not_started = agents::not_started(&findings);
+            }
             for Finding { verdict, subject, detail } in findings {
                 let mark = match verdict {
                     Verdict::Good => paint("ok", Style::Green),
@@ -47,13 +55,16 @@ impl Doctor {
                 };
                 problems += usize::from(verdict == Verdict::Problem);
                 // Both contain names and paths of the checkout.
-                let (subject, detail) = (project::visible(&subject), project::visible(&detail));
+                let (subject, detail) = (project::visible(&subject), project::visible(&in_commands(&detail)));
                 terminal::line(format!("  {mark} {subject}: {detail}"));
             }
         }
         Ok(match problems {
             0 => {
-                terminal::line("Nothing would break.");
+                terminal::line(match not_started.as_slice() {
+                    [] => "Nothing would break.".to_owned(),
+                    agents => format!("Nothing would break, but not all is set up (--): {}.", agents.join(", ")),
+                });
                 Exit::Done
             }
             count => {

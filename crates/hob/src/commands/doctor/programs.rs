@@ -20,6 +20,8 @@ struct Program {
     apt: &'static str,
     dnf: &'static str,
     brew: &'static str,
+    /// What installs it where it is no package.
+    other: Option<&'static str>,
 }
 
 const PROGRAMS: &[Program] = &[
@@ -31,6 +33,7 @@ const PROGRAMS: &[Program] = &[
         apt: "ghc",
         dnf: "ghc",
         brew: "ghc",
+        other: None,
     },
     Program {
         name: "cabal",
@@ -40,6 +43,7 @@ const PROGRAMS: &[Program] = &[
         apt: "cabal-install",
         dnf: "cabal-install",
         brew: "cabal-install",
+        other: None,
     },
     Program {
         name: "stack",
@@ -49,6 +53,7 @@ const PROGRAMS: &[Program] = &[
         apt: "haskell-stack",
         dnf: "stack",
         brew: "haskell-stack",
+        other: None,
     },
     Program {
         name: "python3",
@@ -58,6 +63,17 @@ const PROGRAMS: &[Program] = &[
         apt: "python3",
         dnf: "python3",
         brew: "python",
+        other: None,
+    },
+    Program {
+        name: "uv",
+        what_for: "Python sessions of uv projects",
+        needed_by: &["uv.lock"],
+        version_arg: "--version",
+        apt: "uv",
+        dnf: "uv",
+        brew: "uv",
+        other: Some("pipx install uv"),
     },
     Program {
         name: "bash",
@@ -67,6 +83,7 @@ const PROGRAMS: &[Program] = &[
         apt: "bash",
         dnf: "bash",
         brew: "bash",
+        other: None,
     },
 ];
 
@@ -108,6 +125,9 @@ fn fits(pattern: &str, file: &str) -> bool {
 
 fn install(program: &Program, search: &OsStr) -> String {
     let has = |name: &str| find_program(name, search).is_some();
+    if let Some(other) = program.other {
+        return other.to_owned();
+    }
     let sudo = if has("sudo") { "sudo " } else { "" };
     match () {
         () if has("apt-get") => format!("{sudo}apt-get install {}", program.apt),

@@ -175,11 +175,18 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
         if allowed && place.scope == Scope::User {
             continue;
         }
-        let edits = if allowed { place.allowed(project)? } else { place.edits()? };
+        let mut edits = if allowed { place.allowed(project)? } else { place.edits()? };
         if edits.is_empty() {
             continue;
         }
         is_empty = false;
+        // Where git's list cannot be read it may be in it.
+        if let Some(kept) = edits.release(CONFIG, |path| project::is_tracked(path) != Some(false))? {
+            let shown = place.show(&kept);
+            terminal::line(format!(
+                "{shown}: in git by now, so it is the project's, and was left; `git rm` removes it."
+            ));
+        }
         for (path, undone) in edits.undo(without_entry)? {
             let shown = place.show(&path);
             terminal::line(match undone {

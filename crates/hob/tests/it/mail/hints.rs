@@ -31,7 +31,8 @@ fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
     ok(&mut planner, "send_message", urgent);
 
     // It has not used the mail yet: its worktree says who it is.
-    let mut reviewer = with_bash(&team, "reviewer", &[]);
+    let _session = with_bash(&team, "reviewer", &["repl"]);
+    let mut reviewer = team.agent_with("reviewer", &[]);
     assert_eq!(
         hinted(&mut reviewer),
         "2 messages wait for reviewer, 1 critical, from planner: check_messages takes them."
@@ -51,8 +52,26 @@ fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
         assert_eq!(beside(&mut reviewer), "");
     }
     send(&mut planner, "reviewer", "four");
-    // Of messages that were handed out and not confirmed nobody can tell whether they are among those that wait.
-    assert_eq!(hinted(&mut reviewer), "1 message waits for reviewer: check_messages takes them.");
+    // The three that were handed out and not confirmed yet are not among those that wait.
+    assert_eq!(hinted(&mut reviewer), "1 message waits for reviewer, from planner: check_messages takes them.");
+    let mut tester = team.agent_with("tester", &["mail"]);
+    send(&mut tester, "reviewer", "five");
+    assert_eq!(hinted(&mut reviewer), "2 messages wait for reviewer, from planner, tester: check_messages takes them.");
+}
+
+#[test]
+fn what_waited_before_is_told_with_the_first_result() {
+    let team = Team::new();
+    let mut planner = team.agent_with("planner", &["mail"]);
+    send(&mut planner, "reviewer", "one");
+    let mut holding = with_bash(&team, "reviewer", &["repl"]);
+    assert_eq!(beside(&mut holding), "");
+    // Counting begins with the connection, and no result waits for it.
+    let first = until("a hint with a first result", || {
+        let said = beside(&mut team.agent_with("reviewer", &[]));
+        Some(said).filter(|said| !said.is_empty())
+    });
+    assert_eq!(first, "1 message waits for reviewer, from planner: check_messages takes them.");
 }
 
 #[test]
@@ -68,7 +87,15 @@ fn hints_are_only_for_who_has_the_mail_and_a_name() {
         assert!(!imitating.call("list_agents", json!({})).text.contains("wait for reviewer"));
     }
 
-    // Who gets a name later is told from then on.
+    // Who gets a name later is told from then on, also one that was given to it from outside.
+    let project = crate::fresh();
+    let mut named = project.mcp(&[]);
+    named.initialize();
+    ok(&mut named, "repl_start", json!({"profile": "bash"}));
+    assert_eq!(beside(&mut named), "");
+    project.run(["quickstart", "--name", "named", "--role", "dev"]).ok();
+    project.run(["send", "--to", "named", "note to self"]).ok();
+    assert_eq!(hinted(&mut named), "1 message waits for named, from named: check_messages takes them.");
     let project = crate::fresh();
     let mut late = project.mcp(&[]);
     late.initialize();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rows::{Group as GroupRow, Message as MessageRow, Rows};
 use crate::model::{Agent, AgentName, Delivery, Group, GroupName, MessageId, MessageView, Standing, words::words};
-use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
+use crate::store::query::{Among, Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
 pub(super) fn answer(rows: &Rows, query: Query) -> Found {
@@ -80,7 +80,12 @@ fn inbox(rows: &Rows, agent: &AgentName) -> Counts {
 fn fetch(rows: &Rows, fetch: &Fetch) -> Fetched {
     let Some(row) = rows.agents.get(&fetch.agent) else { return Fetched::default() };
     let later = row.slots.range(fetch.after.saturating_add(1)..);
-    let later: Vec<_> = later.filter(|(_, slot)| !fetch.waiting_only || slot.state.is_waiting()).collect();
+    let later = later.filter(|(_, slot)| match fetch.among {
+        Among::All => true,
+        Among::Waiting => slot.state.is_waiting(),
+        Among::Free => slot.is_free(),
+    });
+    let later: Vec<_> = later.collect();
     let all = later.len() as u64;
     let wanted: Vec<_> = later.into_iter().filter(|(_, slot)| fetch.floor.passes(slot.priority)).collect();
     let below_floor = all - wanted.len() as u64;
@@ -120,6 +125,7 @@ fn search(rows: &Rows, search: &Search) -> Vec<MessageView> {
             && search.to.as_ref().is_none_or(|to| message.recipients.contains_key(to))
             && search.since.is_none_or(|since| message.at >= since)
             && search.until.is_none_or(|until| message.at <= until)
+            && search.id.as_ref().is_none_or(|start| id.as_str().to_ascii_lowercase().starts_with(start))
             && search.words.is_subset(&words(&message.content));
         if fits {
             found.insert(message.order, message.view_of(id, agent));

@@ -13,7 +13,7 @@ use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Kind, Member, MemberKind, MessageId,
     MessageView, Millis, Priority, Role, SessionId, Standing,
 };
-use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
+use crate::store::query::{Among, Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; the sequence in the reader's mailbox follows.
@@ -125,21 +125,22 @@ impl Look<'_> {
         let Some(agent) = self.agent_id(&fetch.agent).await? else { return Ok(Fetched::default()) };
         let after = i64::try_from(fetch.after).unwrap_or(i64::MAX);
         let floor = i16::from(fetch.floor.least().level());
-        let states: i16 = if fetch.waiting_only { 3 } else { i16::MAX };
+        let states: i16 = if fetch.among == Among::All { i16::MAX } else { 3 };
+        let is_free_only = fetch.among == Among::Free;
         // Counted first: a message that arrives in between is not missed, only not counted yet.
         let sql = "SELECT count(*) FILTER (WHERE priority >= $3), count(*) FILTER (WHERE priority < $3), \
                    (SELECT seq FROM mailbox WHERE agent = $1) FROM delivery \
-                   WHERE agent = $1 AND seq > $2 AND state < $4";
-        let query = sqlx::query(sql).bind(agent).bind(after).bind(floor).bind(states);
+                   WHERE agent = $1 AND seq > $2 AND state < $4 AND (NOT $5 OR session IS NULL)";
+        let query = sqlx::query(sql).bind(agent).bind(after).bind(floor).bind(states).bind(is_free_only);
         let counts = query.fetch_one(&mut *self.db).await?;
         let sql = concat!(
             "SELECT ",
             message_columns!(),
             ", d.seq FROM delivery d JOIN message m ON m.id = d.message WHERE d.agent = $1 AND d.seq > $2 \
-             AND d.priority >= $3 AND d.state < $4 ORDER BY d.seq LIMIT $5"
+             AND d.priority >= $3 AND d.state < $4 AND (NOT $5 OR d.session IS NULL) ORDER BY d.seq LIMIT $6"
         );
-        let query = sqlx::query(sql).bind(agent).bind(after).bind(floor).bind(states).bind(fetch.limit as i64);
-        let rows = query.fetch_all(&mut *self.db).await?;
+        let query = sqlx::query(sql).bind(agent).bind(after).bind(floor).bind(states).bind(is_free_only);
+        let rows = query.bind(fetch.limit as i64).fetch_all(&mut *self.db).await?;
         let messages = rows.iter().map(message).collect::<Result<Vec<_>, _>>()?;
         Ok(Fetched {
             remaining: unsigned(&counts, 0)?.saturating_sub(messages.len() as u64),
@@ -209,6 +210,9 @@ impl Look<'_> {
         }
         if let Some(until) = search.until {
             sql.push(" AND m.at <= ").push_bind(i64::try_from(until).unwrap_or(i64::MAX));
+        }
+        if let Some(start) = &search.id {
+            sql.push(" AND starts_with(lower(m.public), ").push_bind(start.as_str()).push(")");
         }
         sql.push(" ORDER BY m.id DESC LIMIT ").push_bind(search.limit as i64);
         sql.build().fetch_all(&mut *self.db).await?.iter().map(message).collect()

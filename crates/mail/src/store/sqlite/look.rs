@@ -10,7 +10,7 @@ use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Member, MemberKind,
     MessageId, MessageView, Millis, Priority, Role, SessionId, Standing,
 };
-use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
+use crate::store::query::{Among, Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; the sequence in the reader's mailbox follows.
@@ -149,25 +149,26 @@ impl Look<'_> {
         let found = self.db.prepare_cached(sql)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((agent, latest_seq)): Option<(i64, u64)> = found else { return Ok(Fetched::default()) };
         let (after, floor) = (i64::try_from(fetch.after).unwrap_or(i64::MAX), fetch.floor.least().level());
-        let states = if fetch.waiting_only { 3 } else { i64::MAX };
+        let states = if fetch.among == Among::All { i64::MAX } else { 3 };
+        let is_free_only = fetch.among == Among::Free;
         let sql = concat!(
             "SELECT ",
             message_columns!(),
             ", d.seq FROM delivery d JOIN message m ON m.id = d.message WHERE d.agent = ?1 AND d.seq > ?2 \
-             AND d.priority >= ?3 AND d.state < ?4 ORDER BY d.seq LIMIT ?5"
+             AND d.priority >= ?3 AND d.state < ?4 AND (NOT ?5 OR d.session IS NULL) ORDER BY d.seq LIMIT ?6"
         );
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map(params![agent, after, floor, states, fetch.limit], message)?;
+        let rows = statement.query_map(params![agent, after, floor, states, is_free_only, fetch.limit], message)?;
         let messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if floor == 0 && messages.len() < fetch.limit {
             return Ok(Fetched { messages, remaining: 0, below_floor: 0, latest_seq });
         }
         let sql = "SELECT count(*) FILTER (WHERE priority >= ?3), count(*) FILTER (WHERE priority < ?3) \
-                   FROM delivery WHERE agent = ?1 AND seq > ?2 AND state < ?4";
+                   FROM delivery WHERE agent = ?1 AND seq > ?2 AND state < ?4 AND (NOT ?5 OR session IS NULL)";
         let (passing, below_floor): (u64, u64) = self
             .db
             .prepare_cached(sql)?
-            .query_row(params![agent, after, floor, states], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            .query_row(params![agent, after, floor, states, is_free_only], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(Fetched { remaining: passing - messages.len() as u64, messages, below_floor, latest_seq })
     }
 
@@ -235,6 +236,10 @@ impl Look<'_> {
         }
         if let Some(until) = search.until {
             and("m.at <= ??", i64::try_from(until).unwrap_or(i64::MAX).into());
+        }
+        if let Some(start) = &search.id {
+            // Not `LIKE`: an id holds `_`, which is a wildcard there.
+            and("substr(lower(m.public), 1, length(??)) = ??", start.clone().into());
         }
         sql.push_str(&format!(" ORDER BY m.id DESC LIMIT {}", search.limit));
         let mut statement = self.db.prepare_cached(&sql)?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mail::store::query::Among;
 use mail::{Floor, HintVerdict, Outcome, Priority, Refusal, SearchRequest, SendRequest};
 
 use super::scenarios;
@@ -14,6 +15,7 @@ scenarios! {
     handled_mail_is_deleted_after_its_time_and_cannot_come_back
     what_comes_after_the_newest_was_deleted_is_found
     an_import_is_taken_over_once
+    ids_are_found_by_their_beginning
     everybody_hears_only_of_their_own
 }
 
@@ -31,11 +33,16 @@ async fn paging_by_cursor_is_stable_and_without_effect(fixture: StoreFixture) {
     assert_eq!(texts, ["3", "4", "5", "6", "7"]);
     let urgent = fixture.mail.look(&bob, 0, Floor::HighAndAbove, 2).await.unwrap();
     assert_eq!((urgent.messages.len(), urgent.remaining, urgent.below_floor), (2, 1, 5));
+    assert_eq!(fixture.mail.mailbox(&bob.agent, Floor::All, Among::Free, 3).await.unwrap().remaining, 5);
     assert_eq!(fixture.check(&bob).await.len(), 8);
     assert_eq!(fixture.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 8);
+    fixture.send(&ann, "bob", "8").await.unwrap();
+    let free = fixture.mail.mailbox(&bob.agent, Floor::All, Among::Free, 10).await.unwrap();
+    assert_eq!((free.messages.len(), free.messages[0].content.as_str()), (1, "8"), "what is in hand is not free");
+    fixture.check(&bob).await;
     fixture.check(&bob).await;
     assert_eq!(fixture.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 0);
-    assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 8);
+    assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 9);
 }
 
 async fn a_search_finds_words_of_those_who_took_part_only(fixture: StoreFixture) {
@@ -172,6 +179,24 @@ async fn an_import_is_taken_over_once(fixture: StoreFixture) {
     other.id = mail::MessageId::new("msg_other").unwrap();
     other.recipients = vec![(mail::AgentName::new("nobody").unwrap(), false)];
     assert!(matches!(refusal(fixture.mail.import(other).await), Refusal::UnknownAgent { .. }));
+}
+
+async fn ids_are_found_by_their_beginning(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let cat = fixture.agent("cat", "dev").await;
+    let sent = [fixture.send(&ann, "bob", "1").await.unwrap().id, fixture.send(&bob, "ann", "2").await.unwrap().id];
+    let ids = async |who: &mail::Session, beginning: &str| {
+        fixture.mail.ids(&who.agent, beginning, 10).await.unwrap().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&ann, "msg_").await, [sent[1].as_str(), sent[0].as_str()]);
+    for id in &sent {
+        assert_eq!(ids(&ann, &id.as_str().to_lowercase()).await, [id.as_str()]);
+        assert_eq!(
+            ids(&bob, &id.as_str()[..29]).await.len(),
+            sent.iter().filter(|of| of.as_str()[..29] == id.as_str()[..29]).count()
+        );
+    }
+    assert_eq!(ids(&ann, "msg%").await.len() + ids(&ann, "msg_%").await.len() + ids(&cat, "msg_").await.len(), 0);
 }
 
 async fn everybody_hears_only_of_their_own(fixture: StoreFixture) {

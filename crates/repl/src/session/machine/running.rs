@@ -290,6 +290,7 @@ impl Machine {
         let stopped = verdict.interrupted || verdict.signal.is_some();
         // The signal that ends the session reaches the program as an exception.
         let killed = (stopped || verdict.error) && self.ending.is_some();
+        let told = verdict.signal.filter(|_| killed);
         let signal = verdict.signal.filter(|_| status.is_none() && !killed);
         let status = status.unwrap_or(match (stopped, verdict.error) {
             _ if killed => Status::Killed,
@@ -311,7 +312,9 @@ impl Machine {
         }
         let dead = matches!(self.phase, Phase::Ended { .. });
         if let (Status::Killed, Some(Intent { reason, .. }), false) = (status, &self.ending, dead) {
-            record.notes.push(format!("The session ended: {reason}."));
+            // It stands in the output like a fault of the program.
+            let told = told.map(|signal| format!("; `signal: {signal}` is GHCi's word for that, and no error"));
+            record.notes.push(format!("The session ended: {reason}{}.", told.unwrap_or_default()));
         }
         if let Some(straggler) = self.straggler.as_ref().filter(|straggler| straggler.eval != eval) {
             record.notes.push(format!("{}; its output may stand among this one's.", straggler.words(&self.name)));

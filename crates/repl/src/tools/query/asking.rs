@@ -166,20 +166,45 @@ impl Asking {
     fn not_loaded(&self, file: &str, modules: &[Loaded], cwd: &Path) -> ToolError {
         let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
         let error = ToolError::user(format!("{file} is not loaded in this session."));
+        if let Some(failed) = self.failed_load() {
+            return error.hint(failed);
+        }
         let components = self.not_among(modules, cwd);
         let near = components.iter().filter_map(|component| Some((component.depth(&cwd.join(file))?, component)));
         let nearest = near.max_by_key(|(depth, _)| *depth).map(|(_, component)| component);
         match (nearest, known.is_empty()) {
             (Some(component), _) => error.hint(format!("It belongs to {}: {}.", component.name, start(component))),
-            (None, true) => error.hint("Nothing is loaded; repl_reload with `targets` loads it."),
+            (None, true) => {
+                let arguments = serde_json::json!({"session": self.handle.info().name, "targets": [file]});
+                error.hint(format!("Nothing is loaded; repl_reload {arguments} loads it."))
+            }
             (None, false) => {
                 error.hint(format!("Loaded are {}; repl_reload with `targets` loads others.", known.join(", ")))
             }
         }
     }
 
+    /// What the last load failed with, as a hint: GHCi has unloaded what it could not compile, and all that needs it.
+    fn failed_load(&self) -> Option<String> {
+        let loads = self.handle.loads();
+        let load = loads.borrow();
+        if load.generation == 0 || load.ok {
+            return None;
+        }
+        let error = load.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
+        let error = error.map(|error| format!(" {}", error.summary())).unwrap_or_default();
+        Some(format!(
+            "The last load failed:{error}. Correct that, and repl_reload loads it; repl_diagnostics has every message."
+        ))
+    }
+
     /// The note on uses in components of the package that GHCi has not loaded.
     fn elsewhere(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
+        if self.failed_load().is_some() {
+            return Some(
+                "The last load failed: what needs those modules is not loaded and was not searched.".to_owned(),
+            );
+        }
         let components = self.not_among(modules, cwd);
         let names: Vec<&str> = components.iter().map(|component| &*component.name).collect();
         let first = components.first()?;
@@ -234,6 +259,12 @@ impl Asking {
             },
         };
         let error = ToolError::user(message);
+        // Asked about what is not in scope, where all is that compiles.
+        if kind != Question::Browse
+            && let Some(failed) = self.failed_load()
+        {
+            return error.hint(failed);
+        }
         match kind {
             Question::Doc if answer.stdout.contains("no documentation") || answer.stderr.contains("-haddock") => {
                 error.hint("It has no documentation that GHCi can see; `info` shows its declaration.")

@@ -38,7 +38,10 @@ fn what_the_end_interrupts_is_killed() {
         End(Terminate)
         answer 1 with #1 killed "" "*** Exception: ghc: signal: 15\n""#]]);
     play.on(Event::Died(Death { code: Some(0), signal: None }));
-    assert_eq!(play.machine.record(1).expect("remembered").notes, ["The session ended: it was stopped."]);
+    assert_eq!(
+        play.machine.record(1).expect("remembered").notes,
+        ["The session ended: it was stopped; `signal: 15` is GHCi's word for that, and no error."]
+    );
 }
 
 /// Nobody has used the session for the idle time, and longer.

@@ -1,0 +1,158 @@
+//! What agents are told, for people: the command that calls a tool in the place of its name, and the flag in the place of an
+//! argument's. What a program printed stays as it is.
+
+use std::sync::OnceLock;
+
+use serde_json::{Deserializer, Value};
+
+use super::flags::{self, quoted};
+use super::{Choice, Tool, tools};
+
+/// How the names of the tools begin that hints name. Other words of that kind are left alone.
+const PREFIXES: [&str; 2] = ["repl_", "ask_"];
+
+/// A sentence for agents, with the commands that call its tools.
+pub(crate) fn in_commands(text: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let next = |text: &str| PREFIXES.iter().filter_map(|prefix| text.find(prefix)).min();
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = next(rest) {
+        let (before, from) = rest.split_at(at);
+        let (name, after) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
+        out.push_str(before);
+        out.push_str(&match () {
+            // Of whom something is said, not what to call.
+            () if out.is_empty() && after.starts_with(':') => name.to_owned(),
+            () if out.ends_with(is_of_name) || out.ends_with("hob call ") => name.to_owned(),
+            () if out.ends_with('`') => format!("hob call {name}"),
+            () => format!("`hob call {name}`"),
+        });
+        rest = after;
+        // Its arguments, as agents write them.
+        if let Some((words, length)) = after.strip_prefix(' ').and_then(|after| arguments(name, after))
+            && out.ends_with('`')
+        {
+            out.pop();
+            out.push_str(&words);
+            out.push('`');
+            rest = &after[" ".len() + length..];
+        }
+    }
+    out + rest
+}
+
+/// The same for a call's text: its arguments are flags, too.
+pub(super) fn in_flags(text: &str) -> String {
+    let text = in_commands(text);
+    let is_argument = |word: &str| declared().iter().any(|tool| tool.input_schema["properties"].get(word).is_some());
+    let mut words = text.split('`');
+    let mut out = words.next().unwrap_or_default().to_owned();
+    // Every other part stands between two signs.
+    while let Some(word) = words.next() {
+        let after = words.next();
+        let is_setting = after.is_some_and(|after| after.starts_with(" under [") || after.starts_with(" in hob.toml"));
+        match after.is_some() && !is_setting && is_argument(word) {
+            true => out.push_str(&format!("`--{}", word.replace('_', "-"))),
+            false => out.push_str(&format!("`{word}")),
+        }
+        if let Some(after) = after {
+            out.push('`');
+            out.push_str(after);
+        }
+    }
+    out
+}
+
+/// A tool's result for people: all of an error, and of another the facts behind what the program printed.
+pub(super) fn result(result: &mut Value) {
+    let session = result["structuredContent"]["session"].as_str().map(|session| format!("[{session}"));
+    let is_error = result["isError"] == true;
+    for block in result["content"].as_array_mut().into_iter().flatten() {
+        let text = block["text"].as_str().unwrap_or_default();
+        let from = match &session {
+            _ if is_error => Some(0),
+            Some(facts) if text.starts_with(facts) && text.matches(facts).count() == 1 => Some(0),
+            Some(facts) => text.rfind(&format!("\n{facts}")),
+            None => None,
+        };
+        if let Some(from) = from {
+            block["text"] = format!("{}{}", &text[..from], in_flags(&text[from..])).into();
+        }
+    }
+}
+
+/// The arguments that a text begins with, as flags, and the length of what they stand for.
+fn arguments(tool: &str, text: &str) -> Option<(String, usize)> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let mut values = Deserializer::from_str(text).into_iter::<Value>();
+    if let Some(Ok(arguments)) = values.next() {
+        let known = declared().iter().find(|known| known.name == tool);
+        let schema = known.map_or(&Value::Null, |tool| &tool.input_schema);
+        let words = flags::words(tool, schema, &arguments);
+        let words: String = words.iter().skip(3).map(|word| format!(" {}", quoted(word))).collect();
+        return Some((words, values.byte_offset()));
+    }
+    // One that leaves something to fill in.
+    let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
+    let words = inner.split(", ").map(|argument| {
+        let (name, value) = argument.split_once(": ").unwrap_or((argument, ""));
+        format!(" --{} {}", name.trim_matches('"').replace('_', "-"), value.trim_matches('"'))
+    });
+    Some((words.collect(), inner.len() + "{}".len()))
+}
+
+/// All tools, which say what an argument is.
+fn declared() -> &'static [Tool] {
+    static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
+    TOOLS.get_or_init(|| tools(Choice::All).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn sentences_for_agents_name_commands() {
+        for (said, shown) in [
+            ("repl_list shows it; `repl_start` too.", "`hob call repl_list` shows it; `hob call repl_start` too."),
+            ("my_repl_x and hob call repl_wait", "my_repl_x and hob call repl_wait"),
+            ("nothing", "nothing"),
+            ("repl_eval: unknown field", "repl_eval: unknown field"),
+            (
+                "#5 waits: repl_input {\"eval\": 5, \"text\": …}, or repl_stop {\"session\": \"a\"}.",
+                "#5 waits: `hob call repl_input --eval 5 --text …`, or `hob call repl_stop --session a`.",
+            ),
+            (
+                "repl_reload {\"targets\":[\"A.hs\",\"my B.hs\"]} loads it, ask_wait waits.",
+                "`hob call repl_reload --targets A.hs --targets 'my B.hs'` loads it, `hob call ask_wait` waits.",
+            ),
+        ] {
+            assert_eq!(in_commands(said), shown);
+        }
+    }
+
+    #[test]
+    fn arguments_are_flags() {
+        for (said, shown) in [
+            ("Ask again, with a longer `wait_ms`.", "Ask again, with a longer `--wait-ms`."),
+            ("(`profile` under [repl]); name one in `profile`.", "(`profile` under [repl]); name one in `--profile`."),
+            ("`hob stop`, then `x` or an open ` mark", "`hob stop`, then `x` or an open ` mark"),
+        ] {
+            assert_eq!(in_flags(said), shown);
+        }
+    }
+
+    #[test]
+    fn what_a_program_printed_stays_as_it_is() {
+        let mut said = json!({
+            "structuredContent": {"session": "main"},
+            "content": [{"text": "repl_wait\n[main says repl_wait\n[main #1: running; repl_wait {\"eval\": 1} waits]"}],
+        });
+        result(&mut said);
+        let text = "repl_wait\n[main says repl_wait\n[main #1: running; `hob call repl_wait --eval 1` waits]";
+        assert_eq!(said["content"][0]["text"], text);
+    }
+}

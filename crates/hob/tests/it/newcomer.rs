@@ -1,0 +1,305 @@
+//! What stopped somebody who used hob for the first time, with its documentation alone: each a message that was missing,
+//! misled, or spoke to somebody else.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use testkit::{Ran, TestProject, has_program, has_version, kill_hard, until};
+
+use crate::fresh;
+
+/// A command whose stdin is a pipe with this text.
+fn piped(project: &TestProject, args: &[&str], text: &str) -> Ran {
+    project.write("piped", text);
+    let script = format!("cat piped | {} \"$@\"", env!("CARGO_BIN_EXE_hob"));
+    Ran::of(project.command("sh").args(["-c", &script, "sh"]).args(args))
+}
+
+fn says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+}
+
+#[test]
+fn a_question_that_nobody_sees_names_what_makes_it_seen() {
+    let project = fresh();
+    let ran = project.run(["ask", "confirm", "Deploy?"]);
+    assert_eq!(ran.code, Some(8), "{ran:#?}");
+    let id = ran.stdout.split(' ').nth(1).unwrap();
+    let answer = format!("`hob answer {id}` answers it");
+    says(&ran.stderr, &[&answer, "the same `hob ask` again", "`hob questions --watch`"]);
+    let ran = project.run(["ask", "confirm", "Deploy?", "--wait", "0"]);
+    says(&ran.stderr, &[&answer]);
+    assert!(!ran.stderr.contains("Nobody watches"), "{ran:#?}");
+}
+
+#[test]
+fn every_line_that_answers_a_question_can_be_typed() {
+    let project = fresh();
+    project.run(["ask", "select", "Which store?", "sqlite=SQLite", "my pg", "--strict", "--wait", "0"]);
+    let shown = project.run(["questions"]).ok();
+    let ways: Vec<&str> = shown.lines().map(str::trim).filter(|line| line.starts_with("hob answer ")).collect();
+    assert_eq!(ways.len(), 2, "{shown}");
+    assert!(ways[0].ends_with(" --choose sqlite") && ways[1].ends_with(" --choose 'my pg'"), "{shown}");
+    // What does not fit is told by what does.
+    for (flag, why) in [("--yes", "it asks for one of its options"), ("--text=x", "it asks for one of its options")] {
+        let ran = project.run(["answer", flag]);
+        assert_eq!(ran.code, Some(1), "{ran:#?}");
+        says(&ran.stderr, &[why, &format!("`{}`, `{}`", ways[0], ways[1])]);
+    }
+    let answered = Ran::of(project.command("sh").args(["-c", ways[1]])).ok();
+    assert!(answered.contains("answered by"), "{answered}");
+
+    project.run(["ask", "guide", "How?", "--wait", "0"]);
+    says(&project.run(["answer", "--no"]).stderr, &["it asks for a text", " --text '…'`"]);
+    project.run(["answer", "--text", "so"]).ok();
+    project.run(["ask", "confirm", "Sure?", "--wait", "0"]);
+    says(&project.run(["answer", "--choose", "a"]).stderr, &["it asks for yes or no", " --yes`, `hob answer "]);
+}
+
+#[test]
+fn questions_about_code_that_does_not_load_say_so() {
+    if !has_program("ghci") || !has_version("ghci", "9.0") {
+        return;
+    }
+    let project = fresh();
+    project.write_two_modules();
+    let mut peer = project.mcp(&["repl"]);
+    peer.initialize();
+    let started = peer.call("repl_start", json!({"profile": "cabal", "wait_ms": 50_000}));
+    assert!(!started.is_error, "{}", started.text);
+    project.write("src/Area.hs", "module Area where\nimport Shape\narea = undefinedName\n");
+    let reloaded = peer.call("repl_reload", json!({}));
+    assert_eq!(reloaded.structured["ok"], false, "{}", reloaded.text);
+    for asked in [json!({"kind": "type_at", "at": "src/Area.hs:3:1"}), json!({"kind": "type", "target": "area"})] {
+        let answer = peer.call("repl_query", asked);
+        assert!(answer.is_error, "{}", answer.text);
+        says(&answer.text, &["The last load failed: src/Area.hs:3:8: error", "repl_reload loads it"]);
+        assert!(!answer.text.contains("repl_start"), "{}", answer.text);
+    }
+    // For a shell that is an evaluation which failed.
+    let ran = project.run(["call", "repl_reload"]);
+    assert_eq!(ran.code, Some(9), "{ran:#?}");
+    project.write("src/Area.hs", "module Area where\nimport Shape\narea = 1\n");
+    assert_eq!(project.run(["call", "repl_reload"]).code, Some(0));
+}
+
+#[test]
+fn a_source_file_that_nobody_loaded_is_named() {
+    if !has_program("ghci") || !has_version("ghci", "9.0") {
+        return;
+    }
+    let project = fresh();
+    project.write("A.hs", "module A where\ndouble x = x * 2\n");
+    let ran = project.run(["eval", "double 4"]);
+    assert_eq!(ran.code, Some(9), "{ran:#?}");
+    says(&ran.stderr, &["Nothing is loaded: `hob call repl_reload --targets A.hs` loads A.hs."]);
+    let ran = project.run(["call", "repl_reload"]);
+    says(&ran.stdout, &["`hob call repl_reload --targets A.hs` loads A.hs"]);
+    project.run(["call", "repl_reload", "--targets", "A.hs"]).ok();
+    assert_eq!(project.run(["eval", "double 4"]).ok(), "8\n");
+}
+
+#[test]
+fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
+    if !has_program("cabal") || !has_program("curl") {
+        return;
+    }
+    let project = fresh();
+    project.write_two_modules();
+    let config = project.home().join(".cabal/config");
+    std::fs::remove_file(&config).unwrap();
+    let doctor = project.run(["doctor"]).stdout;
+    says(
+        &doctor,
+        &["-- cabal: has no list of packages in", "`cabal update`", &format!("or empty {}", config.display())],
+    );
+    let proxy = "http_proxy=http://127.0.0.1:9";
+    let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
+    assert_eq!(ran.code, Some(4), "{ran:#?}");
+    let empties = format!("`: > {}` empties it", config.display());
+    says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`--profile` \"ghci\""]);
+    assert_eq!(ran.stderr.lines().count(), 3, "what cabal said is in a line: {}", ran.stderr);
+    std::fs::write(&config, "").unwrap();
+    assert!(!project.run(["doctor"]).stdout.contains("list of packages"));
+}
+
+#[test]
+fn a_mistyped_name_is_a_wrong_command_line_with_the_right_one() {
+    let project = fresh();
+    let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    for (args, meant) in [(&["mcp", "repls"][..], "'repl'"), (&["mcp", "--profile", "ghc_mcp"], "'ghc-mcp'")] {
+        let ran = piped(&project, args, request);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+        let meant = format!("Did you mean {meant}?");
+        assert!(ran.stdout.contains(&meant) && ran.stderr.contains(&meant), "{ran:#?}");
+    }
+    let ran = piped(&project, &["mcp", "--standalone", "repls"], request);
+    assert!(ran.code == Some(2) && ran.stderr.contains("Did you mean `hob mcp repl`?"), "{ran:#?}");
+    let ran = project.run(["eval", "--profile", "pyton", "1"]);
+    assert!(ran.code == Some(4) && ran.stderr.contains("Did you mean \"python\"?"), "{ran:#?}");
+    let mut peer = project.mcp(&["repl"]);
+    peer.initialize();
+    let id = peer.start_call("repl_evl", json!({}));
+    says(&peer.response(id).to_string(), &["unknown tool", "did you mean", "repl_eval"]);
+}
+
+#[test]
+fn a_fault_of_a_state_machine_is_an_exit_code() {
+    let project = fresh();
+    let machine = |to: &str| {
+        format!("module Lamp do\n  fsm Bulb do\n    Off --> |press| On\n    On --> |press| {to}\n  end\nend\n")
+    };
+    project.write("bad.cure", &machine("Broken"));
+    project.write("good.cure", &machine("Off").replace("Lamp", "Good"));
+    for command in ["check", "fsm"] {
+        let ran = project.run(["cure", command, "bad.cure"]);
+        assert!(ran.code == Some(1) && ran.stdout.contains("Broken"), "{ran:#?}");
+        assert_eq!(project.run(["cure", command, "good.cure"]).code, Some(0));
+    }
+    assert_eq!(project.run(["cure", "check"]).code, Some(1));
+    assert_eq!(project.run(["cure", "fsm", "--mermaid", "bad.cure"]).code, Some(0), "it is drawn");
+    // Other warnings are no failure.
+    project.write("unused.cure", "module U do\n  def f(x: Int): Int do\n    let y = x\n    1\n  end\nend\n");
+    let ran = project.run(["cure", "check", "unused.cure"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+}
+
+#[test]
+fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
+    let project = fresh();
+    let git = |args: &[&str]| assert!(project.command("git").args(args).status().unwrap().success(), "git {args:?}");
+    git(&["init", "-q", "."]);
+    project.run(["init", "--agent", "claude"]).ok();
+    git(&["add", "hob.toml"]);
+    git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "1"]);
+    let said = project.run(["init", "--undo"]).ok();
+    says(&said, &["hob.toml: in git by now", ".mcp.json: removed"]);
+    assert!(project.root().join("hob.toml").exists() && !project.root().join(".mcp.json").exists());
+    let said = project.run(["init", "--undo"]).ok();
+    says(&said, &["Nothing to undo"]);
+}
+
+#[test]
+fn the_last_line_of_doctor_contradicts_no_other() {
+    let project = fresh();
+    std::fs::create_dir(project.home().join(".claude")).unwrap();
+    let said = project.run(["doctor"]).ok();
+    says(&said, &["-- Claude Code: hob is not registered"]);
+    assert_eq!(said.lines().last(), Some("Nothing would break, but not all is set up (--): Claude Code."), "{said}");
+}
+
+#[test]
+fn doctor_names_uv_and_the_python_of_the_project() {
+    let project = fresh();
+    says(&project.run(["doctor"]).stdout, &[" uv: "]);
+    if !has_program("python3") {
+        return;
+    }
+    let made = project.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).status().unwrap();
+    assert!(made.success());
+    says(&project.run(["doctor"]).stdout, &["ok Python: Python is that of .venv."]);
+    std::fs::remove_dir_all(project.root().join(".venv")).unwrap();
+    project.write("uv.lock", "");
+    let said = Ran::of(project.hob(["doctor"]).env("PATH", "/usr/bin:/bin")).stdout;
+    says(&said, &["!! uv: missing, for Python sessions of uv projects", "uv.lock"]);
+}
+
+#[test]
+fn a_shell_is_told_of_commands_and_flags() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    let ran =
+        project.run(["call", "repl_eval", "--code", "echo 'repl_wait {\"eval\": 1}'; sleep 600", "--wait-ms", "300"]);
+    assert_eq!(ran.code, Some(11), "{ran:#?}");
+    says(
+        &ran.stdout,
+        &["repl_wait {\"eval\": 1}\n", "`hob call repl_wait --eval 1`", "`hob call repl_interrupt --eval 1`"],
+    );
+    project.run(["call", "repl_interrupt"]).ok();
+    let ran = project.run(["call", "repl_eval", "--session", "other", "--profile", "cobol", "--code", "1"]);
+    says(&ran.stderr, &["Name one of those in `--profile`"]);
+    let ran = project.run(["call", "repl_wait", "--session", "nowhere"]);
+    says(&ran.stderr, &["`hob call repl_list`", "`hob call repl_start`"]);
+}
+
+#[test]
+fn what_is_piped_in_is_evaluated_or_read() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    assert_eq!(piped(&project, &["eval"], "echo $((1+1))\n").ok(), "2\n");
+    assert_eq!(piped(&project, &["eval", "--stdin", "cat; echo end"], "a\nb\n").ok(), "a\nb\nend\n");
+    // Without the flag nothing of it is read, so that a loop over a file keeps its lines.
+    let script = "while read line; do hob eval \"echo $line\"; done < piped";
+    project.write("piped", "one\ntwo\n");
+    assert_eq!(Ran::of(project.command("sh").args(["-c", script])).ok(), "one\ntwo\n");
+    for (args, text) in [(&["eval"][..], ""), (&["eval", "-", "--stdin"], "1")] {
+        let ran = piped(&project, args, text);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+    }
+}
+
+#[test]
+fn a_daemon_that_was_killed_did_not_just_end() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    let number = |code: &str| {
+        let value: Value = serde_json::from_str(&project.run(["eval", "--json", code]).ok()).expect("JSON");
+        value["eval"].as_u64().unwrap()
+    };
+    let before = number("true");
+    kill_hard(project.daemon_pid().unwrap());
+    until("the daemon to end", || project.daemon_pid().is_none().then_some(()));
+    says(&project.run(["status"]).ok(), &["the last one was killed or crashed", "/log"]);
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    let after = number("true");
+    assert!(after > before && after <= before + 8, "{before} {after}");
+    project.run(["stop"]).ok();
+    says(&project.run(["status"]).ok(), &["No daemon runs for", "it starts when it is needed"]);
+}
+
+#[test]
+fn a_restart_that_repeats_nothing_says_why() {
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "bash"]).ok();
+    project.run(["eval", "echo effect"]).ok();
+    let said = project.run(["call", "repl_restart", "--replay", "definitions"]).ok();
+    says(&said, &["Nothing was evaluated again", "What also had an effect is not repeated"]);
+}
+
+#[test]
+fn a_stop_is_no_fault_of_what_ran() {
+    if !has_program("ghci") || !has_version("ghci", "9.0") {
+        return;
+    }
+    let project = fresh();
+    project.run(["call", "repl_start", "--profile", "ghci", "--wait-ms", "50000"]).ok();
+    project.run(["eval", "import Control.Concurrent"]).ok();
+    let waiting = project.hob(["eval", "threadDelay 600000000"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let waiting = waiting.unwrap();
+    let runs = || project.run(["call", "repl_list"]).stdout.contains("threadDelay");
+    until("the evaluation to run", || runs().then_some(()));
+    project.run(["call", "repl_stop"]).ok();
+    let said = waiting.wait_with_output().unwrap();
+    let (code, said) = (said.status.code(), String::from_utf8_lossy(&said.stderr).into_owned());
+    assert_eq!(code, Some(12), "{said}");
+    says(&said, &["The session ended: it was stopped"]);
+    assert!(!said.contains("signal: ") || said.contains("and no error"), "{said}");
+}
+
+#[test]
+fn tools_that_are_not_listed_are_found() {
+    let project = fresh();
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let answer = peer.call("more_tools", json!({}));
+    assert!(!answer.is_error, "{}", answer.text);
+    says(&answer.text, &["Toolsets with more tools", "repl: ", "cure: "]);
+    let answer = peer.call("more_tools", json!({"toolset": "repls"}));
+    assert!(
+        answer.is_error && answer.text.contains("\"repls\"") && answer.text.contains("\"repl\""),
+        "{}",
+        answer.text
+    );
+}

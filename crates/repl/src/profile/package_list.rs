@@ -1,0 +1,102 @@
+//! Whether cabal has a list of packages (`cabal update`), for `hob doctor`: without one its first session asks the network.
+//!
+//! cabal's own rules of where its files are: the variables, then `~/.cabal` if it is there, then the XDG directories.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use project::regular;
+
+/// The largest configuration that is read.
+const MAX_BYTES: u64 = 1 << 20;
+/// The repository of a cabal without configuration.
+const DEFAULT: &str = "hackage.haskell.org";
+/// Any of these is a list.
+const LISTS: [&str; 4] = ["01-index.tar", "01-index.tar.gz", "00-index.tar", "00-index.tar.gz"];
+
+/// Where cabal has no list of packages yet, though its configuration names repositories.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoList {
+    /// cabal's configuration.
+    pub config: PathBuf,
+    /// The directory that would hold the lists.
+    pub packages: PathBuf,
+}
+
+impl NoList {
+    /// For a home and an environment.
+    pub fn look(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Option<NoList> {
+        let variable = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let classic = variable("CABAL_DIR").or_else(|| Some(home.join(".cabal")).filter(|dir| dir.is_dir()));
+        let (config, packages) = match classic {
+            Some(dir) => (dir.join("config"), dir.join("packages")),
+            None => {
+                let xdg =
+                    |name: &str, default: &str| variable(name).unwrap_or_else(|| home.join(default)).join("cabal");
+                (xdg("XDG_CONFIG_HOME", ".config").join("config"), xdg("XDG_CACHE_HOME", ".cache").join("packages"))
+            }
+        };
+        let config = variable("CABAL_CONFIG").unwrap_or(config);
+        let text = match regular::read(&config, MAX_BYTES) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // What cannot be read says nothing.
+            Err(_) => return None,
+        };
+        let (repositories, packages) = match &text {
+            None => (vec![DEFAULT], packages),
+            Some(text) => (repositories(text), value(text, "remote-repo-cache").map_or(packages, PathBuf::from)),
+        };
+        let has_list = |name: &&str| LISTS.iter().any(|list| packages.join(name).join(list).exists());
+        (!repositories.is_empty() && !repositories.iter().any(has_list)).then_some(NoList { config, packages })
+    }
+}
+
+/// The repositories that a configuration names.
+fn repositories(text: &str) -> Vec<&str> {
+    let old = value(text, "remote-repo").and_then(|value| value.split(':').next());
+    let stanzas = text.lines().filter_map(|line| line.strip_prefix("repository "));
+    stanzas.chain(old).map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+/// The value of a setting; comments begin with `--`.
+fn value<'a>(text: &'a str, setting: &str) -> Option<&'a str> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix(setting)?.trim_start().strip_prefix(':'));
+    lines.map(str::trim).find(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn lists_are_where_cabal_looks() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let home = temp.path();
+        let look = || NoList::look(home, |_| None).map(|none| none.config);
+        assert_eq!(look(), Some(home.join(".config/cabal/config")), "a fresh home");
+        fs::create_dir_all(home.join(".cabal")).expect("made");
+        let config = home.join(".cabal/config");
+        assert_eq!(look(), Some(config.clone()));
+        for (text, asks) in [
+            ("", false),
+            ("-- repository x\n  -- url: y\n", false),
+            ("repository hackage.haskell.org\n  url: http://h\n", true),
+            ("remote-repo: hackage.haskell.org:http://h\n", true),
+        ] {
+            fs::write(&config, text).expect("written");
+            assert_eq!(look().is_some(), asks, "{text:?}");
+        }
+        fs::create_dir_all(home.join(".cabal/packages/hackage.haskell.org")).expect("made");
+        assert!(look().is_some());
+        fs::write(home.join(".cabal/packages/hackage.haskell.org/01-index.tar"), "").expect("written");
+        assert_eq!(look(), None);
+        fs::write(&config, "repository other\nremote-repo-cache: /nowhere\n").expect("written");
+        let none = NoList::look(home, |_| None).expect("none");
+        assert_eq!(none.packages, Path::new("/nowhere"));
+        let variable = |name: &str| (name == "CABAL_DIR").then(|| OsString::from("/elsewhere"));
+        assert_eq!(NoList::look(home, variable).expect("none").config, Path::new("/elsewhere/config"));
+    }
+}
