@@ -209,6 +209,8 @@ pub mod code {
         UNREACHABLE = 502;
         /// A match too large to be sure about.
         TOO_COMPLEX = 503;
+        /// A variable that looks like a constructor.
+        CAPITAL = 504;
         /// A state that is not declared.
         UNKNOWN_STATE = 601;
         /// A state that is never reached.
@@ -364,8 +366,10 @@ impl<'a> Lines<'a> {
     /// Line and column of a byte, from 1; columns count characters.
     pub fn place(&self, at: u32) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at) - 1;
-        let start = self.starts[line];
         let end = floor(self.text, at) as u32;
+        // A byte order mark is not seen, so it is no column.
+        let mark = if line == 0 && self.text.starts_with('\u{feff}') { 3.min(end) } else { 0 };
+        let start = self.starts[line] + mark;
         let (known, column) = self.last.get();
         let (from, before) = if (start..=end).contains(&known) { (known, column) } else { (start, 1) };
         let column = before + self.text[from as usize..end.max(from) as usize].chars().count();

@@ -74,7 +74,15 @@ pub(crate) struct Pred {
     pub text: String,
 }
 
+/// The name of the value in conditions that literals say, which no program can write.
+pub(crate) const LITERAL: &str = "the literal";
+
 impl Pred {
+    /// Whether it is what literals say, and not the program.
+    pub(crate) fn is_of_literals(&self) -> bool {
+        &*self.var == LITERAL
+    }
+
     /// Whether the condition mentions the value alone.
     pub(crate) fn is_closed(&self) -> bool {
         fn closed(expr: &Expr, var: &str) -> bool {

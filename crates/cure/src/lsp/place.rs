@@ -217,7 +217,9 @@ impl Look {
                 elements.iter().for_each(|element| self.expr(element));
                 rest.iter().for_each(|rest| self.expr(rest));
             }
-            ExprKind::Vector(parts) | ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.expr(part)),
+            ExprKind::Vector(parts) | ExprKind::Tuple(parts) | ExprKind::Chain(_, _, parts) => {
+                parts.iter().for_each(|part| self.expr(part))
+            }
             ExprKind::Record(name, fields) => self.fields(name, fields),
             ExprKind::Update(name, base, fields) => {
                 self.expr(base);

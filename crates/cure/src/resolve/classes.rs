@@ -19,7 +19,10 @@ impl<'a> Collector<'a, '_> {
         for class in self.in_order() {
             let (full, module) = (self.full(&class.name.name), self.module.name.name.clone());
             let param = match &class.params[..] {
-                [param] => param.name.clone(),
+                [param] => {
+                    self.not_built_in(param);
+                    param.name.clone()
+                }
                 _ => {
                     self.error(code::TYPE_FORM, class.name.span, "a class has one type parameter")
                         .hints

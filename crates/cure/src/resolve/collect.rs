@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
 use super::order::ordered;
 use super::scope::Scope;
-use super::written::{Reader, counts};
+use super::written::{BUILT_IN, Reader, counts};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::ty::Ty;
 use crate::syntax::ast::*;
@@ -113,6 +113,12 @@ impl<'a> Collector<'a, '_> {
                 Item::Type(def) => (&def.name, &def.params),
                 _ => continue,
             };
+            params.iter().for_each(|param| {
+                self.not_built_in(param);
+            });
+            if !self.not_built_in(name) {
+                continue;
+            }
             if let Some(first) = seen.insert(name.name.clone(), name.span) {
                 let message = format!("the type `{}` is defined twice", name.name);
                 let error = self.error(code::DUPLICATE, name.span, message);
@@ -136,12 +142,23 @@ impl<'a> Collector<'a, '_> {
         self.aliases(&aliases);
         for item in &self.module.items {
             match item {
-                Item::Record(record) => self.record(record),
-                Item::Type(def) if sums.contains(&def.name.span) => self.sum(def),
+                Item::Record(record) if !is_reserved(&record.name) => self.record(record),
+                Item::Type(def) if sums.contains(&def.name.span) && !is_reserved(&def.name) => self.sum(def),
                 _ => {}
             }
         }
         self.variance();
+    }
+
+    /// Whether a name that is defined is free: nobody who reads `Int` should have to ask which one is meant.
+    pub(super) fn not_built_in(&mut self, name: &Ident) -> bool {
+        let free = !is_reserved(name);
+        if !free {
+            let message = format!("`{}` is a type of the language and cannot be defined anew", name.name);
+            let hint = format!("choose another name, such as `My{}`", name.name);
+            self.error(code::DUPLICATE, name.span, message).hints.push(hint);
+        }
+        free
     }
 
     /// Whether a definition makes a new type: it has several constructors, or one that is not a type. `own` counts the
@@ -150,16 +167,12 @@ impl<'a> Collector<'a, '_> {
         match &def.body.kind {
             TypeKind::Union(_) => true,
             TypeKind::Name(name, _) => {
-                let builtin = [
-                    "Int", "Float", "String", "Bool", "Atom", "Unit", "Any", "Nat", "Pos", "Charlist", "List",
-                    "Vector", "Pair",
-                ];
                 // The definition itself is not counted.
                 let itself = usize::from(*name == def.name.name);
                 let own = own.get(name).is_some_and(|count| *count > itself);
                 let param = def.params.iter().any(|param| param.name == *name);
                 let imported = *name != def.name.name && self.scope.ty(name).is_some();
-                !(own || param || imported || builtin.contains(&&**name))
+                !(own || param || imported || BUILT_IN.contains(&&**name))
             }
             _ => false,
         }
@@ -344,6 +357,13 @@ impl<'a> Collector<'a, '_> {
             }
         }
     }
+}
+
+/// Whether a name is that of a type which everyone takes for the one of the language. `Nat`, `Pos` and `Pair` have often been
+/// defined by a program itself.
+fn is_reserved(name: &Ident) -> bool {
+    let free = ["Nat", "Pos", "Pair", "Charlist"];
+    BUILT_IN.contains(&&*name.name) && !free.contains(&&*name.name)
 }
 
 /// Calls back with the names in a written type.

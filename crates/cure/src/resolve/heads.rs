@@ -15,6 +15,9 @@ impl<'a> Collector<'a, '_> {
     /// The head of a function from its clauses. `class_param` is a type parameter that already exists.
     pub(super) fn signature(&mut self, clauses: &[&Def], class_param: Option<&Name>) -> Signature {
         let first = clauses[0];
+        first.type_params.iter().for_each(|(param, _)| {
+            self.not_built_in(param);
+        });
         let mut params: Vec<Name> = class_param.into_iter().cloned().collect();
         let own = params.len();
         params.extend(first.type_params.iter().map(|(param, _)| param.name.clone()));

@@ -166,6 +166,15 @@ impl Scope {
         heads
     }
 
+    /// The module of the class whose method has this name, if this module has an instance of it: then that method is meant.
+    pub(crate) fn own_method(&self, name: &str) -> Option<Name> {
+        let own = self.own.as_ref()?;
+        let mine = self.instances.values().filter(|instance| instance.module == *own);
+        let mut classes = mine.filter_map(|instance| self.classes_by_full.get(&instance.class));
+        let class = classes.find(|class| class.methods.iter().any(|method| *method.name == *name))?;
+        Some(class.module.clone())
+    }
+
     /// The most similar candidate, if it is similar enough, for a hint.
     pub(crate) fn near<'a>(&self, name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<String> {
         let mut left = MOST_COMPARED.saturating_sub(self.compared.get());

@@ -124,14 +124,18 @@ fn offered(module: &Module, offer: &mut dyn FnMut(&str, Option<usize>)) {
     }
 }
 
-/// The import that brings a function of the library, for a call with so many arguments.
-pub(crate) fn import_of_function(name: &str, arity: Option<u32>) -> Option<String> {
+/// The import that brings a function of the library, for a call with so many arguments. `meant` is the module that has the one
+/// which the program itself defines for its types.
+pub(crate) fn import_of_function(name: &str, arity: Option<u32>, meant: Option<&str>) -> Option<String> {
     let places = LIBRARY.get(name)?;
     let functions = places.iter().filter_map(|(module, takes)| Some((*module, (*takes)?)));
     let fits = |takes: usize| arity.is_none_or(|arity| arity as usize == takes);
     let mut fitting: Vec<(&str, usize)> = functions.clone().filter(|(_, takes)| fits(*takes)).collect();
     if fitting.is_empty() {
         fitting = functions.collect();
+    }
+    if let Some(place) = fitting.iter().find(|(module, _)| Some(*module) == meant).copied() {
+        fitting = vec![place];
     }
     // Lists are what is meant most.
     let first = *fitting.iter().find(|(module, _)| *module == "Std.List").or(fitting.first())?;

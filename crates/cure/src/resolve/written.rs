@@ -13,6 +13,10 @@ use crate::ir::ty::{Len, MOST_PARTS, NamedLen, Pred, Seq, Ty, names_in};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name, Type, TypeKind};
 
+/// The types of the language itself.
+pub(crate) const BUILT_IN: [&str; 13] =
+    ["Int", "Float", "String", "Bool", "Atom", "Unit", "Any", "Nat", "Pos", "Charlist", "List", "Vector", "Pair"];
+
 /// Converts the types of one definition.
 pub(crate) struct Reader<'a> {
     /// The names in scope.
@@ -35,6 +39,8 @@ pub(crate) struct Reader<'a> {
     pub pending: Vec<(Name, Span)>,
     /// The number of arguments of each type parameter, after its first use.
     kinds: HashMap<Name, usize>,
+    /// What `Self` is in the implementation of a trait.
+    pub own: Option<Ty>,
     /// Whether otherwise unknown single capital letters become type parameters.
     pub implicit: bool,
 }
@@ -53,6 +59,7 @@ impl<'a> Reader<'a> {
             no_numbers: Vec::new(),
             pending: Vec::new(),
             kinds: HashMap::new(),
+            own: None,
             implicit: false,
         }
     }
@@ -139,6 +146,11 @@ impl Reader<'_> {
         if self.params.contains(name) {
             return self.param(name, args, span);
         }
+        if &**name == "Self"
+            && let Some(own) = self.own.clone()
+        {
+            return self.own(own, args, span);
+        }
         if let Some(info) = self.scope.ty(name).cloned() {
             return self.applied(&info, args, span);
         }
@@ -157,6 +169,17 @@ impl Reader<'_> {
         }
         let message = format!("there is no type `{name}`");
         self.error(code::UNKNOWN_TYPE, span, message, self.meant(name).as_deref())
+    }
+
+    /// `Self`, which takes arguments if the class is over type constructors.
+    fn own(&mut self, own: Ty, args: &[Type], span: Span) -> Ty {
+        if args.is_empty() != matches!(own, Ty::Ctor(_)) {
+            let args = args.iter().map(|arg| self.read(arg)).collect::<Vec<_>>();
+            return if args.is_empty() { own } else { Ty::applied(own, args) };
+        }
+        let message = if args.is_empty() { "`Self` takes arguments here" } else { "`Self` takes no arguments here" };
+        let hint = "it is the type that the implementation is for, with the arguments that stand there";
+        self.error(code::TYPE_FORM, span, message, Some(hint))
     }
 
     /// A hint about the type that is meant by an unknown name.

@@ -311,6 +311,8 @@ pub enum ExprKind {
     Unary(SyntaxKind, Box<Expr>),
     /// `a + b`, with the operator's place
     Binary(SyntaxKind, Span, Box<Expr>, Box<Expr>),
+    /// `a ++ b ++ …`, longer than trees are deep
+    Chain(SyntaxKind, Span, Vec<Expr>),
     /// `e as T`
     As(Box<Expr>, Type),
     /// Statements; the last one is the value.

@@ -99,6 +99,11 @@ impl Lexer<'_> {
 
     fn token(&mut self) -> K {
         match self.byte(0) {
+            // A byte order mark, which some editors write at the start of a text, says nothing.
+            0xEF if self.at == 0 && self.text.starts_with('\u{feff}') => {
+                self.at = '\u{feff}'.len_utf8();
+                K::Whitespace
+            }
             b' ' | b'\t' | b'\r' | b'\n' | 0x0c => {
                 self.skip(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0c));
                 K::Whitespace

@@ -9,6 +9,7 @@ mod kind;
 pub(crate) mod lexer;
 mod parser;
 
+pub(crate) use build::exprs::balanced;
 pub(crate) use build::literals::int as integer;
 pub use build::modules;
 pub use format::format;

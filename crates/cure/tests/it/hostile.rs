@@ -82,6 +82,13 @@ hostile! {
     pipes: nested("", "a", " |> g") => "C0105: nested more than 128 deep";
     calls: nested("", "a", "(1)") => "C0105: nested more than 128 deep";
     fields: nested("", "a", ".b") => "C0105: nested more than 128 deep";
+    sums_of_a_thousand: module(&format!("  def main(): Int = {}", joined(1_000, " + ", |at| at.to_string()))) => "accepted";
+    differences_of_three_thousand: module(&format!("  def f(x: Int): Bool = {} == 0", joined(3_000, " - ", |_| "x".to_owned()))) => "accepted";
+    texts_of_a_thousand: module(&format!("  def f(x: String): String = {}", joined(1_000, " <> ", |_| "x".to_owned()))) => "accepted";
+    lists_of_a_thousand: module(&format!("  def f(x: Nat): List(Nat) = {}", joined(1_000, " ++ ", |_| "[x]".to_owned()))) => "accepted";
+    truths_of_a_thousand: module(&format!("  def f(x: Int): Int when {} = 1", joined(1_000, " and ", |at| format!("x != {at}")))) => "accepted";
+    pipes_of_a_thousand: module(&format!("  def g(x: Int): Int = x\n  def f(x: Int): Int = x{}", " |> g".repeat(1_000))) => "accepted";
+    lists_without_a_thousand: module(&format!("  def f(x: List(Int)): List(Int) = {}", joined(1_000, " -- ", |_| "x".to_owned()))) => "C0105";
     types: module(&format!("  def f(a: {}Int{}): Int = 1", "List(".repeat(DEEP), ")".repeat(DEEP))) => "C0105";
     function_types: module(&format!("  def f(a: {}Int): Int = 1", "Int => ".repeat(DEEP))) => "C0105";
     patterns: module(&format!("  def f(a: Any): Int = match a do {}_{} -> 1 end", "[".repeat(DEEP), "]".repeat(DEEP))) => "C0105";

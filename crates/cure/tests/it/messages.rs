@@ -2,7 +2,7 @@
 //! keyword in the way, and the language that it is not.
 
 use cure::diagnostic::Lines;
-use cure::{NoSources, compile};
+use cure::{Limits, NoSources, compile};
 use expect_test::{Expect, expect};
 
 fn said(text: &str) -> String {
@@ -27,6 +27,8 @@ fn an_undefined_name_that_the_library_has_says_which_import() {
             "  def f(l: List(Int)): Int = length(l)",
             "  def f(l: List(Int)): Int = length(l, 1, 2)",
             "  import Std.List [map/2]\n  def f(l: List(String)): List(String) = map(l, upcase)",
+            "  record R do\n    a: Int\n  end\n  instance Eq(R) do\n    def eq(a: R, b: R): Bool = true\n  end\n  def f(a: R): Bool = eq(a, a)",
+            "  def f(v: Vector(Int, n)): Int when n > 0 =\n    match v do\n      ‹x | _› -> x\n    end",
             "  def f(x: Functor(Int)): Int = 1",
             "  def f(x: T): T where Monoid(T) = x",
             "  def maps(l: List(Int)): List(Int) = l\n  def f(l: List(Int)): List(Int) = map(l)",
@@ -38,6 +40,8 @@ fn an_undefined_name_that_the_library_has_says_which_import() {
             2:30 error C0202: `length` is not defined; Std.List, Std.String, Std.Vector have it: `import Std.List [length/1]`
             2:30 error C0202: `length` is not defined; Std.List, Std.String, Std.Vector have it: `import Std.List [length/1]`
             3:49 error C0202: `upcase` is not defined; `Std.String` has it: `import Std.String [upcase/1]`
+            8:23 error C0202: `eq` is not defined; `Std.Eq` has it: `import Std.Eq [eq/2]`
+            4:10 error C0101: expected a `,` or `›`, found `|`; a vector is taken apart and put together as a list is: `[first | rest]`
             2:12 error C0203: there is no type `Functor`; `Std.Typeclasses` has it: `import Std.Typeclasses [Functor]`
             2:24 error C0207: there is no class `Monoid`; `Std.Typeclasses` has it: `import Std.Typeclasses [Monoid]`
             3:36 error C0202: `map` is not defined; Std.List, Std.Option, Std.String, Std.Vector have it: `import Std.List [map/2]`"#]],
@@ -83,6 +87,58 @@ fn near_misses_are_named() {
             2:35 error C0204: there is no constructor `Just`; in Cure it is `Some`, of Option
             2:10 error C0201: there is no module `Std.Lists`; did you mean `Std.List`?
             2:10 error C0201: there is no module `List`; did you mean `Std.List`?"#]],
+    );
+}
+
+#[test]
+fn what_functions_of_the_library_take_is_said() {
+    let head = "  import Std.List [fold/3, sort_with/2, filter/2]\n  import Std.Ord [compare/2]\n";
+    let items = [
+        "  def f(xs: List(Int)): Int = fold(xs, 0, fn(x, acc) -> x + acc end)",
+        "  def add(a: Int, b: Int): Int = a + b\n  def f(xs: List(Int)): Int = fold(xs, 0, add)",
+        "  def f(xs: List(Int)): List(Int) = sort_with(xs, fn(a, b) -> a < b end)",
+        "  def f(xs: List(Int)): List(Int) = filter(xs, fn(x) -> compare(x, 3) end)",
+        "  def f(): Unit = :go |-> {1, 2}",
+    ];
+    let items: Vec<String> = items.iter().map(|item| format!("{head}{item}")).collect();
+    check(
+        &items.iter().map(String::as_str).collect::<Vec<_>>(),
+        expect![[r#"
+        4:43 error C0301: expected Int => Int => Int, found fn(Int, Int) -> Int; the arguments are given one by one here: `fn(x) -> fn(y) -> … end end`, called as `f(x)(y)`
+        5:43 error C0301: expected Int => Int => Int, found fn(Int, Int) -> Int; the arguments are given one by one here: `fn(x) -> fn(y) -> … end end`, called as `f(x)(y)`
+        4:63 error C0301: expected Ordering, found Bool; an Ordering is `Lt`, `Eq` or `Gt`: write `compare(a, b)`
+        4:57 error C0301: expected Bool, found Ordering; compare it: `compare(a, b) == Lt`; `<` gives a Bool
+        4:27 error C0301: a message goes to a process: an atom that names it, or what started it; this is {Int, Int}; elsewhere it is `{:global, name}`, `{:via, :module, name}`, or `{:name, :node}`"#]],
+    );
+}
+
+#[test]
+fn a_byte_order_mark_says_nothing() {
+    let text = "\u{feff}module T do\n  def main(): Int = 3\nend\n";
+    assert_eq!(compile(text, &NoSources).run("main", Limits::default()).unwrap().result.unwrap(), "3");
+    assert_eq!(cure::syntax::format(text).unwrap(), text.trim_start_matches('\u{feff}'));
+    expect!["1:10 error C0101: expected `do`, found `does`"].assert_eq(&said("\u{feff}module T does\nend\n"));
+    // Elsewhere it is a character like others.
+    expect![[r#"2:21 error C0001: '\u{feff}' has no meaning here; names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"#]].assert_eq(&said("module T do\n  def main(): Int = \u{feff}3\nend\n"));
+}
+
+#[test]
+fn a_literal_that_is_matched_leaves_one_clause() {
+    let matched = ["5", "1.5", "\"a\"", "true", ":a", "[1, 2]", "{1, 2}"];
+    let other = ["0", "0.5", "\"b\"", "false", ":b", "[]", "{2, _}"];
+    let items = matched.iter().zip(other);
+    let items = items.map(|(value, other)| format!("  def f(): Int = match {value} do {other} -> 1 _ -> 2 end"));
+    let items: Vec<String> = items.collect();
+    check(
+        &items.iter().map(String::as_str).collect::<Vec<_>>(),
+        expect![[r#"
+        2:29 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+        2:31 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+        2:31 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+        2:32 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+        2:30 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+        2:34 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+        2:34 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up"#]],
     );
 }
 
@@ -141,7 +197,7 @@ fn sixteen_warnings_for_one_constant_scrutinee_are_one() {
             "  def f(x: Int): Int =\n    match x do\n      _ -> 1\n      0 -> 2\n    end",
         ],
         expect![[r#"
-
+            3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
             3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
             3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
             5:7 warning C0502: this clause and 15 more of this match are never reached; the clauses above and what is known of the value leave nothing for them; remove them

@@ -1,5 +1,5 @@
-//! Programs as a user writes them from the documentation alone, in `natural_library/`: each compiles as it was written and
-//! does what its last lines say.
+//! Programs as a user writes them from the documentation alone, in `natural_library/`: each compiles as it was written, or as
+//! its first message said (`# one try: `), and does what its last lines say.
 
 use std::fs;
 use std::path::Path;
@@ -35,19 +35,19 @@ fn natural_programs_compile_as_written_and_do_what_they_say() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/natural_library");
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let mut said = String::new();
-    let mut right = 0;
+    let (mut said, mut right, mut mended) = (String::new(), 0, 0);
     for file in &files {
         let name = file.file_stem().unwrap().to_str().unwrap();
-        match wrong(&fs::read_to_string(file).unwrap()) {
+        let text = fs::read_to_string(file).unwrap();
+        match wrong(&text) {
+            // As it was written it did not compile, and this is what the message brought.
+            None if text.lines().any(|line| line.starts_with("# one try: ")) => mended += 1,
             None => right += 1,
             Some(why) => said.push_str(&format!("{name}: {why}\n")),
         }
     }
-    said.push_str(&format!("{right} of {} do", files.len()));
-    expect![[r#"
-        35_quadratic: 10:36 error C0403: could not prove that the divisor `2.0 * a` is never zero; name it with `let`, and test that name: `if d != 0.0 then … / d else …`; 11:31 error C0403: could not prove that the divisor `2.0 * a` is never zero; name it with `let`, and test that name: `if d != 0.0 then … / d else …`; 11:59 error C0403: could not prove that the divisor `2.0 * a` is never zero; name it with `let`, and test that name: `if d != 0.0 then … / d else …`
-        51_fibonacci: 8:45 error C0402: could not prove that the value fits Nat; the type of what holds this value says too little of it: refine that type, or build the whole anew from parts that are tested
-        54_histogram: 12:34 error C0402: could not prove that the value fits Nat; the type of what holds this value says too little of it: refine that type, or build the whole anew from parts that are tested
-        57 of 60 do"#]].assert_eq(&said);
+    let all = files.len();
+    said.push_str(&format!("of {all}, {right} as written, {mended} mended in one try"));
+    println!("{said}");
+    expect!["of 120, 108 as written, 12 mended in one try"].assert_eq(&said);
 }

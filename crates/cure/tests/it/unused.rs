@@ -86,7 +86,7 @@ bodies! {
         11:5 warning C0316: nobody uses this value; this is the function itself; a call has parentheses: `twice(…)`
         12:5 warning C0316: nobody uses this value; the value of a body is its last expression; `let` gives a name to another one
         Ok("0") """#]];
-    choices: "let n = 3\nif n > 1 then 1 else 2\nmatch n do\n  0 -> :a\n  _ -> :b\nend\n0", expect![[r#"
+    choices: "let n = Std.List.length([3])\nif n > 1 then 1 else 2\nmatch n do\n  0 -> :a\n  _ -> :b\nend\n0", expect![[r#"
         12:5 warning C0316: nobody uses this value; the value of a body is its last expression; `let` gives a name to another one
         13:5 warning C0316: nobody uses this value; the value of a body is its last expression; `let` gives a name to another one
         Ok("0") """#]];

@@ -2,8 +2,10 @@
 
 use super::literals::{self, TrimOnce, unescape};
 use super::{child, children, first_ident, items, span, token, token_span, tokens};
+use crate::diagnostic::Span;
 use crate::syntax::ast::*;
-use crate::syntax::kind::{SyntaxKind as K, SyntaxNode};
+use crate::syntax::kind::{SyntaxKind as K, SyntaxNode, SyntaxToken};
+use crate::syntax::parser::operators::IN_PART;
 
 /// The first expression in a node.
 pub(super) fn first_expr(node: &SyntaxNode) -> Expr {
@@ -67,8 +69,12 @@ pub(super) fn expr(node: &SyntaxNode) -> Option<Expr> {
         K::UpdateExpr => ExprKind::Update(first_ident(node), boxed(node, 0), fields(node)),
         K::UnaryExpr => ExprKind::Unary(node.first_token()?.kind(), boxed(node, 0)),
         K::BinaryExpr => {
-            let operator = tokens(node).find(|token| token.kind().binding().is_some())?;
-            ExprKind::Binary(operator.kind(), token_span(&operator), boxed(node, 0), boxed(node, 1))
+            let mut operators = tokens(node).filter(|token| token.kind().binding().is_some());
+            let operator = operators.next()?;
+            match operators.next() {
+                None => ExprKind::Binary(operator.kind(), token_span(&operator), boxed(node, 0), boxed(node, 1)),
+                Some(_) => return Some(chain(node)),
+            }
         }
         K::AsExpr => ExprKind::As(boxed(node, 0), first_type(node)),
         K::BlockExpr => ExprKind::Block(statements(node)),
@@ -92,6 +98,53 @@ pub(super) fn expr(node: &SyntaxNode) -> Option<Expr> {
         _ => return None,
     };
     Some(Expr { kind, span: span(node) })
+}
+
+/// A chain of operators that stand side by side, since as a tree they would be too deep.
+fn chain(node: &SyntaxNode) -> Expr {
+    let is_operator = |token: &SyntaxToken| token.kind().binding().is_some();
+    let operators: Vec<_> = tokens(node).filter(is_operator).map(|one| (one.kind(), token_span(&one))).collect();
+    let mut operands: Vec<Expr> = exprs(node).collect();
+    operands.resize_with(operators.len() + 1, || gap(node));
+    let (kind, at) = operators[0];
+    let is_same = operators.iter().all(|(other, _)| *other == kind);
+    match kind {
+        // Whichever two come first, the operands are computed from left to right, until one decides.
+        K::AndKw | K::OrKw if is_same => balanced(kind, at, &operands),
+        K::PlusPlus | K::LtGt => Expr { kind: ExprKind::Chain(kind, at, operands), span: span(node) },
+        _ => in_parts(operators, operands, span(node)),
+    }
+}
+
+/// The operands of an operator for which the order of the operations is of no importance, as a tree of little depth.
+pub(crate) fn balanced(kind: K, at: Span, operands: &[Expr]) -> Expr {
+    if let [only] = operands {
+        return only.clone();
+    }
+    let (left, right) = operands.split_at(operands.len() / 2);
+    let (left, right) = (balanced(kind, at, left), balanced(kind, at, right));
+    let span = left.span.to(right.span);
+    Expr { kind: ExprKind::Binary(kind, at, Box::new(left), Box::new(right)), span }
+}
+
+/// A chain that is computed from the left, part by part: what a part gives has a name in the next one.
+fn in_parts(operators: Vec<(K, Span)>, operands: Vec<Expr>, span: Span) -> Expr {
+    let name = Name::from("…");
+    let mut operands = operands.into_iter();
+    let mut value = operands.next().unwrap_or(Expr { kind: ExprKind::Missing, span });
+    let mut statements = Vec::new();
+    for (at, ((kind, place), right)) in operators.into_iter().zip(operands).enumerate() {
+        if at > 0 && at % IN_PART as usize == 0 {
+            let so_far = value.span;
+            let pattern = Pattern { kind: PatternKind::Name(name.clone()), span: so_far };
+            statements.push(Stmt::Let(pattern, None, value));
+            value = Expr { kind: ExprKind::Name(name.clone()), span: so_far };
+        }
+        let span = value.span.to(right.span);
+        value = Expr { kind: ExprKind::Binary(kind, place, Box::new(value), Box::new(right)), span };
+    }
+    statements.push(Stmt::Expr(value));
+    Expr { kind: ExprKind::Block(statements), span }
 }
 
 fn fields(node: &SyntaxNode) -> Vec<(Ident, Expr)> {
@@ -139,7 +192,7 @@ fn statements(node: &SyntaxNode) -> Vec<Stmt> {
             let pattern = node.children().find_map(|child| pattern(&child));
             let pattern = pattern.unwrap_or_else(|| Pattern { kind: PatternKind::Missing, span: span(&node) });
             // A type between pattern and value; a pattern is a type node only in parentheses.
-            let ty = node.children().skip(1).find_map(|child| type_of(&child));
+            let ty = node.children().skip(1).find_map(|child| type_of(&child)).filter(|ty| !is_open(ty));
             Some(Stmt::Let(pattern, ty, first_expr(&node)))
         }
         _ => expr(&node).map(Stmt::Expr),
@@ -208,6 +261,11 @@ fn literal(node: &SyntaxNode) -> PatternKind {
 pub(super) fn first_type(node: &SyntaxNode) -> Type {
     let found = node.children().find_map(|child| type_of(&child));
     found.unwrap_or_else(|| Type { kind: TypeKind::Missing, span: span(node) })
+}
+
+/// Whether a written type is `_`, which leaves the type to the compiler.
+pub(super) fn is_open(ty: &Type) -> bool {
+    matches!(&ty.kind, TypeKind::Name(name, args) if &**name == "_" && args.is_empty())
 }
 
 fn types(node: &SyntaxNode) -> Vec<Type> {

@@ -106,7 +106,7 @@ fn def(node: &SyntaxNode) -> Def {
         name: name(node),
         type_params: type_params(node),
         params: params.iter().flat_map(|params| children(params, K::Param)).map(|node| param(&node)).collect(),
-        result: child(node, K::Return).map(|node| exprs::first_type(&node)),
+        result: child(node, K::Return).map(|node| exprs::first_type(&node)).filter(|ty| !exprs::is_open(ty)),
         guard: guard(node),
         constraints: constraints(node),
         body: child(node, K::Body).map(|body| exprs::body(&body)),
@@ -116,7 +116,10 @@ fn def(node: &SyntaxNode) -> Def {
 }
 
 pub(super) fn param(node: &SyntaxNode) -> Param {
-    Param { name: first_ident(node), ty: node.children().find_map(|child| type_of(&child)) }
+    Param {
+        name: first_ident(node),
+        ty: node.children().find_map(|child| type_of(&child)).filter(|ty| !exprs::is_open(ty)),
+    }
 }
 
 fn type_params(node: &SyntaxNode) -> Vec<(Ident, Vec<Ident>)> {

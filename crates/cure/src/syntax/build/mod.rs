@@ -1,7 +1,7 @@
 //! Builds the abstract syntax from the lossless tree. A tree with errors gives a partial result, with `Missing` in the
 //! gaps.
 
-mod exprs;
+pub(crate) mod exprs;
 mod items;
 pub(super) mod literals;
 

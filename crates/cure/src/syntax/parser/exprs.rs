@@ -1,5 +1,5 @@
-//! Parses expressions and bodies. Each function returns the height of its tree, so that chains of operators, which nest
-//! to the left without recursion, are bounded like everything else.
+//! Parses expressions and bodies. Each function returns the height of its tree; `operators.rs` has the operators between
+//! values.
 
 use rowan::Checkpoint;
 
@@ -75,57 +75,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Operators by precedence.
-    pub(super) fn operators(&mut self) -> u32 {
-        self.climb(0)
-    }
-
-    fn climb(&mut self, least: u8) -> u32 {
-        let start = self.checkpoint();
-        let mut height = self.unary();
-        while let Some((power, to_the_right)) = self.peek().binding() {
-            if power < least || self.next_clause() {
-                break;
-            }
-            if self.is(K::AsKw) && height < MAX_HEIGHT {
-                self.node_at(start, K::AsExpr, |p| {
-                    p.bump();
-                    p.type_expr();
-                });
-                height += 1;
-                continue;
-            }
-            if height >= MAX_HEIGHT {
-                self.too_deep();
-                self.bump();
-                self.deeper(|p| p.climb(power + 1));
-                continue;
-            }
-            height = self.node_at(start, K::BinaryExpr, |p| {
-                p.bump();
-                let next = if to_the_right { power } else { power + 1 };
-                let right = p.deeper(|p| p.climb(next));
-                right.max(height + 1)
-            });
-        }
-        if least == 0 && self.foreign_or() {
-            return height + 1;
-        }
-        height
-    }
-
-    fn unary(&mut self) -> u32 {
-        match self.peek() {
-            K::Minus | K::Plus | K::NotKw => self.node(K::UnaryExpr, |p| {
-                p.bump();
-                p.deeper(|p| p.unary())
-            }),
-            _ => self.postfix(),
-        }
-    }
-
     /// A value with calls and fields behind it.
-    fn postfix(&mut self) -> u32 {
+    pub(super) fn postfix(&mut self) -> u32 {
         let start = self.checkpoint();
         let height = self.operand();
         if self.at_foreign_call() { height.max(self.foreign_call(start)) } else { height }

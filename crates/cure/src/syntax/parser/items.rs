@@ -147,6 +147,15 @@ impl Parser<'_> {
         });
     }
 
+    /// A name in a list of imports or exports, which may be quoted.
+    fn listed_name(&mut self) {
+        if self.is(K::QuotedAtom) {
+            self.node(K::Name, |p| p.bump());
+        } else {
+            self.name(true);
+        }
+    }
+
     /// A defined name: a word, an atom, or a word that is an operator elsewhere.
     pub(super) fn name(&mut self, operators: bool) {
         self.node(K::Name, |p| match p.peek() {
@@ -169,7 +178,7 @@ impl Parser<'_> {
             p.bump();
             p.listed(K::LBracket, K::RBracket, |p| {
                 p.node(K::ExportName, |p| {
-                    p.name(true);
+                    p.listed_name();
                     if p.eat(K::Slash) {
                         p.expect(K::Int);
                     }
@@ -188,7 +197,7 @@ impl Parser<'_> {
             if p.is(K::LBracket) {
                 p.listed(K::LBracket, K::RBracket, |p| {
                     p.node(K::ImportName, |p| {
-                        p.name(true);
+                        p.listed_name();
                         if p.eat(K::Slash) {
                             p.expect(K::Int);
                         }

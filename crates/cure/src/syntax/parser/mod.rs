@@ -11,6 +11,7 @@ mod items;
 mod keywords;
 mod layout;
 mod newer;
+pub(in crate::syntax) mod operators;
 mod patterns;
 mod records;
 #[cfg(test)]
@@ -343,7 +344,12 @@ impl<'a> Parser<'a> {
             if self.eat(K::Comma) || self.is(close) {
                 continue;
             }
-            self.expected(&format!("a `,` or `{}`", close.describe()));
+            let divides = close == K::RVector && self.is(K::Pipe);
+            if let Some(error) = self.expected(&format!("a `,` or `{}`", close.describe()))
+                && divides
+            {
+                error.hints.push("a vector is taken apart and put together as a list is: `[first | rest]`".to_owned());
+            }
             // The next line begins something new, unless the list ends there.
             if self.first_of_line(0) && !self.on_this_line(close) {
                 return;

@@ -54,6 +54,8 @@ pub(super) enum Known {
     Term(Term),
     /// Its type was unknown when it was bound; this symbol becomes its term once the type is known.
     Later(Sym),
+    /// A function that is written, for all types in the place of these unsolved ones.
+    Function(Vec<u32>),
 }
 
 /// An unsolved type.
@@ -111,6 +113,8 @@ pub(super) struct Body<'p> {
     values: HashMap<Sym, Term>,
     /// Type parameters that have different names in the body and in the head.
     pub renamed: HashMap<Name, Name>,
+    /// What `Self` is, in a method of an instance.
+    pub own: Option<Ty>,
     /// The types that an editor wants to know, if one does.
     noted: Option<Vec<(Span, Ty)>>,
 }
@@ -140,6 +144,7 @@ impl<'p> Body<'p> {
             head_names: HashMap::new(),
             values: HashMap::new(),
             renamed: HashMap::new(),
+            own: None,
             noted: notes::wanted(checker.source).then(Vec::new),
         }
     }
@@ -192,6 +197,40 @@ impl<'p> Body<'p> {
             trail.push(meta);
         }
         self.metas[meta as usize].ty = Some(ty);
+    }
+
+    /// Makes the last variable, a function that was written since `first`, one for all types: each use of it may have others
+    /// in the place of what nothing else speaks of. A class of such a type would need a dictionary for each use.
+    pub(super) fn generalize(&mut self, first: u32) {
+        let Some(ty) = self.locals.last().map(|(_, local)| self.resolved(&local.ty)) else { return };
+        let wanted: Vec<Ty> = self.wanted.iter().map(|wanted| self.resolved(&wanted.ty)).collect();
+        let mut open: Vec<u32> = Vec::new();
+        ty.any(&mut |part| {
+            if let Ty::Meta(meta) = part
+                && self.is_newer(*meta, first)
+                && !self.is_of_class(*meta)
+                && !open.contains(meta)
+                && !wanted.iter().any(|ty| ty.any(&mut |part| matches!(part, Ty::Meta(other) if other == meta)))
+            {
+                open.push(*meta);
+            }
+            false
+        });
+        if !open.is_empty()
+            && let Some((_, local)) = self.locals.last_mut()
+        {
+            local.ty = ty;
+            local.known = Known::Function(open);
+        }
+    }
+
+    /// A type with other unsolved types in the place of these.
+    pub(super) fn fresh(&mut self, ty: &Ty, metas: &[u32]) -> Ty {
+        let fresh: Vec<Ty> = metas.iter().map(|_| self.meta()).collect();
+        ty.map(&mut |part| match part {
+            Ty::Meta(meta) => metas.iter().position(|known| known == meta).map(|at| fresh[at].clone()),
+            _ => None,
+        })
     }
 
     /// The variable that a type is, through all variables that are solved by another one.

@@ -334,7 +334,7 @@ impl<'p> Body<'p> {
             let val = self.check(&args[at], &base);
             if generic {
                 let into = if let Ty::Refined(base, _) = ty { base } else { ty };
-                flows.extend(Flow::new(&val, &args[at], into));
+                flows.extend(Flow::new(self, &val, &args[at], into));
             }
             if let Some(sym) = ready.symbols.get(name) {
                 self.stands_for(*sym, &val.term);

@@ -53,7 +53,7 @@ impl Body<'_> {
             let field = instantiate(field, &types, &empty);
             let val = self.check(arg, &field);
             if keeps {
-                flows.extend(Flow::new(&val, arg, &field));
+                flows.extend(Flow::new(self, &val, arg, &field));
             }
             elements.push(val.tree);
             terms.push(val.term);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::body::{Body, Term, Val};
 use super::floats;
 use super::keep::Flow;
+use super::lists;
 use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
@@ -45,26 +46,31 @@ impl Body<'_> {
                 self.lambda(params, body, Some((&types, &result)), expr.span)
             }
             // What is expected says whether it is a list or a vector.
-            (ExprKind::List(elements, rest), Ty::Seq(..)) => {
-                let val = self.list(elements, rest.as_deref(), &base, expr.span);
+            (ExprKind::List(elements, rest), Ty::Seq(seq, element, _)) => {
+                let val = match self.says_nothing(element, expr) {
+                    true => self.inferred_list(*seq, elements, rest.as_deref(), expr.span),
+                    false => self.list(elements, rest.as_deref(), &base, expr.span),
+                };
                 self.coerce(val, &wanted, expr.span)
             }
             // The elements' values matter only if their type is more specific than Int.
             (ExprKind::Charlist(text), Ty::Seq(seq, element, _))
                 if *seq == Seq::Vector || matches!(self.shallow(element), Ty::Refined(..)) =>
             {
-                let code = |c: char| Expr { kind: ExprKind::Int(u32::from(c).into()), span: expr.span };
-                let val = self.list(&text.chars().map(code).collect::<Vec<_>>(), None, &base, expr.span);
+                let val = self.list(&lists::codes(text, expr.span), None, &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
-            (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, ..)) => {
-                let val = self.list(elements, None, &base, expr.span);
+            (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, element, _)) => {
+                let val = match self.says_nothing(element, expr) {
+                    true => self.inferred_list(Seq::Vector, elements, None, expr.span),
+                    false => self.list(elements, None, &base, expr.span),
+                };
                 self.coerce(val, &wanted, expr.span)
             }
             (
                 ExprKind::Binary(operator @ (K::PlusPlus | K::MinusMinus), _, left, right),
                 Ty::Seq(Seq::List, element, _),
-            ) if !self.is_own_operator(*operator) => {
+            ) if !self.is_own_operator(*operator) && !self.says_nothing(element, expr) => {
                 let val = self.joined(*operator, left, right, Some(element), expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
@@ -88,12 +94,17 @@ impl Body<'_> {
                 let val = self.infer_with(expr, Some(&wanted));
                 let (errors, through_class) = (self.errors.len(), is_through_class(&val.tree));
                 let val = self.coerce(val, &wanted, expr.span);
-                if through_class && let Some(error) = self.errors[errors..].first_mut() {
+                let error = self.errors[errors..].first_mut().filter(|error| error.code != code::MISMATCH);
+                if through_class && let Some(error) = error {
                     let hint = "what a class gives back is of the base type: its conditions and lengths are lost";
                     error.hints.push(hint.to_owned());
                 }
                 val
             }
+            (ExprKind::Chain(operator, at, operands), _) => match self.chain(*operator, *at, operands) {
+                Some(whole) => self.check(&whole, &wanted),
+                None => self.wrong(expr.span),
+            },
             (ExprKind::Name(_) | ExprKind::Record(..), _) => {
                 let val = self.infer_with(expr, Some(&wanted));
                 self.coerce(val, &wanted, expr.span)
@@ -150,6 +161,9 @@ impl Body<'_> {
                 let term = self.word(Word::Text(Name::from(&**text)));
                 literal(Literal::string(text), Ty::string(), term)
             }
+            ExprKind::Charlist(text) if lists::says_what_it_holds(text) => {
+                self.inferred_list(Seq::List, &lists::codes(text, span), None, span)
+            }
             ExprKind::Charlist(text) => {
                 let codes: Vec<_> = text.chars().map(|c| Literal::Int(u32::from(c).into())).collect();
                 let length = Len::Term(Linear::number(codes.len()));
@@ -182,6 +196,10 @@ impl Body<'_> {
             ExprKind::Update(name, base, fields) => self.update(name, base, fields, span),
             ExprKind::Unary(operator, inner) => self.unary(*operator, inner, span),
             ExprKind::Binary(operator, at, left, right) => self.binary(*operator, *at, left, right, span),
+            ExprKind::Chain(operator, at, operands) => match self.chain(*operator, *at, operands) {
+                Some(whole) => self.infer(&whole),
+                None => self.wrong(span),
+            },
             ExprKind::As(inner, ty) => {
                 let ty = self.written(ty);
                 let val = self.check(inner, &ty);
@@ -314,6 +332,9 @@ impl Body<'_> {
         for (at, statement) in statements.iter().enumerate() {
             match statement {
                 Stmt::Let(pattern, ty, value) => {
+                    let first = self.count_metas();
+                    let is_function = ty.is_none()
+                        && matches!((&pattern.kind, &value.kind), (PatternKind::Name(_), ExprKind::Lambda(..)));
                     let val = match ty {
                         Some(ty) => {
                             let ty = self.written(ty);
@@ -323,6 +344,9 @@ impl Body<'_> {
                         None => self.infer(value),
                     };
                     let shape = self.let_pattern(pattern, &val);
+                    if is_function && matches!(shape, Shape::Bind(_)) {
+                        self.generalize(first);
+                    }
                     lets.push((shape, val.tree));
                 }
                 Stmt::Expr(value) if at + 1 == statements.len() => {
@@ -362,7 +386,7 @@ impl Body<'_> {
         if own && self.errors.len() == errors {
             // Their values are known only on their ways.
             let flow = |val: &Val, expr: &Expr| {
-                let flow = Flow::new(val, expr, expected)?;
+                let flow = Flow::new(self, val, expr, expected)?;
                 Some(Flow { term: Term::Opaque, ..flow })
             };
             let flows: Vec<_> = [flow(&first, then), flow(&second, otherwise)].into_iter().flatten().collect();

@@ -119,9 +119,43 @@ fn facts(operator: K, a: &Linear, b: &Linear, value: &Linear) -> Vec<Formula> {
             let same = same.or(Formula::le(a, zero).and(Formula::le(b, zero)));
             let other = Formula::le(zero, a).and(Formula::le(b, zero));
             let other = other.or(Formula::le(a, zero).and(Formula::le(zero, b)));
-            vec![when(same, Formula::le(zero, value)), when(other, Formula::le(value, zero))]
+            let mut all = vec![when(same, Formula::le(zero, value)), when(other, Formula::le(value, zero))];
+            match operator {
+                K::Star => {
+                    all.extend(scaled(a, b, value, Scaled::Product));
+                    all.extend(scaled(b, a, value, Scaled::Product));
+                }
+                _ => all.extend(scaled(a, b, value, Scaled::Quotient)),
+            }
+            all
         }
     }
+}
+
+/// Whether a value is multiplied or divided by a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scaled {
+    Product,
+    Quotient,
+}
+
+/// What holds of a value that is multiplied or divided by a known number: it is no smaller, or no greater, than before. So
+/// twice what is not zero is not zero.
+fn scaled(of: &Linear, by: &Linear, value: &Linear, how: Scaled) -> Vec<Formula> {
+    let Some(factor) = by.as_number().and_then(float_at).filter(|factor| *factor != 0.0) else { return Vec::new() };
+    let zero = &Linear::number(0);
+    let minus = |term: &Linear| term.times(&BigInt::from(-1));
+    // With the sign of `of`.
+    let value = if factor < 0.0 { minus(value) } else { value.clone() };
+    let grows = match how {
+        Scaled::Product => factor.abs() >= 1.0,
+        Scaled::Quotient => factor.abs() <= 1.0,
+    };
+    let (above, below) = match grows {
+        true => (Formula::le(of, &value), Formula::le(&value, of)),
+        false => (Formula::le(&value, of), Formula::le(of, &value)),
+    };
+    vec![Formula::lt(of, zero).or(above), Formula::lt(zero, of).or(below)]
 }
 
 #[cfg(test)]

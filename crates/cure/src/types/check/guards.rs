@@ -35,6 +35,7 @@ impl Body<'_> {
             | ExprKind::If(..)
             | ExprKind::Lambda(..)
             | ExprKind::Block(_)
+            | ExprKind::Chain(..)
             | ExprKind::Interpolation(_) => {
                 self.error(code::GUARD, guard.span, "a guard holds operators over names and literals only");
             }

@@ -153,6 +153,13 @@ impl Body<'_> {
         value: &crate::syntax::ast::Expr,
     ) -> (Vec<VarId>, Tree) {
         let head = self.head(signature, class);
+        if class.is_none() {
+            // In a default, the parameter of the class is one of its own.
+            let own =
+                self.given.iter().filter_map(|(_, ty, _)| if let Ty::Param(name) = ty { Some(name) } else { None });
+            let own: Vec<Name> = own.filter(|name| !self.type_params.contains(name)).cloned().collect();
+            self.type_params.extend(own);
+        }
         if let Some((_, ty)) = class {
             self.same_types(signature, class, method, ty);
         }
@@ -184,6 +191,12 @@ impl Body<'_> {
         let all: Vec<_> = written.chain(method.result.as_ref().map(|written| (written, &signature.result))).collect();
         let mut errors = Vec::new();
         let mut reader = Reader::new(self.scope, self.checker.source, &mut errors);
+        // As it is written: the marks come back where the names of the body are resolved.
+        let plain = own.map(&mut |part| match part {
+            Ty::Param(name) => Some(Ty::Param(Name::from(name.trim_end_matches('\'')))),
+            _ => None,
+        });
+        (self.own, reader.own) = (Some(plain.clone()), Some(plain));
         (reader.params, reader.implicit) = (same.own.keys().cloned().collect(), true);
         reader.values = method.params.iter().map(|param| param.name.name.clone()).collect();
         let mut read = Vec::new();

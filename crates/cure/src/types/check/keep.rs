@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::body::{Body, Term, Val};
+use super::literals::joined;
 use crate::diagnostic::Span;
 use crate::ir::ty::{Len, Ty};
 use crate::syntax::ast::{Expr, ExprKind};
@@ -25,12 +26,12 @@ pub(super) struct Flow {
 impl Flow {
     /// A value that was checked against a type, if anything flows from it: an empty list and a constructor without fields
     /// hold nothing.
-    pub(super) fn new(val: &Val, expr: &Expr, into: &Ty) -> Option<Flow> {
+    pub(super) fn new(body: &Body<'_>, val: &Val, expr: &Expr, into: &Ty) -> Option<Flow> {
         let nothing = match &expr.kind {
             ExprKind::List(elements, None) | ExprKind::Vector(elements) => elements.is_empty(),
             _ => matches!(&val.term, Term::Data(_, parts) if parts.is_empty()),
         };
-        let (ty, term) = (val.ty.clone(), val.term.clone());
+        let (ty, term) = (body.with_literals(&val.ty, &val.term), val.term.clone());
         (!nothing).then(|| Flow { ty, term, into: into.clone(), span: expr.span })
     }
 }
@@ -48,7 +49,7 @@ impl Body<'_> {
         for (flow, actual) in flows.iter().zip(&actual) {
             self.gather(&flow.into, actual, first, &mut found);
         }
-        found.retain(|(meta, _)| !fixed.contains(meta));
+        found.retain(|(meta, ty)| !fixed.contains(meta) && ty.any(&mut |part| exact(part)));
         for (meta, ty) in found {
             let Some(before) = self.rebind(meta, ty) else { continue };
             if !self.all_fit(flows, &actual) {
@@ -61,14 +62,16 @@ impl Body<'_> {
     fn gather(&self, into: &Ty, actual: &Ty, first: u32, found: &mut Vec<(u32, Ty)>) {
         if let Ty::Meta(_) = into {
             let Some(root) = self.root(into) else { return };
-            let known = found.iter().any(|(meta, _)| *meta == root);
             // What is expected of it says enough if it says anything of this kind.
             let said = self.resolved(into).any(&mut |part| exact(part));
-            if self.is_newer(root, first) && !known && !said && !self.is_of_class(root) {
-                let kept = self.kept(actual);
-                if kept.any(&mut |part| exact(part)) {
-                    found.push((root, kept));
-                }
+            if !self.is_newer(root, first) || said || self.is_of_class(root) {
+                return;
+            }
+            let kept = self.kept(actual);
+            match found.iter_mut().find(|(meta, _)| *meta == root) {
+                // What is known of a literal holds for the variable only with what is known of all others.
+                Some((_, known)) => *known = joined(known, &kept),
+                None => found.push((root, kept)),
             }
             return;
         }
@@ -182,6 +185,6 @@ impl Body<'_> {
 }
 
 /// Whether a type has a condition or a length at its top.
-fn exact(ty: &Ty) -> bool {
+pub(super) fn exact(ty: &Ty) -> bool {
     matches!(ty, Ty::Refined(..) | Ty::Seq(_, _, Len::Term(_)))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::body::{Body, Term, Val};
 use super::calls::is_choice;
 use super::exprs::tree;
-use super::keep::Flow;
+use super::keep::{Flow, exact};
 use super::patterns::{Spot, Walk};
 use crate::diagnostic::{Span, code};
 use crate::ir::form::Operation;
@@ -36,6 +36,13 @@ impl Body<'_> {
         val
     }
 
+    /// Whether what is expected of the elements of a list says nothing that its elements do not say better by themselves.
+    pub(super) fn says_nothing(&self, element: &Ty, list: &Expr) -> bool {
+        matches!(element, Ty::Meta(_))
+            && (matches!(self.shallow(element), Ty::Meta(_))
+                || (is_data(list) && !self.resolved(element).any(&mut |part| exact(part))))
+    }
+
     fn list_of(
         &mut self,
         elements: &[Expr],
@@ -50,7 +57,7 @@ impl Body<'_> {
         for one in elements {
             let val = self.check(one, element);
             if flows.len() <= MOST_KEPT {
-                flows.extend(Flow::new(&val, one, element));
+                flows.extend(Flow::new(self, &val, one, element));
             }
             trees.push(val.tree);
         }
@@ -67,7 +74,7 @@ impl Body<'_> {
                 };
                 let into = Ty::Seq(seq, element.clone(), wanted);
                 let val = self.check(rest, &into);
-                flows.extend(Flow::new(&val, rest, &into));
+                flows.extend(Flow::new(self, &val, rest, &into));
                 let length = match self.base(&val.ty) {
                     Ty::Seq(_, _, Len::Term(rest)) => Len::Term(self.length(&rest).add(&count)),
                     _ => Len::Unknown,
@@ -118,7 +125,7 @@ impl Body<'_> {
                     self.error(code::OPERATOR, span, "`++` joins lists").hints.push(hint);
                     return self.wrong(span);
                 }
-                let flows = [Flow::new(&first, left, &list), Flow::new(&second, right, &list)];
+                let flows = [Flow::new(self, &first, left, &list), Flow::new(self, &second, right, &list)];
                 let (first, second) = (self.coerce(first, &list, left.span), self.coerce(second, &list, right.span));
                 if self.errors.len() == errors {
                     self.keep(own, &flows.into_iter().flatten().collect::<Vec<_>>(), &[]);
@@ -194,6 +201,26 @@ impl Body<'_> {
             }
         };
         cells.into_iter().rev().fold(last, |tail, head| Shape::Cons(Box::new(head), Box::new(tail)))
+    }
+}
+
+/// The characters of a list that is written as a text.
+pub(super) fn codes(text: &str, span: Span) -> Vec<Expr> {
+    text.chars().map(|c| Expr { kind: ExprKind::Int(u32::from(c).into()), span }).collect()
+}
+
+/// Whether what a list of characters says of them is kept, as that of other lists.
+pub(super) fn says_what_it_holds(text: &str) -> bool {
+    (1..=MOST_KEPT).contains(&text.chars().count())
+}
+
+/// Whether an expression is made of literals alone.
+fn is_data(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Charlist(_) => true,
+        ExprKind::Unary(K::Minus, inner) => matches!(inner.kind, ExprKind::Int(_) | ExprKind::Float(_)),
+        ExprKind::List(parts, None) | ExprKind::Vector(parts) | ExprKind::Tuple(parts) => parts.iter().all(is_data),
+        _ => false,
     }
 }
 

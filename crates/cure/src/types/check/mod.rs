@@ -14,6 +14,7 @@ mod guards;
 mod instances;
 mod keep;
 mod lists;
+mod literals;
 mod machines;
 mod names;
 mod naturals;

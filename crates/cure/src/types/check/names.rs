@@ -36,6 +36,7 @@ impl Body<'_> {
         let mut errors = Vec::new();
         let mut reader = Reader::new(self.scope, self.checker.source, &mut errors);
         reader.params = self.type_params.iter().chain(self.renamed.keys()).cloned().collect();
+        reader.own = self.own.clone();
         reader.values = names.keys().cloned().collect();
         reader.no_numbers = others.keys().cloned().collect();
         let read = reader.read(ty);
@@ -72,8 +73,13 @@ impl Body<'_> {
     }
 
     pub(super) fn variable(&mut self, local: &Local, span: Span) -> Val {
+        let mut ty = local.ty.clone();
         let term = match &local.known {
             Known::Term(term) => term.clone(),
+            Known::Function(metas) => {
+                ty = self.fresh(&ty, metas);
+                Term::Opaque
+            }
             Known::Later(sym) => {
                 let mut facts = Vec::new();
                 let term = self.term_at(&local.ty, *sym, &mut facts);
@@ -84,7 +90,7 @@ impl Body<'_> {
         if let Some(used) = self.lengths_used.get_mut(&local.var) {
             *used = true;
         }
-        Val { tree: tree(TreeKind::Var(local.var), span), ty: local.ty.clone(), term }
+        Val { tree: tree(TreeKind::Var(local.var), span), ty, term }
     }
 
     /// Reports a name that is not defined; `arity` is the number of arguments of its call.
@@ -99,7 +105,7 @@ impl Body<'_> {
         let near = self.scope.near(name, locals).or_else(|| self.scope.nearest(name));
         let hint = match name {
             "case" | "elif" | "cond" => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
-            _ => suggest::import_of_function(name, arity)
+            _ => suggest::import_of_function(name, arity, self.scope.own_method(name).as_deref())
                 .or_else(|| suggest::usual_name(name))
                 .or_else(|| near.map(|near| format!("did you mean `{near}`?"))),
         };

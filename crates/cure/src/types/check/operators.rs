@@ -6,13 +6,15 @@ use num_traits::Zero;
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
 use super::floats;
+use super::prove::Proof;
+use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::ir::form::{Literal, Operation};
 use crate::ir::tree::{Branch, Shape, TreeKind};
 use crate::ir::ty::Ty;
-use crate::solver::Linear;
-use crate::syntax::SyntaxKind as K;
+use crate::solver::{Formula, Linear};
 use crate::syntax::ast::{Expr, ExprKind, Name};
+use crate::syntax::{SyntaxKind as K, balanced};
 
 impl Body<'_> {
     pub(super) fn binary(&mut self, operator: K, at: Span, left: &Expr, right: &Expr, span: Span) -> Val {
@@ -45,6 +47,18 @@ impl Body<'_> {
                 self.wrong(span)
             }
         }
+    }
+
+    /// A long chain of an operator of the language, as a tree of little depth. What an operator of the program does may
+    /// depend on the order.
+    pub(super) fn chain(&mut self, operator: K, at: Span, operands: &[Expr]) -> Option<Expr> {
+        if !self.is_own_operator(operator) {
+            return Some(balanced(operator, at, operands));
+        }
+        let symbol = operator.text().unwrap_or("?");
+        let message = format!("this chain of `{symbol}`, which the program defines, is too long");
+        self.error(code::TOO_DEEP, at, message).hints.push("name the parts with `let`".to_owned());
+        None
     }
 
     /// Whether the program defines this operator. Keyword operators are not names: whatever functions are in scope, they
@@ -315,16 +329,42 @@ impl Body<'_> {
         }
     }
 
+    /// Whether a value is a process or names one, as Erlang does: by an atom, by `{:global, name}` or
+    /// `{:via, module, name}`, or by `{name, node}`.
+    fn names_process(&mut self, ty: &Ty, term: &Term) -> bool {
+        let parts = match ty {
+            Ty::Any | Ty::Wrong => return true,
+            Ty::Tuple(parts) => parts.iter().map(|part| self.base(part)).collect::<Vec<_>>(),
+            other => return other.is_con("Atom"),
+        };
+        let begins_with = |body: &mut Self, name: &str| {
+            let word = body.word(Word::Atom(Name::from(name)));
+            match (term, word) {
+                (Term::Tuple(terms), Term::Word(word)) => match terms.first() {
+                    Some(Term::Word(first)) => matches!(body.prove(&Formula::eq(first, &word)), Proof::Holds),
+                    _ => false,
+                },
+                _ => false,
+            }
+        };
+        match &parts[..] {
+            [first, second] if first.is_con("Atom") => second.is_con("Atom") || begins_with(self, "global"),
+            [first, second, _] if first.is_con("Atom") && second.is_con("Atom") => begins_with(self, "via"),
+            _ => false,
+        }
+    }
+
     /// `message |-> target` casts to a process by name or pid.
     fn cast(&mut self, left: &Expr, right: &Expr, span: Span) -> Val {
         let (message, target) = (self.infer(left), self.infer(right));
         let to = self.base(&target.ty);
-        if !(to.is_con("Atom") || matches!(to, Ty::Any | Ty::Wrong)) {
+        if !self.names_process(&to, &target.term) {
             let text = format!(
                 "a message goes to a process: an atom that names it, or what started it; this is {}",
                 self.show(&to)
             );
-            self.error(code::MISMATCH, right.span, text);
+            let hint = "elsewhere it is `{:global, name}`, `{:via, :module, name}`, or `{:name, :node}`";
+            self.error(code::MISMATCH, right.span, text).hints.push(hint.to_owned());
         }
         let remote = TreeKind::Remote(Name::from("gen_server"), Name::from("cast"), vec![target.tree, message.tree]);
         let unit = tree(TreeKind::Literal(Literal::atom("unit")), span);

@@ -74,6 +74,10 @@ fn names(expr: &Expr, seen: &mut impl FnMut(&Name)) {
             names(left, seen);
             names(right, seen);
         }
+        ExprKind::Chain(operator, _, parts) => {
+            seen(&Name::from(operator.text().unwrap_or("")));
+            parts.iter().for_each(|part| names(part, seen));
+        }
         ExprKind::Interpolation(pieces) => {
             for piece in pieces {
                 if let Piece::Value(value) = piece {

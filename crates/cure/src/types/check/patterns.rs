@@ -13,7 +13,7 @@ use super::places::{Place, PlaceTerm, Places};
 use super::prove::MOST_WAYS;
 use super::subtype::instantiate;
 use super::words::Word;
-use crate::diagnostic::{Span, code};
+use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
 use crate::ir::ty::{Len, Ty};
@@ -92,7 +92,7 @@ impl Body<'_> {
                 way.push(formula.clone());
             }
             let body = self.check(&clause.body, expected);
-            if own && let Some(flow) = Flow::new(&body, &clause.body, expected) {
+            if own && let Some(flow) = Flow::new(self, &body, &clause.body, expected) {
                 // The names of a clause mean nothing outside of it.
                 let ty = self.without_later(&flow.ty, symbols);
                 flows.push(Flow { ty, term: Term::Opaque, ..flow });
@@ -214,6 +214,9 @@ impl Body<'_> {
                     }
                     return Shape::Same(*var);
                 }
+                if name.starts_with(|c: char| c.is_ascii_uppercase()) && !self.capital(name, ty, span) {
+                    return Shape::Any;
+                }
                 let known = match term {
                     Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
                     // A name for counter-examples.
@@ -293,6 +296,31 @@ impl Body<'_> {
             PatternKind::Ctor(name, parts) => self.constructor_pattern(name, parts, at, found, span),
             PatternKind::Record(name, fields) => self.record_pattern(name, fields, at, found, span),
         }
+    }
+
+    /// A variable that looks like a constructor. It is an error where what is meant is plain, and a warning where the value
+    /// has constructors. Returns whether it is a variable.
+    fn capital(&mut self, name: &Name, ty: &Ty, span: Span) -> bool {
+        let own: Vec<Name> = match self.base(ty) {
+            Ty::Con(full, _) => match self.scope.type_by_full(&full).map(|info| &info.kind) {
+                Some(TypeInfoKind::Sum(all)) => all.iter().map(|one| one.name.clone()).collect(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        let near =
+            || self.scope.near(name, own.iter().map(|name| &**name)).map(|near| format!("did you mean `{near}`?"));
+        if let Some(hint) = suggest::usual_name(name).or_else(near) {
+            let message = format!("there is no constructor `{name}`");
+            self.error(code::UNKNOWN_CONSTRUCTOR, span, message).hints.push(hint);
+            return false;
+        }
+        if !own.is_empty() {
+            let message = format!("`{name}` is a variable here, and takes every value: no constructor is called so");
+            let hint = "write a variable in lower case; import a constructor by its name".to_owned();
+            self.errors.push(Diagnostic::warning(code::CAPITAL, span, message).hint(hint));
+        }
+        true
     }
 
     /// The same value under this name, if it has none.

@@ -46,8 +46,8 @@ impl Places {
         let mut involved = false;
         for place in self.seen.values() {
             let mut take = |term: &Linear| {
-                // A compound term relates the position to others.
-                involved |= term.as_symbol().is_none() && !term.factors.is_empty();
+                // A compound term relates the position to others, and a number is known.
+                involved |= term.as_symbol().is_none();
                 symbols.extend(term.factors.keys().copied());
             };
             match &place.term {

@@ -54,7 +54,7 @@ impl Body<'_> {
             };
             let val = self.check(value, &fields[at].1);
             if keeps {
-                flows.extend(Flow::new(&val, value, &fields[at].1));
+                flows.extend(Flow::new(self, &val, value, &fields[at].1));
             }
             if trees[at].is_some() {
                 self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));

@@ -33,12 +33,22 @@ impl Body<'_> {
 
     pub(super) fn explain(&mut self, outcome: Result<(), Misfit>, actual: &Ty, expected: &Ty, span: Span) {
         let Err(misfit) = outcome else { return };
+        let one_by_one = self.one_by_one(expected, actual);
         let (expected, actual) = self.show_both(expected, actual);
         match misfit {
             Misfit::Types => {
                 let error = self.error(code::MISMATCH, span, format!("expected {expected}, found {actual}"));
                 let hint = match (&*expected, &*actual) {
+                    _ if one_by_one => Some(
+                        "the arguments are given one by one here: `fn(x) -> fn(y) -> … end end`, called as `f(x)(y)`",
+                    ),
+                    ("Bool", "Ordering") => Some("compare it: `compare(a, b) == Lt`; `<` gives a Bool"),
+                    ("Ordering", "Bool") => Some("an Ordering is `Lt`, `Eq` or `Gt`: write `compare(a, b)`"),
                     ("Float", "Int") => Some("write the number with a fraction: `2.0`"),
+                    ("Int" | "Nat", "Any") => Some("`Std.Any.as_int` gives the whole number, if it is one"),
+                    ("String", "Any") => {
+                        Some("`Std.Any.as_text` gives the text, if it is one; \"#{…}\" shows anything")
+                    }
                     ("String", _) => Some("put it into a string: \"#{…}\""),
                     (_, "Any") => Some("nothing is known of a value of type Any; look into it with `match`"),
                     _ => None,
@@ -50,6 +60,16 @@ impl Body<'_> {
                 let hint = "lengths are equal when the types of the head say so, or when each is a number".to_owned();
                 self.error(code::LENGTH, span, message).hints.push(hint);
             }
+        }
+    }
+
+    /// Whether a function of several arguments stands where one is expected that takes them one by one.
+    fn one_by_one(&self, expected: &Ty, actual: &Ty) -> bool {
+        match (self.base(expected), self.base(actual)) {
+            (Ty::Fn(params, result), Ty::Fn(all, _)) => {
+                params.len() == 1 && all.len() > 1 && matches!(self.base(&result), Ty::Fn(..))
+            }
+            _ => false,
         }
     }
 

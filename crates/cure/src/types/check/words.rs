@@ -49,6 +49,14 @@ impl Body<'_> {
         Term::Word(Linear::number(number))
     }
 
+    /// The string that a term is.
+    pub(super) fn known_text(&self, term: &Linear) -> Option<&Name> {
+        match self.known_word(term)? {
+            Word::Text(text) => Some(text),
+            Word::Atom(_) => None,
+        }
+    }
+
     fn known_word(&self, term: &Linear) -> Option<&Word> {
         self.words.all.get(term.as_number()?.to_usize()?)
     }

@@ -157,7 +157,7 @@ const ROWS: &[(usize, &[&str])] = &[
     (65, &["constructor as a type"]),
     (66, &["module of Erlang", "module of the library"]),
     (67, &["definition outside of a module"]),
-    (68, &["nesting without measure"]),
+    (68, &["nesting without measure", "chains of operands"]),
     (69, &["curify with the wrong arity", "functions of Erlang"]),
     (
         70,
@@ -176,7 +176,13 @@ const ROWS: &[(usize, &[&str])] = &[
     (74, &["call without parentheses", "atom that is called", "pattern of an atom that is called"]),
     (75, &["values that nobody uses"]),
     (76, &["the library", "sorting"]),
-    (77, &["division by what may be zero"]),
+    (77, &["division by what may be zero", "conditions through the library", "conditions of literals"]),
+    (78, &["name of a type of the language"]),
+    (79, &["Self"]),
+    (80, &["`_` as a result"]),
+    (81, &["functions of `let` at two types", "`let` function at a condition", "`let` function over what is outside"]),
+    (82, &["capital that is meant as a literal"]),
+    (83, &["messages to processes elsewhere", "message to what is no process"]),
 ];
 
 /// All features that rows name.

@@ -16,7 +16,16 @@ impl Maker {
                 self.note("messages");
                 let of = self.ty(0);
                 let message = Expr::As(self.boxed(&of, depth, scope), of);
-                binary("|->", message, Expr::Atom("nobody".to_owned()))
+                let atom = |name: &str| Expr::Atom(name.to_owned());
+                let target = match self.random.below(4) {
+                    0 => Expr::Tuple(vec![atom("global"), atom("nobody")]),
+                    1 => Expr::Tuple(vec![atom("via"), atom("global"), Expr::Text("nobody".to_owned())]),
+                    _ => atom("nobody"),
+                };
+                if matches!(target, Expr::Tuple(_)) {
+                    self.note("messages to processes elsewhere");
+                }
+                binary("|->", message, target)
             }
             Type::Atom if self.random.chance(40) => {
                 self.note("conditions over texts");
@@ -65,8 +74,11 @@ impl Maker {
 
     fn int(&mut self, depth: usize, scope: &Scope) -> Expr {
         let int = Type::Int;
-        match self.random.below(20) {
+        match self.random.below(26) {
             18 => self.division_of_a_field(depth, scope),
+            20 | 21 => self.kept(depth, scope),
+            22 => self.used_at_two_types(depth, scope),
+            23 if self.random.chance(20) => self.chain(&Type::Int, scope),
             0..=4 => {
                 self.note("arithmetic");
                 let operator = ["+", "-", "*"][self.random.below(3)];
@@ -223,7 +235,8 @@ impl Maker {
 
     fn bool(&mut self, depth: usize, scope: &Scope) -> Expr {
         let comparison = ["==", "!=", "<", "<=", ">", ">="][self.random.below(6)];
-        match self.random.below(11) {
+        match self.random.below(12) {
+            11 if self.random.chance(10) => self.chain(&Type::Bool, scope),
             10 => {
                 self.note("closures");
                 let of = self.plain(0);
@@ -275,7 +288,8 @@ impl Maker {
     }
 
     fn text(&mut self, depth: usize, scope: &Scope) -> Expr {
-        match self.random.below(11) {
+        match self.random.below(12) {
+            11 if self.random.chance(10) => self.chain(&Type::Text, scope),
             7 => {
                 self.note("conditions over texts");
                 self.program.templates.insert("filled");

@@ -109,6 +109,20 @@ pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
         "pattern of an atom that is called",
         "def bad(o: Option(Int)): Int =\n    match o do\n      'Some'(n) -> n\n      None -> 0\n    end",
     ),
+    ("name of a type of the language", "type Int = Bad | Worse"),
+    (
+        "capital that is meant as a literal",
+        "def bad(b: Bool): Int =\n    match b do\n      True -> 1\n      False -> 0\n    end",
+    ),
+    ("`let` function at a condition", "def bad(n: Int): Above =\n    let same = fn(x) -> x end\n    same(n)"),
+    (
+        "`let` function over what is outside",
+        "def bad(n: Int): Any =\n    fn(o) ->\n      let f = fn(y) -> if y == o then y else o end\n      {f(n), f(\"x\")}\n    end",
+    ),
+    (
+        "condition that a list of literals does not keep",
+        "def bad(): List(Int) =\n    let all = [1, 0, 2]\n    Std.List.map(all, fn(x) -> 10 / x end)",
+    ),
     ("constructor as a type", "def bad(): None = None"),
     ("no space behind a colon", "def bad(x :Int): Int = x"),
     ("Succ of what may be negative", "def bad(n: Int): Nat = Succ(n)"),

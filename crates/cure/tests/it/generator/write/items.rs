@@ -133,7 +133,12 @@ impl Writer<'_> {
         let plain = function.clauses.len() == 1 && function.type_params.is_empty() && !function.recursive;
         let result = if simple && plain && self.chance(15) {
             self.note("results without a type");
-            String::new()
+            if self.chance(30) {
+                self.note("`_` as a result");
+                ": _".to_owned()
+            } else {
+                String::new()
+            }
         } else {
             format!(": {}", self.ty(&function.result))
         };
@@ -181,10 +186,15 @@ impl Writer<'_> {
                 .twice
                 .as_ref()
                 .map_or_else(String::new, |body| format!("    def twice({param}): Int = {}\n", self.expr(body, 0)));
+            let own = class.as_trait && self.chance(50);
+            if own && instance.step.is_some() {
+                self.note("Self");
+            }
+            let result = if own { "Self" } else { &of };
             let step = instance
                 .step
                 .as_ref()
-                .map_or_else(String::new, |body| format!("    def step({param}): {of} = {}\n", self.expr(body, 0)));
+                .map_or_else(String::new, |body| format!("    def step({param}): {result} = {}\n", self.expr(body, 0)));
             let (open, close) = match class.as_trait {
                 true => (format!("impl Score for {of}{context} {{"), "}"),
                 false => (format!("instance Score({of}){context} do"), "end"),

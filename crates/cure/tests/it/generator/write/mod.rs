@@ -120,6 +120,10 @@ impl Writer<'_> {
                     } else {
                         String::new()
                     };
+                    if self.chance(10) {
+                        self.note("quoted names in imports");
+                        return format!("'{name}'/{arity}{new}");
+                    }
                     format!("{name}/{arity}{new}")
                 });
                 names.collect::<Vec<_>>().join(", ")
