@@ -66,7 +66,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("hob eval '1 + 1'", ""),
             ("hob eval --profile python 'import sys; sys.version'", "in a REPL of this language"),
-            ("echo '1 + 1' | hob eval", "code from a pipe or a file"),
+            ("hob eval < setup.hs", "code from a file or a pipe"),
             ("hob eval --stdin 'getLine >>= putStrLn' < lines.txt", "the code reads stdin"),
             ("hob eval --wait 5 'main'", "come back after 5 s, whether or not it has ended"),
         ],
@@ -240,8 +240,7 @@ mod tests {
         for (name, examples) in EXAMPLES {
             assert!(!examples.is_empty(), "{name}");
             for (line, _) in *examples {
-                // What is piped into it is another program's.
-                let words = words(line.rsplit(" | ").next().unwrap_or(line));
+                let words = words(line);
                 assert_eq!(words[..2], ["hob", name], "{line}");
                 if let Err(error) = crate::Cli::command().try_get_matches_from(words) {
                     panic!("{line}: {error}");

@@ -105,7 +105,7 @@ async fn ghci_without_a_package() {
         plain(json!({"kind": "type_at", "position": {"file": "Nope", "line": 1, "column": 1}})),
         expect![[r#"
             refused: Nope is not loaded in this session.
-            The last load failed: src/Hole.hs:4:8: error: Found hole: _foo :: [Int] -> Int. Correct that, and repl_reload loads it; repl_diagnostics has every message."#]],
+            Nothing is loaded; repl_reload with `targets` loads files."#]],
     )
     .await;
     let (text, _) = p.call("repl_read", plain(json!({"eval": 9999}))).await;

@@ -166,7 +166,8 @@ impl Asking {
     fn not_loaded(&self, file: &str, modules: &[Loaded], cwd: &Path) -> ToolError {
         let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
         let error = ToolError::user(format!("{file} is not loaded in this session."));
-        if let Some(failed) = self.failed_load() {
+        let is_there = cwd.join(file).is_file();
+        if let Some(failed) = self.failed_load().filter(|_| is_there) {
             return error.hint(failed);
         }
         let components = self.not_among(modules, cwd);
@@ -174,6 +175,7 @@ impl Asking {
         let nearest = near.max_by_key(|(depth, _)| *depth).map(|(_, component)| component);
         match (nearest, known.is_empty()) {
             (Some(component), _) => error.hint(format!("It belongs to {}: {}.", component.name, start(component))),
+            (None, true) if !is_there => error.hint("Nothing is loaded; repl_reload with `targets` loads files."),
             (None, true) => {
                 let arguments = serde_json::json!({"session": self.handle.info().name, "targets": [file]});
                 error.hint(format!("Nothing is loaded; repl_reload {arguments} loads it."))
