@@ -222,6 +222,9 @@ fn a_shell_is_told_of_commands_and_flags() {
     says(&ran.stderr, &["Name one of those in `--profile`"]);
     let ran = project.run(["call", "repl_wait", "--session", "nowhere"]);
     says(&ran.stderr, &["`hob call repl_list`", "`hob call repl_start`"]);
+    project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
+    let ran = project.run(["call", "send_message", "--to", "bob", "--content", "hi"]);
+    says(&ran.stderr, &["`hob agents` and `hob group list` show who there is"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::{Deserializer, Value};
 
 use super::flags::{self, quoted};
 use super::{Choice, Tool, tools};
+use crate::commands::mail;
 
 /// How the names of the tools begin that hints name. Other words of that kind are left alone.
 const PREFIXES: [&str; 2] = ["repl_", "ask_"];
@@ -76,7 +77,13 @@ pub(super) fn result(result: &mut Value) {
             None => None,
         };
         if let Some(from) = from {
-            block["text"] = format!("{}{}", &text[..from], in_flags(&text[from..])).into();
+            let (shown, facts) = text.split_at(from);
+            // An error's first line says what is wrong, and may begin with the tool's name; hints are below it.
+            let said = match facts.split_once('\n').filter(|_| is_error) {
+                Some((wrong, hints)) => format!("{wrong}\n{}", mail::in_commands(hints)),
+                None => facts.to_owned(),
+            };
+            block["text"] = format!("{shown}{}", in_flags(&said)).into();
         }
     }
 }
@@ -153,6 +160,15 @@ mod tests {
         });
         result(&mut said);
         let text = "repl_wait\n[main says repl_wait\n[main #1: running; `hob call repl_wait --eval 1` waits]";
+        assert_eq!(said["content"][0]["text"], text);
+    }
+
+    #[test]
+    fn hints_of_the_mail_name_its_commands() {
+        let said = "check_messages: no such id `ids`.\ncheck_messages and groups (action list) show some.";
+        let mut said = json!({"isError": true, "content": [{"text": said}]});
+        result(&mut said);
+        let text = "check_messages: no such id `--ids`.\n`hob inbox` and `hob group list` show some.";
         assert_eq!(said["content"][0]["text"], text);
     }
 }

@@ -179,7 +179,7 @@ fn print(result: &Value, as_json: bool, shown: impl Fn(&Value)) -> Result<Exit, 
 }
 
 /// A hint, with the commands for people.
-fn in_commands(hint: &str) -> String {
+pub(crate) fn in_commands(hint: &str) -> String {
     COMMANDS.iter().fold(hint.to_owned(), |hint, (tool, command)| hint.replace(tool, command))
 }
 
