@@ -4,7 +4,6 @@
 //! machine: on a shared machine only ratios and differences mean something. One file per part; this one runs them, and
 //! [`report`] prints and writes the results.
 
-mod ask;
 mod cure;
 mod echo;
 mod evaluate;
@@ -41,15 +40,13 @@ const PARTS: &[Part] = &[
 /// Runs all parts, or the named ones.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     // A debug build of xtask would distort the figures: it takes 100 µs to allocate room for an answer.
-    let is_debug = args.iter().any(|arg| arg == "--debug");
-    if cfg!(debug_assertions) && !is_debug {
+    if cfg!(debug_assertions) {
         let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
         let error = Command::new(programs.join("xtask")).arg("bench").args(args).exec();
         return Err(error).context("could not start the release build of xtask");
     }
     let is_quick = args.iter().any(|arg| arg == "--quick");
-    let wanted: Vec<&str> =
-        args.iter().map(String::as_str).filter(|arg| !["--quick", "--debug"].contains(arg)).collect();
+    let wanted: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
     // These have programs to build and a page of their own.
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
@@ -60,15 +57,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
         return mail::run(rest, is_quick);
     }
-    if let Some(("ask", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
-        return ask::run(rest, is_quick, is_debug);
-    }
-    if is_debug {
-        bail!("only `bench ask` can run with debug builds");
-    }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, mcp or mail", parts.join(" "));
+        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, cure, mcp or mail", parts.join(" "));
     }
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;
@@ -169,7 +160,6 @@ mod tests {
     fn the_help_names_every_part() {
         let names = |parts: &mut dyn Iterator<Item = &str>| format!("parts: {}\n", parts.collect::<Vec<_>>().join(" "));
         assert!(crate::USAGE.contains(&names(&mut PARTS.iter().map(|(name, _)| *name))));
-        assert!(crate::USAGE.contains(&names(&mut ask::PARTS.iter().map(|(name, _)| *name))));
         assert!(crate::USAGE.contains(&names(&mut mail::PARTS.iter().map(|(name, _)| *name))));
     }
 }

@@ -97,16 +97,6 @@ pub(super) const MAIL: Page = Page {
             daemons were killed.",
 };
 
-/// The page of `cargo xtask bench ask`.
-pub(super) const ASK: Page = Page {
-    file: "docs/generated/bench-ask.md",
-    task: "cargo xtask bench ask",
-    about: "Questions of real front-ends, answered over control connections as `hob answer` does. The floor of an answer is \
-            appending as many bytes to a file on the same disk and syncing them, in between the answers; that of calls \
-            beside what waits, a second daemon with the same connections and nothing that waits, in turn. The counts are \
-            of everything that was asked and said to be stored while the daemon and agents were killed.",
-};
-
 pub(super) fn write(page: &Page, figures: &[Figure]) -> Result<()> {
     let path = root().join(page.file);
     let about = if page.about.is_empty() { String::new() } else { format!("\n{}\n", page.about) };
