@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::board::{Board, BoardError};
 use crate::form::{Field, FieldKind, Form, Misfit, read};
-use crate::question::{Event, Question, Said, Via, rfc3339};
+use crate::question::{Event, Question, Said, Standing, Via, rfc3339};
 
 /// The most characters of a note.
 const NOTE_MAX: usize = 4000;
@@ -227,7 +227,13 @@ fn failed(error: BoardError) -> RpcError {
                     said.via.as_str(),
                     rfc3339(said.at_ms)
                 ),
-                None => format!("{} is {} already", question.id, question.status()),
+                None => match question.standing {
+                    Standing::Withdrawn { at_ms, .. } => {
+                        format!("{} is cancelled already: taken back by its asker, {}", question.id, rfc3339(at_ms))
+                    }
+                    Standing::Expired { at_ms } => format!("{} expired, {}", question.id, rfc3339(at_ms)),
+                    _ => format!("{} is {} already", question.id, question.status()),
+                },
             };
             refused("closed", how, None)
         }

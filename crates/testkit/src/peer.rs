@@ -160,6 +160,19 @@ impl McpPeer {
         })
     }
 
+    /// Waits for the response to a request; `None` if the front-end ends before.
+    pub fn response_or_end(&mut self, id: i64) -> Option<Value> {
+        let end = Instant::now() + patience();
+        loop {
+            match self.next_until(end) {
+                Ok(message) if message["id"] == id && message.get("method").is_none() => return Some(message),
+                Ok(message) => self.unread.push_back(message),
+                Err(why) if why == ENDED => return None,
+                Err(why) => panic!("waiting for the response to request {id}: {why}"),
+            }
+        }
+    }
+
     /// Waits for a notification.
     pub fn notification(&mut self, method: &str) -> Value {
         self.wait_for(&format!("a notification {method}"), |message| message["method"] == method)

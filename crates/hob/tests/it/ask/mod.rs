@@ -1,5 +1,9 @@
 //! Questions to a person, between the real programs: late answers over lost daemons, faces, and who may answer.
 
+mod disk;
+mod kills;
+mod races;
+
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -56,15 +60,44 @@ fn a_person_answers_by_prompts() {
 
 /// An agent whose program is not this test's process: a script that starts its front-end.
 fn agent(project: &TestProject) -> McpPeer {
-    let script = project.top().join("agent");
-    std::fs::write(&script, "hob mcp ask; exit $?").unwrap();
-    let mut peer = McpPeer::spawn({
-        let mut command = project.command("sh");
-        command.arg(script);
-        command
-    });
+    agent_as(project, &["ask"])
+}
+
+/// [`agent`] with these arguments of `hob mcp`.
+fn agent_as(project: &TestProject, args: &[&str]) -> McpPeer {
+    let mut peer = started(project, args);
     peer.initialize();
     peer
+}
+
+/// [`agent`] whose program has dialogs.
+fn agent_with_dialogs(project: &TestProject) -> McpPeer {
+    let mut peer = started(project, &["ask"]);
+    let info = json!({"name": "testkit", "version": "0"});
+    let can = json!({"elicitation": {}});
+    peer.result("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": can, "clientInfo": info}));
+    peer.notify("notifications/initialized", json!({}));
+    peer
+}
+
+fn started(project: &TestProject, args: &[&str]) -> McpPeer {
+    let script = project.top().join("agent");
+    // Whole at once: several may begin together.
+    let new = script.with_extension(format!("{:?}", std::thread::current().id()));
+    std::fs::write(&new, "hob mcp \"$@\"; exit $?").unwrap();
+    std::fs::rename(&new, &script).unwrap();
+    let mut command = project.command("sh");
+    command.arg(script).args(args);
+    McpPeer::spawn(command)
+}
+
+/// The front-end that an agent started.
+fn front_end_of(agent: &McpPeer) -> i32 {
+    let pid = agent.pid();
+    until("the front-end runs", || {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        children.split_whitespace().next()?.parse().ok()
+    })
 }
 
 fn watching(project: &TestProject) -> u64 {

@@ -1,0 +1,181 @@
+//! Daemons and agents are killed forty times while agents ask, wait and are handed answers, and people claim and answer:
+//! no question and no stored answer is lost, none goes to a stranger, and what is seen again is marked.
+//!
+//! Each title names its agent and a number, and the note of its answer is that title again: what an agent is handed shows
+//! whose it is.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, Random, TestProject, kill_hard, until};
+
+use super::races::Person;
+use super::{agent_as, front_end_of};
+use crate::fresh;
+
+const KILLS: usize = 40;
+const AGENTS: usize = 3;
+
+#[derive(Default)]
+struct Shared {
+    ended: AtomicBool,
+    arrived: AtomicUsize,
+    /// Whom to kill of each agent, and that it was.
+    agents: [Mutex<Option<i32>>; AGENTS],
+    /// What people were told is stored.
+    acknowledged: Mutex<BTreeMap<String, bool>>,
+}
+
+/// What an agent saw: answers by title, and how often one came again.
+#[derive(Debug, Default)]
+struct Seen {
+    answers: BTreeMap<String, bool>,
+    again_marked: usize,
+    again_unmarked: usize,
+}
+
+#[test]
+fn forty_deaths_lose_no_question_and_no_answer() {
+    let project = fresh();
+    for number in 0..AGENTS {
+        project.run(["quickstart", "--name", &format!("asker-{number}"), "--role", "test"]).ok();
+    }
+    let shared = Shared::default();
+    let seen: Vec<Seen> = std::thread::scope(|scope| {
+        let (project, shared) = (&project, &shared);
+        let agents: Vec<_> = (0..AGENTS).map(|number| scope.spawn(move || live(project, number, shared))).collect();
+        let people: Vec<_> = (0..2).map(|_| scope.spawn(move || answer_all(project, shared))).collect();
+        let mut random = Random::new(7);
+        for kill in 0..KILLS {
+            let there = shared.arrived.load(Ordering::Relaxed) + 1 + random.below(3);
+            until("answers to arrive", || (shared.arrived.load(Ordering::Relaxed) >= there).then_some(()));
+            let pid = match kill % 4 {
+                3 => shared.agents[kill / 4 % AGENTS].lock().unwrap().take(),
+                _ => project.daemon_pid(),
+            };
+            pid.into_iter().for_each(kill_hard);
+        }
+        shared.ended.store(true, Ordering::Relaxed);
+        let seen = agents.into_iter().map(|agent| agent.join().unwrap()).collect();
+        shared.arrived.store(usize::MAX, Ordering::Relaxed);
+        people.into_iter().for_each(|person| person.join().unwrap());
+        seen
+    });
+    let acknowledged = shared.acknowledged.into_inner().unwrap();
+    let (marked, unmarked) = seen
+        .iter()
+        .fold((0, 0), |(marked, unmarked), seen| (marked + seen.again_marked, unmarked + seen.again_unmarked));
+    eprintln!("{KILLS} deaths: {} answers acknowledged, {marked} redelivered", acknowledged.len());
+    for (number, seen) in seen.iter().enumerate() {
+        let own = format!("asker-{number} ");
+        assert!(seen.answers.keys().all(|title| title.starts_with(&own)), "to a stranger: {seen:?}");
+    }
+    for (title, yes) in &acknowledged {
+        let got = seen.iter().find_map(|seen| seen.answers.get(title));
+        assert_eq!(got, Some(yes), "lost, or another: {title}");
+    }
+    assert_eq!(unmarked, 0, "seen again without a mark");
+    assert!(acknowledged.len() > KILLS, "hardly a load: {}", acknowledged.len());
+}
+
+/// An agent that asks one thing after another, and starts anew when it was killed.
+fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
+    let (mut seen, mut peer, mut turn) = (Seen::default(), None::<McpPeer>, 0);
+    while !shared.ended.load(Ordering::Relaxed) {
+        let title = format!("asker-{number} {turn}?");
+        // Half of the questions are waited for; the answers of the others come beside what else is called.
+        let (waits, mut asked) = (turn % 2 == 0, false);
+        turn += 1;
+        until("the answer to arrive", || {
+            let open = peer.get_or_insert_with(|| {
+                let begun = agent_as(project, &["ask", "--as", &format!("asker-{number}")]);
+                *shared.agents[number].lock().unwrap() = Some(front_end_of(&begun));
+                begun
+            });
+            let call = match asked && !waits {
+                true => open.start_call("ask_list", json!({})),
+                false => {
+                    open.start_call("confirm_action", json!({"action": title, "wait_s": if waits { 30 } else { 0 }}))
+                }
+            };
+            match open.response_or_end(call) {
+                Some(message) if message["result"].is_object() => {
+                    asked = true;
+                    seen.take(&message["result"]);
+                }
+                // Its daemon was killed, and the call could not be made again.
+                Some(_) => {}
+                None => peer = None,
+            }
+            seen.answers.contains_key(&title).then_some(())
+        });
+        shared.arrived.fetch_add(1, Ordering::Relaxed);
+    }
+    seen
+}
+
+impl Seen {
+    /// Takes the answers of a result: its own, and those in blocks beside it.
+    fn take(&mut self, result: &Value) {
+        let mut got = Vec::new();
+        let own = &result["structuredContent"];
+        if own["status"] == "answered" {
+            let title = own["note"].as_str().unwrap().to_owned();
+            got.push((title, own["confirmed"] == true, own["redelivered"] == true));
+        }
+        for block in result["content"].as_array().into_iter().flatten() {
+            let text = block["text"].as_str().unwrap_or_default();
+            let after = |key: &str| text.split_once(key).and_then(|(_, rest)| rest.lines().next()).unwrap_or_default();
+            if text.contains("Late answer: ") {
+                let title = after("| note: ").trim_matches('"').to_owned();
+                got.push((title, after("| confirmed: ") == "true", text.contains("; redelivered: ")));
+            }
+        }
+        for (title, yes, is_marked) in got {
+            match self.answers.insert(title.clone(), yes) {
+                None => {}
+                Some(before) => {
+                    assert_eq!(before, yes, "{title}");
+                    *(if is_marked { &mut self.again_marked } else { &mut self.again_unmarked }) += 1;
+                }
+            }
+        }
+    }
+}
+
+/// A person at a face, who claims and answers what is open, until the agents have ended.
+fn answer_all(project: &TestProject, shared: &Shared) {
+    let mut person: Option<Person> = None;
+    while shared.arrived.load(Ordering::Relaxed) != usize::MAX {
+        let begun = || {
+            let mut person = Person::connect(project)?;
+            person.request("ask/watch", json!({}))?;
+            Some(person)
+        };
+        // Between two daemons there is nobody to connect to.
+        let Some(open) = person.take().or_else(begun) else {
+            std::thread::sleep(std::time::Duration::from_millis(20)); // polls: the next daemon
+            continue;
+        };
+        person = answer_open(open, shared);
+    }
+}
+
+/// Answers what is open; the connection, unless its daemon is gone.
+fn answer_open(mut person: Person, shared: &Shared) -> Option<Person> {
+    let list = person.request("ask/list", json!({}))?;
+    for question in list["result"]["questions"].as_array().into_iter().flatten() {
+        let title = question["title"].as_str().unwrap();
+        let yes = !title.ends_with("3?");
+        person.request("ask/claim", json!({"question": question["question"], "via": "terminal"}))?;
+        let answer = json!({"question": question["question"], "yes": yes, "note": title, "via": "terminal"});
+        // Another one may have been first.
+        if person.request("ask/answer", answer)?["result"].is_object() {
+            shared.acknowledged.lock().unwrap().insert(title.to_owned(), yes);
+        }
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1)); // polls: the questions that are open
+    Some(person)
+}

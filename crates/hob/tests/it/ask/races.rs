@@ -1,0 +1,127 @@
+//! A question that is answered in four ways at once: two commands, the agent's dialog, and its asker who takes it back. One
+//! wins, and who comes later is told who was first, and when.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, TestProject};
+
+use super::agent_with_dialogs;
+use crate::fresh;
+
+const RACES: usize = 200;
+
+/// A person's connection to the daemon, as the command line has it.
+pub(super) struct Person {
+    stream: BufReader<UnixStream>,
+    last: u64,
+}
+
+impl Person {
+    /// `None` while no daemon runs.
+    pub(super) fn connect(project: &TestProject) -> Option<Person> {
+        let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).ok()?;
+        let stream = UnixStream::connect(status["daemon"]["socket"].as_str()?).ok()?;
+        let mut person = Person { stream: BufReader::new(stream), last: 0 };
+        let root = project.root();
+        let hello = json!({"hob": 1, "role": "control", "cwd": root, "worktree": root, "version": "test"});
+        let answer = person.exchange(&hello)?;
+        assert_eq!(answer["ok"], true, "{answer}");
+        Some(person)
+    }
+
+    /// A request and the message that answers it; `None` if the daemon is gone.
+    pub(super) fn request(&mut self, method: &str, params: Value) -> Option<Value> {
+        self.last += 1;
+        let id = self.last;
+        let mut came = self.exchange(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        while came["id"] != id {
+            came = self.read()?;
+        }
+        Some(came)
+    }
+
+    fn exchange(&mut self, message: &Value) -> Option<Value> {
+        self.stream.get_mut().write_all(format!("{message}\n").as_bytes()).ok()?;
+        self.read()
+    }
+
+    fn read(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).ok().filter(|count| *count > 0)?;
+        serde_json::from_str(&line).ok()
+    }
+}
+
+/// The message of a refusal, or nothing for a request that was granted.
+fn refused(message: &Value) -> Option<&str> {
+    message["error"]["message"].as_str()
+}
+
+#[test]
+fn of_four_ways_to_a_question_one_wins_and_the_others_are_told() {
+    let project = fresh();
+    let mut agent = agent_with_dialogs(&project);
+    let mut people = [Person::connect(&project).unwrap(), Person::connect(&project).unwrap()];
+    let mut won = [0; 4];
+    for race in 0..RACES {
+        let call = agent.start_call("confirm_action", json!({"action": format!("Go on, {race}?"), "wait_s": 60}));
+        let dialog = agent.wait_for("the dialog", |message| message["method"] == "elicitation/create")["id"].clone();
+        let list = people[0].request("ask/list", json!({})).unwrap();
+        let id = list["result"]["questions"][0]["question"].as_str().unwrap().to_owned();
+        let (said, back) = at_once(&mut agent, &mut people, race, &dialog, &id);
+        let back = agent.answer(back);
+        let result = agent.answer(call).structured;
+        let is_told = |message: &&str| {
+            let by = message.contains("already: by tester (") || message.contains("already: taken back by its asker, ");
+            by && message.contains("T") && message.ends_with('Z')
+        };
+        let mut winners: Vec<usize> = (0..2).filter(|way| refused(&said[*way]).is_none()).collect();
+        let losers: Vec<&str> = said.iter().filter_map(refused).collect();
+        assert!(losers.iter().all(is_told), "{losers:?}");
+        match (result["status"].as_str(), result["note"].as_str()) {
+            (Some("cancelled"), _) => winners.push(3),
+            (Some("answered"), Some("dialog")) => winners.push(2),
+            (Some("answered"), Some(note)) => {
+                assert_eq!(winners, [note.parse::<usize>().unwrap()], "{result}");
+                assert_eq!(result["answered"]["by"], "tester", "{result}");
+            }
+            _ => panic!("{result}"),
+        }
+        assert_eq!(winners.len(), 1, "{said:?} {result}");
+        let is_back = winners == [3];
+        assert_eq!((back.structured["status"] == "cancelled", result["confirmed"] == true), (is_back, !is_back));
+        won[winners[0]] += 1;
+    }
+    eprintln!("{RACES} races, won by two commands, the dialog and ask_cancel: {won:?}");
+}
+
+/// All four begin at once; the order of the agent's two ways changes.
+fn at_once(agent: &mut McpPeer, people: &mut [Person; 2], race: usize, dialog: &Value, id: &str) -> ([Value; 2], i64) {
+    let content = json!({"action": "accept", "content": {"confirm": "yes", "note": "dialog"}});
+    let filled = json!({"jsonrpc": "2.0", "id": dialog, "result": content});
+    let back = json!({"question": id, "reason": "raced"});
+    let barrier = std::sync::Barrier::new(3);
+    let [one, two] = people;
+    std::thread::scope(|scope| {
+        let (barrier, give) = (&barrier, |person: &mut Person, note: &str| {
+            barrier.wait();
+            person.request("ask/answer", json!({"question": id, "yes": true, "note": note})).unwrap()
+        });
+        let (one, two) = (scope.spawn(move || give(one, "0")), scope.spawn(move || give(two, "1")));
+        // A dialog's answer has the longest way.
+        let is_early = race.is_multiple_of(4);
+        if is_early {
+            agent.send(&filled);
+        }
+        barrier.wait();
+        // The people's requests have a way to go that the agent's have gone already.
+        (0..race % 8 * 2000).for_each(|_| std::hint::spin_loop());
+        let back = agent.start_call("ask_cancel", back);
+        if !is_early {
+            agent.send(&filled);
+        }
+        ([one.join().unwrap(), two.join().unwrap()], back)
+    })
+}
