@@ -43,6 +43,10 @@ usage: cargo xtask TASK
                            messages between agents against the disk, SQLite and PostgreSQL, and what killing the daemon
                            loses (nothing, or it fails); writes docs/generated/bench-mail.md
                            parts: send wake wait rush idle large machines kills
+  bench ask [PART…] [--quick] [--kills N]
+                           questions to a person: waiting, answers, races, and what killing daemons and agents loses
+                           (nothing, or it fails); writes docs/generated/bench-ask.md
+                           parts: answer command listing crowd mail races kills
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md

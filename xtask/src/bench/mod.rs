@@ -4,6 +4,7 @@
 //! machine: on a shared machine only ratios and differences mean something. One file per part; this one runs them, and
 //! [`report`] prints and writes the results.
 
+mod ask;
 mod cure;
 mod echo;
 mod evaluate;
@@ -57,9 +58,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
         return mail::run(rest, is_quick);
     }
+    if let Some(("ask", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
+        return ask::run(rest, is_quick);
+    }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, cure, mcp or mail", parts.join(" "));
+        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, mcp or mail", parts.join(" "));
     }
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;
@@ -161,5 +165,6 @@ mod tests {
         let names = |parts: &mut dyn Iterator<Item = &str>| format!("parts: {}\n", parts.collect::<Vec<_>>().join(" "));
         assert!(crate::USAGE.contains(&names(&mut PARTS.iter().map(|(name, _)| *name))));
         assert!(crate::USAGE.contains(&names(&mut mail::PARTS.iter().map(|(name, _)| *name))));
+        assert!(crate::USAGE.contains(&names(&mut ask::PARTS.iter().map(|(name, _)| *name))));
     }
 }

@@ -97,6 +97,17 @@ pub(super) const MAIL: Page = Page {
             daemons were killed.",
 };
 
+/// The page of `cargo xtask bench ask`.
+pub(super) const ASK: Page = Page {
+    file: "docs/generated/bench-ask.md",
+    task: "cargo xtask bench ask",
+    about: "Agents are real front-ends, each a program of its own; the person is a control connection, as the command line has \
+            it. The floor of an answer is appending as many bytes to a file on the same disk and syncing them, in between the \
+            answers. In the races two people's commands, the agent's dialog (2025-11-25) and `ask_cancel` come at once. The \
+            counts of lost, strange and repeated answers are of everything that was asked and acknowledged while daemons and \
+            agents were killed.",
+};
+
 pub(super) fn write(page: &Page, figures: &[Figure]) -> Result<()> {
     let path = root().join(page.file);
     let about = if page.about.is_empty() { String::new() } else { format!("\n{}\n", page.about) };

@@ -1,0 +1,120 @@
+//! How long an answer takes: from a person's request to the waiting call's result and to every face; and what `hob answer`
+//! takes in all.
+
+use std::fs::File;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use super::super::report::{Figure, Target};
+use super::super::{Bench, Samples};
+use super::line::Line;
+use super::{ask, id_of};
+
+/// Faces that watch.
+const FACES: usize = 3;
+/// The pause before each measurement, after which sleeping threads have to be woken.
+const PAUSE: Duration = Duration::from_millis(10);
+/// About the bytes that a question takes in its file.
+const BODY: usize = 900;
+
+/// From an answer to the result of the call that waits for it, and to each face.
+pub(super) fn answers(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut agent = Line::agent(bench, &["ask"], false)?;
+    let mut faces = (0..FACES).map(|_| Line::person(bench)).collect::<Result<Vec<_>>>()?;
+    faces.iter_mut().try_for_each(|face| face.request("ask/watch", json!({})).map(drop))?;
+    let mut person = Line::person(bench)?;
+    let mut file = File::create(bench.dir().join("floor")).context("could not make the floor's file")?;
+    let (mut floor, mut out, mut closed) = (Samples::default(), Samples::default(), Samples::default());
+    for number in 0..bench.times(1_000) {
+        let waits = agent.call("confirm_action", json!({ "action": format!("Go on, {number}?"), "wait_s": 60 }))?;
+        let mut asked = None;
+        for face in &mut faces {
+            let shown = face.first(Duration::from_secs(10), |message| message["params"]["open"] == true)?;
+            asked = Some(id_of(&shown.message["params"])?);
+        }
+        let id = asked.context("no face watches")?;
+        thread::sleep(PAUSE);
+        let begun = Instant::now();
+        file.write_all(&[b'x'; BODY])?;
+        file.sync_data()?;
+        floor.push(begun.elapsed());
+        thread::sleep(PAUSE);
+        let begun = Instant::now();
+        let answer = person.begin("ask/answer", json!({ "question": id, "yes": true }))?;
+        let result = agent.answer(waits)?;
+        if result.message["result"]["structuredContent"]["confirmed"] != true {
+            bail!("the call was answered with {}", result.message);
+        }
+        out.push(result.at.saturating_duration_since(begun));
+        for face in &mut faces {
+            let is_closed =
+                |message: &serde_json::Value| message["params"]["open"] == false && message["params"]["question"] == id;
+            closed.push(face.first(Duration::from_secs(10), is_closed)?.at.saturating_duration_since(begun));
+        }
+        person.answer(answer)?;
+    }
+    let one = |percent: usize, samples: &Samples, what: &str, target| Figure {
+        what: format!("{what}, p{percent}"),
+        unit: "µs",
+        value: samples.percentile(percent),
+        floor: Some(("append + sync", floor.percentile(percent))),
+        target,
+    };
+    let to_result = "answer to the waiting call's result";
+    Ok(vec![
+        one(50, &out, to_result, Some(Target::MaxAboveFloor(1_000.0))),
+        one(99, &out, to_result, Some(Target::MaxAboveFloor(10_000.0))),
+        one(50, &closed, "answer to closed on three faces", None),
+        one(100, &closed, "answer to closed on three faces", Some(Target::Max(100_000.0))),
+    ])
+}
+
+/// `hob answer ID --yes`, alternating with a start of the same binary that does nothing.
+pub(super) fn command(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut agent = Line::agent(bench, &["ask"], false)?;
+    let timed = |command: &mut Command| -> Result<Duration> {
+        let begun = Instant::now();
+        let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output()?;
+        if !output.status.success() {
+            bail!("it ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(begun.elapsed())
+    };
+    let (mut bare, mut answered) = (Samples::default(), Samples::default());
+    for number in 0..bench.times(200) {
+        let id = ask(&mut agent, &format!("Go on, {number}?"))?;
+        bare.push(timed(&mut bench.hob(&["--version"]))?);
+        answered.push(timed(&mut bench.hob(&["answer", &id, "--yes"]))?);
+    }
+    let figure = |percent: usize, target| Figure {
+        what: format!("hob answer ID --yes, start to end, p{percent}"),
+        unit: "µs",
+        value: answered.percentile(percent),
+        floor: Some(("hob --version", bare.percentile(percent))),
+        target,
+    };
+    Ok(vec![figure(50, Some(Target::MaxAboveFloor(10_000.0))), figure(99, None)])
+}
+
+/// What the whole toolset takes in a listing. Its tokens are counted by the tests, which have a tokenizer.
+pub(super) fn listing(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut agent = Line::agent(bench, &["ask"], false)?;
+    let listed = agent.request("tools/list", json!({}))?;
+    let tools = listed["tools"].as_array().context("no tools")?;
+    let read = |tool: &serde_json::Value| {
+        let text = |key: &str| tool[key].as_str().unwrap_or_default().len();
+        text("name") + text("description") + tool["inputSchema"].to_string().len()
+    };
+    Ok(vec![Figure {
+        what: format!("the toolset's listing, {} tools: what a model reads", tools.len()),
+        unit: "bytes",
+        value: tools.iter().map(read).sum::<usize>() as f64,
+        floor: None,
+        target: None,
+    }])
+}
