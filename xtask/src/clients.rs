@@ -1,6 +1,6 @@
 //! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the
 //! TypeScript SDK, each in every era it speaks, list the tools and evaluate in GHCi; the Python package also calls
-//! every tool of the Cure compiler. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes,
+//! every tool of the Cure compiler, and both packages of today answer questions to a person in their dialogs. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes,
 //! with a file as input, and from a shell before any daemon runs.
 //!
 //! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
@@ -80,6 +80,13 @@ fn run_rows(tools: &Tools) -> Result<()> {
     let python = scripts.join("cure.py");
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
         row("Python mcp 2.3.0, Cure", mode, check_cure(&tools.python, &python, &hob, dir, mode, version));
+    }
+    // Both scripts read their calls beside themselves.
+    setup::copy_scripts(&["ask2.mjs", "ask.json"], &scripts, &tools.scripts)?;
+    let (python, typescript) = (scripts.join("ask.py"), tools.scripts.join("ask2.mjs"));
+    for (mode, version) in [("legacy", LEGACY), (MODERN, MODERN)] {
+        row("Python mcp 2.3.0, asks", mode, check_ask(&tools.python, &python, &hob, dir, mode, version));
+        row("TypeScript 2.4.0, asks", mode, check_ask(&tools.node, &typescript, &hob, dir, mode, version));
     }
     let stopped = stdout_of(Command::new(&hob).arg("stop").current_dir(dir));
     row("hob stop", "", stopped.map(|_| "stopped".to_owned()));
@@ -220,6 +227,37 @@ fn check_cure(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &
     contains(&report["deep"], "C0105: nested more than 128 deep")?;
     contains(&report["dear"], "C0313: the type of this has more than")?;
     Ok(format!("{version}, {} tools of the compiler", CURE_ANSWERS.len()))
+}
+
+/// Runs a client's script whose person accepts, declines and cancels the dialog of each asking tool, and checks its report.
+fn check_ask(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+    let report = report_of(interpreter, script, hob, dir, mode, version)?;
+    let values = json!({
+        "version": "v2", "why": "because\nof it", "copies": 3, "share": 0.5, "ship": true, "where": "us", "with": ["docs"],
+        "when": "2026-12-01",
+    });
+    let answers = [
+        ("confirm_action", "confirmed", json!(true), json!(false)),
+        ("select_option", "selected", json!("pg"), json!("cancelled")),
+        ("request_guidance", "guidance", json!("Mend it"), Value::Null),
+        ("ask_form", "values", values, Value::Null),
+    ];
+    let mut answered = 0;
+    for (tool, field, accepted, none) in answers {
+        for (action, status, wanted) in
+            [("accept", "answered", &accepted), ("decline", "declined", &none), ("cancel", "cancelled", &none)]
+        {
+            let answer = &report["answers"][tool][action];
+            if answer["status"] != status || answer[field] != *wanted || answer["answered"]["via"] != "dialog" {
+                bail!("{tool}: {action} gave {answer}");
+            }
+            answered += 1;
+        }
+    }
+    if report["answers"]["confirm_action"]["accept"]["note"] != "but keep the tag" {
+        bail!("the note of the dialog is not there");
+    }
+    Ok(format!("{version}, {answered} dialogs: accepted, declined and cancelled"))
 }
 
 /// Runs a client's script that evaluates in GHCi, and checks its report.

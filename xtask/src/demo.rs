@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: shows the product's main job as an agent does it.
 //!
 //! Starts `hob mcp`, speaks MCP with it over pipes, and works with a live GHCi: a type, an endless evaluation that is
-//! interrupted, the diagnostics of a broken module. Each step is checked; the first unexpected result ends the
+//! interrupted, the diagnostics of a broken module. Then an agent asks a person, who answers on the command line. Each step is checked; the first unexpected result ends the
 //! demonstration with the reason. Without GHCi, a shorter demonstration runs in Python.
 
 use std::path::Path;
@@ -77,6 +77,41 @@ fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
     } else {
         python(&mut conversation)?
     }
+    conversation.agent.finish()?;
+    question(hob, dir)
+}
+
+/// An agent asks, `hob answer` answers, and the answer comes beside the agent's next result.
+fn question(hob: &Path, dir: &Path) -> Result<()> {
+    println!("\nAnother agent asks its person, and goes on:");
+    // An agent is a program of its own: what descends from one may not answer.
+    let script = dir.join("agent.sh");
+    std::fs::write(&script, "\"$1\" mcp; exit $?\n").context("could not write the agent's script")?;
+    let mut agent = Agent::start(Command::new("sh").arg(&script).arg(hob).current_dir(dir))?;
+    agent.initialize()?;
+    let mut conversation = Conversation { agent };
+    let asked = json!({ "action": "Delete the branch?", "details": "It is merged.", "wait_s": 0 });
+    conversation.call("confirm_action", asked, "a question that is open", |result| status(result) == "asked")?;
+    let words = ["answer", "--yes", "--note", "but keep the tag"];
+    println!("\n$ hob answer --yes --note 'but keep the tag'");
+    let mut answer = Command::new(hob);
+    let said =
+        answer.args(words).current_dir(dir).stdin(Stdio::null()).output().context("could not run `hob answer`")?;
+    let refusal = String::from_utf8_lossy(&said.stderr);
+    if refusal.contains("an agent must not answer for its person") {
+        println!(
+            "{}\n  (This demonstration was started by an agent, which hob does not take for a person.)",
+            refusal.trim_end()
+        );
+        return conversation.agent.finish();
+    }
+    if !said.status.success() {
+        bail!("`hob answer` failed: {refusal}");
+    }
+    println!("{}", String::from_utf8_lossy(&said.stdout).trim_end());
+    conversation.call("ask_list", json!({}), "the answer beside another result", |result| {
+        text(result).contains("confirmed: true") && text(result).contains("but keep the tag")
+    })?;
     conversation.agent.finish()
 }
 
