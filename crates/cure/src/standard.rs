@@ -2,7 +2,6 @@
 
 /// All modules: name and text.
 const MODULES: &[(&str, &str)] = &[
-    ("Std.Any", include_str!("../std/any.cure")),
     ("Std.Core", include_str!("../std/core.cure")),
     ("Std.Eq", include_str!("../std/eq.cure")),
     ("Std.Fsm", include_str!("../std/fsm.cure")),

@@ -135,9 +135,6 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
         ("erlang", "length", [list]) => list.items().map(|items| Value::Int(items.len() as i64)),
         ("erlang", "abs", [Value::Float(value)]) => Some(Value::Float(value.abs())),
         ("erlang", "abs", [value]) => value.as_big().map(|big| Value::int(num_traits::Signed::abs(&big))),
-        ("erlang", "is_integer", [value]) => Some(Value::bool(matches!(value, Value::Int(_) | Value::Big(_)))),
-        ("erlang", "is_binary", [value]) => Some(Value::bool(matches!(value, Value::Binary(_)))),
-        ("erlang", "+", [value @ (Value::Int(_) | Value::Big(_) | Value::Float(_))]) => Some(value.clone()),
         ("erlang", "byte_size", [Value::Binary(bytes)]) => Some(Value::Int(bytes.len() as i64)),
         ("erlang", "integer_to_binary", [value]) => value.as_big().map(|big| Value::string(&big.to_string())),
         ("erlang", "binary_to_integer", [value]) => {

@@ -171,6 +171,40 @@ end
 }
 
 #[test]
+fn machines_compute_with_the_data_of_events() {
+    let Some(otp) = Otp::start() else { return };
+    let text = r##"
+module Till do
+  export [main/0]
+  record Till do
+    sum: Nat
+  end
+  fsm Till{sum: 0} do
+    Open --> |add| Open when event_data > 0 { sum = sum + event_data }
+    Open --> |set| Open when 0 <= event_data { sum = event_data }
+    Open --> |any| Open { sum = 1 }
+  end
+  def after_all(events: List({Atom, Any})): Any =
+    let till = Till_spawn()
+    let _ = Std.List.map(events, fn(event) -> Std.Fsm.fsm_cast(till, event) end)
+    Till_state(till)
+  def main(): Any =
+    {after_all([{:add, 5 as Any}, {:add, -5 as Any}, {:set, 70 as Any}]),
+     after_all([{:add, 1.5 as Any}, {:any, 0 as Any}]),
+     after_all([{:set, "x" as Any}, {:any, 0 as Any}]),
+     after_all([{:any, :x as Any}])}
+end
+"##;
+    check(
+        &otp,
+        text,
+        expect![[r#"
+        {{ok,{'Open',{'Till',70}}},{error,noproc},{error,noproc},{ok,{'Open',{'Till',1}}}}
+    "#]],
+    );
+}
+
+#[test]
 fn values_at_the_edges() {
     let Some(otp) = Otp::start() else { return };
     let program = |main: &str| {

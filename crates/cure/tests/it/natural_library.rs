@@ -1,12 +1,13 @@
-//! Programs as a user writes them from the documentation alone, in `natural_library/`: each compiles as it was written, or as
-//! its first message said (`# one try: `), and does what its last lines say.
+//! Programs as a user writes them from the documentation alone, in `natural_library/`: each compiles as it was written and
+//! does what its last lines say.
 
 use std::fs;
 use std::path::Path;
 
 use cure::diagnostic::Lines;
-use cure::{Limits, NoSources, compile};
+use cure::{Limits, NoSources, beam, compile};
 use expect_test::expect;
+use testkit::otp::{Job, Otp};
 
 /// What is wrong with a program, if anything.
 fn wrong(text: &str) -> Option<String> {
@@ -30,24 +31,60 @@ fn wrong(text: &str) -> Option<String> {
     }
 }
 
+/// The programs that were refused as they were written, and what in the compiler was mended for them. The programs stand
+/// as they were written.
+const MENDED: &[(&str, &str)] = &[
+    ("35_quadratic", "twice what is not zero is not zero"),
+    ("51_fibonacci", "literals of a list are what a function takes"),
+    ("54_histogram", "literals of a list in a `let` are what a function takes"),
+    ("73_json", "patterns of functions without a name"),
+    ("80_vector_average", "`n` of a `Vector(T, n + 1)` is a number in the body"),
+    ("86_order_workflow", "a machine computes with `event_data`"),
+];
+
+/// `cargo nextest run -p cure --no-capture -E 'test(natural_programs)'` prints the counts.
 #[test]
 fn natural_programs_compile_as_written_and_do_what_they_say() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/natural_library");
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let (mut said, mut right, mut mended) = (String::new(), 0, 0);
+    let mut said = String::new();
+    let (mut right, mut refused) = (0, 0);
     for file in &files {
         let name = file.file_stem().unwrap().to_str().unwrap();
-        let text = fs::read_to_string(file).unwrap();
-        match wrong(&text) {
-            // As it was written it did not compile, and this is what the message brought.
-            None if text.lines().any(|line| line.starts_with("# one try: ")) => mended += 1,
+        refused += usize::from(MENDED.iter().any(|(mended, _)| *mended == name));
+        match wrong(&fs::read_to_string(file).unwrap()) {
             None => right += 1,
             Some(why) => said.push_str(&format!("{name}: {why}\n")),
         }
     }
     let all = files.len();
-    said.push_str(&format!("of {all}, {right} as written, {mended} mended in one try"));
+    said.push_str(&format!("{right} of {all} do; {} of {all} did before the compiler was mended", all - refused));
     println!("{said}");
-    expect!["of 120, 108 as written, 12 mended in one try"].assert_eq(&said);
+    for (name, what) in MENDED {
+        println!("  {name}: mended: {what}");
+    }
+    expect!["120 of 120 do; 114 of 120 did before the compiler was mended"].assert_eq(&said);
+}
+
+/// The same programs on Erlang give and print the same.
+#[test]
+fn natural_programs_do_the_same_on_erlang() {
+    let Some(otp) = Otp::start() else { return };
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/natural_library");
+    let mut faults = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let file = entry.unwrap().path();
+        let compiled = compile(&fs::read_to_string(&file).unwrap(), &NoSources);
+        let Some(run) = compiled.run("main", Limits::default()) else { continue };
+        let files = beam::program(&compiled.forms(), &|_| None).unwrap();
+        let module = compiled.syntax()[0].name.name.clone();
+        let job = Job { modules: &files, module: &module, function: "main", input: "" };
+        let there = otp.run_all(&[job]).remove(0);
+        let (here, given) = (format!("{:?}", run.result), format!("{:?}", there.result));
+        if here != given || run.output != there.output {
+            faults.push(format!("{}: {here} {:?}, on Erlang {given} {:?}", file.display(), run.output, there.output));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

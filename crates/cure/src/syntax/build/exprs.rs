@@ -87,9 +87,9 @@ pub(super) fn expr(node: &SyntaxNode) -> Option<Expr> {
         K::TupleExpr => ExprKind::Tuple(exprs(node).collect()),
         K::LambdaExpr => {
             let params = child(node, K::Params);
-            let params = params.iter().flat_map(|params| children(params, K::Param)).map(|node| items::param(&node));
+            let params: Vec<_> = params.iter().flat_map(|params| children(params, K::Param)).collect();
             let body = child(node, K::Body).map_or_else(|| gap(node), |node| body(&node));
-            ExprKind::Lambda(params.collect(), Box::new(body))
+            lambda(&params, body)
         }
         K::MatchExpr => {
             ExprKind::Match(boxed(node, 0), children(node, K::Clause).map(|clause| clause_of(&clause)).collect())
@@ -145,6 +145,28 @@ fn in_parts(operators: Vec<(K, Span)>, operands: Vec<Expr>, span: Span) -> Expr 
     }
     statements.push(Stmt::Expr(value));
     Expr { kind: ExprKind::Block(statements), span }
+}
+
+/// A function whose parameters may be patterns: those are matched by `let`s at the start of its body.
+fn lambda(nodes: &[SyntaxNode], body: Expr) -> ExprKind {
+    let mut lets = Vec::new();
+    let param = |(at, node): (usize, &SyntaxNode)| {
+        let Some(pattern) = node.children().next().and_then(|child| pattern(&child)) else { return items::param(node) };
+        let name = Ident { name: Name::from(format!("argument {at}")), span: pattern.span };
+        let value = Expr { kind: ExprKind::Name(name.name.clone()), span: pattern.span };
+        lets.push(Stmt::Let(pattern, None, value));
+        Param { name, ty: node.children().skip(1).find_map(|child| type_of(&child)).filter(|ty| !is_open(ty)) }
+    };
+    let params = nodes.iter().enumerate().map(param).collect();
+    if lets.is_empty() {
+        return ExprKind::Lambda(params, Box::new(body));
+    }
+    let span = body.span;
+    match body.kind {
+        ExprKind::Block(statements) => lets.extend(statements),
+        kind => lets.push(Stmt::Expr(Expr { kind, span })),
+    }
+    ExprKind::Lambda(params, Box::new(Expr { kind: ExprKind::Block(lets), span }))
 }
 
 fn fields(node: &SyntaxNode) -> Vec<(Ident, Expr)> {

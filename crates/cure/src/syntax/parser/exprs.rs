@@ -294,7 +294,12 @@ impl Parser<'_> {
             p.node(K::Params, |p| {
                 p.listed(K::LParen, K::RParen, |p| {
                     p.node(K::Param, |p| {
-                        p.defined();
+                        let opens = matches!(p.peek(), K::LBrace | K::LBracket | K::LVector);
+                        if opens || (p.is(K::Ident) && matches!(p.nth(1), K::LParen | K::LBrace)) {
+                            p.pattern();
+                        } else {
+                            p.defined();
+                        }
                         if p.eat(K::Colon) {
                             p.type_expr();
                         }

@@ -178,7 +178,7 @@ async fn documentation_comes_from_the_library_itself() {
     .assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
     expect![[r#"
         error: There is no module "Std.Nope" in the standard library.
-        There are: Std.Any, Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
+        There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
 }
 
 #[tokio::test]

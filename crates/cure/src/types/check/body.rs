@@ -115,6 +115,8 @@ pub(super) struct Body<'p> {
     pub renamed: HashMap<Name, Name>,
     /// What `Self` is, in a method of an instance.
     pub own: Option<Ty>,
+    /// In a machine: the variable with the data of the event.
+    pub event: Option<VarId>,
     /// The types that an editor wants to know, if one does.
     noted: Option<Vec<(Span, Ty)>>,
 }
@@ -145,6 +147,7 @@ impl<'p> Body<'p> {
             values: HashMap::new(),
             renamed: HashMap::new(),
             own: None,
+            event: None,
             noted: notes::wanted(checker.source).then(Vec::new),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::body::{Body, Term, Val};
 use super::floats;
 use super::keep::Flow;
-use super::lists;
+use super::literals::characters;
 use super::words::Word;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
@@ -47,7 +47,7 @@ impl Body<'_> {
             }
             // What is expected says whether it is a list or a vector.
             (ExprKind::List(elements, rest), Ty::Seq(seq, element, _)) => {
-                let val = match self.says_nothing(element, expr) {
+                let val = match self.says_nothing(expected, element, expr) {
                     true => self.inferred_list(*seq, elements, rest.as_deref(), expr.span),
                     false => self.list(elements, rest.as_deref(), &base, expr.span),
                 };
@@ -57,11 +57,12 @@ impl Body<'_> {
             (ExprKind::Charlist(text), Ty::Seq(seq, element, _))
                 if *seq == Seq::Vector || matches!(self.shallow(element), Ty::Refined(..)) =>
             {
-                let val = self.list(&lists::codes(text, expr.span), None, &base, expr.span);
+                let code = |c: char| Expr { kind: ExprKind::Int(u32::from(c).into()), span: expr.span };
+                let val = self.list(&text.chars().map(code).collect::<Vec<_>>(), None, &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
             (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, element, _)) => {
-                let val = match self.says_nothing(element, expr) {
+                let val = match self.says_nothing(expected, element, expr) {
                     true => self.inferred_list(Seq::Vector, elements, None, expr.span),
                     false => self.list(elements, None, &base, expr.span),
                 };
@@ -70,7 +71,7 @@ impl Body<'_> {
             (
                 ExprKind::Binary(operator @ (K::PlusPlus | K::MinusMinus), _, left, right),
                 Ty::Seq(Seq::List, element, _),
-            ) if !self.is_own_operator(*operator) && !self.says_nothing(element, expr) => {
+            ) if !self.is_own_operator(*operator) && !self.says_nothing(expected, element, expr) => {
                 let val = self.joined(*operator, left, right, Some(element), expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
@@ -106,7 +107,10 @@ impl Body<'_> {
                 None => self.wrong(expr.span),
             },
             (ExprKind::Name(_) | ExprKind::Record(..), _) => {
-                let val = self.infer_with(expr, Some(&wanted));
+                let mut val = self.infer_with(expr, Some(&wanted));
+                if self.event.is_some() && base.is_con("Int") {
+                    val = self.event_number(val);
+                }
                 self.coerce(val, &wanted, expr.span)
             }
             _ => {
@@ -161,13 +165,11 @@ impl Body<'_> {
                 let term = self.word(Word::Text(Name::from(&**text)));
                 literal(Literal::string(text), Ty::string(), term)
             }
-            ExprKind::Charlist(text) if lists::says_what_it_holds(text) => {
-                self.inferred_list(Seq::List, &lists::codes(text, span), None, span)
-            }
             ExprKind::Charlist(text) => {
                 let codes: Vec<_> = text.chars().map(|c| Literal::Int(u32::from(c).into())).collect();
                 let length = Len::Term(Linear::number(codes.len()));
-                literal(Literal::List(codes), Ty::Seq(Seq::List, Arc::new(Ty::int()), length), Term::Opaque)
+                let element = Arc::new(characters(text));
+                literal(Literal::List(codes), Ty::Seq(Seq::List, element, length), Term::Opaque)
             }
             ExprKind::Atom(name) => {
                 let term = self.word(Word::Atom(name.clone()));

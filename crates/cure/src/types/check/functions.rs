@@ -14,7 +14,7 @@ use super::subtype::instantiate;
 use super::{Checked, Key};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel;
-use crate::ir::form::Operation;
+use crate::ir::form::{Literal, Operation};
 use crate::ir::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
 use crate::ir::ty::{Len, NamedLen, Pred, Ty, names_in};
 use crate::resolve::collect::{Collected, Group};
@@ -67,8 +67,8 @@ pub(super) struct Head {
     pub terms: Vec<Term>,
     pub dictionaries: Vec<VarId>,
     pub result: Ty,
-    /// Length parameters: variable and the parameter whose length it is.
-    pub lengths: Vec<(VarId, VarId)>,
+    /// Length parameters: variable, the parameter that tells it, and by how much that is longer.
+    pub lengths: Vec<(VarId, VarId, i64)>,
 }
 
 impl<'p> Checker<'p> {
@@ -306,12 +306,13 @@ impl Body<'_> {
             head.terms.push(term);
         }
         for name in &signature.len_params {
-            let of = signature.params.iter().position(|(_, ty)| {
-                matches!(ty, Ty::Seq(_, _, Len::Named(named)) if named.constant == 0 && named.factors == [(name.clone(), 1)])
+            let of = signature.params.iter().enumerate().filter_map(|(at, (_, ty))| match ty {
+                Ty::Seq(_, _, Len::Named(named)) if named.factors == [(name.clone(), 1)] => Some((at, named.constant)),
+                _ => None,
             });
-            let Some(of) = of else { continue };
+            let Some((of, more)) = of.min_by_key(|(_, more)| more.unsigned_abs()) else { continue };
             let var = self.fresh_var();
-            head.lengths.push((var, head.params[of]));
+            head.lengths.push((var, head.params[of], more));
             self.lengths_used.insert(var, false);
             let local = Local { var, ty: Ty::int(), known: Known::Term(Term::Int(names[name].clone())) };
             self.locals.push((name.clone(), local));
@@ -321,11 +322,16 @@ impl Body<'_> {
 
     /// A body, preceded by the computation of the lengths that it uses.
     pub(super) fn with_lengths(&self, head: &Head, value: crate::ir::tree::Tree, span: Span) -> crate::ir::tree::Tree {
-        let used = head.lengths.iter().filter(|(var, _)| self.lengths_used.get(var) == Some(&true));
+        let used = head.lengths.iter().filter(|(var, ..)| self.lengths_used.get(var) == Some(&true));
         let lets: Vec<_> = used
-            .map(|(var, of)| {
+            .map(|(var, of, more)| {
                 let list = tree(TreeKind::Var(*of), span);
-                (Shape::Bind(*var), tree(TreeKind::Operation(Operation::Length, vec![list]), span))
+                let length = tree(TreeKind::Operation(Operation::Length, vec![list]), span);
+                let more_than = |length| {
+                    let more = tree(TreeKind::Literal(Literal::Int((*more).into())), span);
+                    tree(TreeKind::Operation(Operation::Subtract, vec![length, more]), span)
+                };
+                (Shape::Bind(*var), if *more == 0 { length } else { more_than(length) })
             })
             .collect();
         if lets.is_empty() { value } else { tree(TreeKind::Block(lets, Box::new(value)), span) }

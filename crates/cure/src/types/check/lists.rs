@@ -36,11 +36,14 @@ impl Body<'_> {
         val
     }
 
-    /// Whether what is expected of the elements of a list says nothing that its elements do not say better by themselves.
-    pub(super) fn says_nothing(&self, element: &Ty, list: &Expr) -> bool {
-        matches!(element, Ty::Meta(_))
-            && (matches!(self.shallow(element), Ty::Meta(_))
-                || (is_data(list) && !self.resolved(element).any(&mut |part| exact(part))))
+    /// Whether what is expected of a list says nothing of its elements that they do not say better by themselves: their type
+    /// is not known yet, or it is known from other values, and they are literals.
+    pub(super) fn says_nothing(&self, expected: &Ty, element: &Ty, list: &Expr) -> bool {
+        let is_open = |ty: &Ty| matches!(ty, Ty::Meta(_));
+        is_open(&self.shallow(element))
+            || ((is_open(expected) || element.any(&mut |part| is_open(part)))
+                && is_data(list)
+                && !self.resolved(element).any(&mut |part| exact(part)))
     }
 
     fn list_of(
@@ -204,20 +207,10 @@ impl Body<'_> {
     }
 }
 
-/// The characters of a list that is written as a text.
-pub(super) fn codes(text: &str, span: Span) -> Vec<Expr> {
-    text.chars().map(|c| Expr { kind: ExprKind::Int(u32::from(c).into()), span }).collect()
-}
-
-/// Whether what a list of characters says of them is kept, as that of other lists.
-pub(super) fn says_what_it_holds(text: &str) -> bool {
-    (1..=MOST_KEPT).contains(&text.chars().count())
-}
-
 /// Whether an expression is made of literals alone.
 fn is_data(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Charlist(_) => true,
+        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Str(_) => true,
         ExprKind::Unary(K::Minus, inner) => matches!(inner.kind, ExprKind::Int(_) | ExprKind::Float(_)),
         ExprKind::List(parts, None) | ExprKind::Vector(parts) | ExprKind::Tuple(parts) => parts.iter().all(is_data),
         _ => false,

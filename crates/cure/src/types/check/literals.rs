@@ -17,6 +17,9 @@ use crate::syntax::ast::{Expr, ExprKind, Name};
 /// Of more different literals, only the least and the greatest are known, and whether zero or the empty text is among them.
 const MOST: usize = 8;
 
+/// Of the characters of a longer text nothing more is known than that they are numbers.
+const MOST_CHARACTERS: usize = 256;
+
 impl Body<'_> {
     /// A type with what is known of a value by its term, if that is a number or a text.
     pub(super) fn with_literals(&self, ty: &Ty, term: &Term) -> Ty {
@@ -69,6 +72,13 @@ pub(super) fn joined(one: &Ty, other: &Ty) -> Ty {
         }
         _ => one.clone(),
     }
+}
+
+/// The type of the characters of a text that is written.
+pub(super) fn characters(text: &str) -> Ty {
+    let codes = text.chars().map(|c| is(ExprKind::Int(u32::from(c).into())));
+    let condition = if text.len() > MOST_CHARACTERS { None } else { simplified(codes.collect()) };
+    condition.map_or_else(Ty::int, |condition| refined(&Ty::int(), condition))
 }
 
 /// `literal == value`

@@ -2,18 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::body::{Body, Known, Local, Term};
+use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::tree;
 use super::functions::Checker;
 use super::subtype::instantiate;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fsm::verify::{Guards, verify};
 use crate::fsm::{Finding, Graph};
-use crate::ir::form::{Literal, Machine, MachineTransition, MachineTrigger};
+use crate::ir::form::{Literal, Machine, MachineTransition, MachineTrigger, Operation};
 use crate::ir::tree::{CheckedFunction, Shape, Tree, TreeKind, VarId};
 use crate::ir::ty::Ty;
 use crate::resolve::interface::TypeInfoKind;
-use crate::solver::{Formula, Satisfiability};
+use crate::solver::{Formula, Linear, Satisfiability};
+use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, Fsm, Ident, Name, Transition, Trigger};
 
 /// A checked machine.
@@ -230,12 +231,18 @@ impl Checker<'_> {
     fn compare_guards(&self, fsm: &Fsm, fields: &[(Name, Ty)]) -> Guards {
         let mut body = Body::new(self);
         body.payload(fields, fsm.name.span);
+        let known = body.facts.len();
         let formulas: Vec<Option<Formula>> = fsm
             .transitions
             .iter()
             .map(|transition| match &transition.guard {
                 None => Some(Formula::truth(true)),
-                Some(guard) => body.guard(guard).1,
+                Some(guard) => {
+                    // What computing one guard tells of the event is not known where another is computed.
+                    let formula = body.guard(guard).1;
+                    body.facts.truncate(known);
+                    formula
+                }
             })
             .collect();
         let mut guards = Guards::default();
@@ -287,6 +294,7 @@ impl Body<'_> {
     fn payload(&mut self, fields: &[(Name, Ty)], span: Span) -> (Vec<VarId>, Vec<(Shape, Tree)>) {
         let data = self.fresh_var();
         let event = self.fresh_var();
+        self.event = Some(event);
         let local = Local { var: event, ty: Ty::Any, known: Known::Term(Term::Opaque) };
         self.locals.push((Name::from("event_data"), local));
         let mut lets = Vec::new();
@@ -296,6 +304,51 @@ impl Body<'_> {
             lets.push((Shape::Bind(var), tree(TreeKind::Element(of, at as u32 + 1), span)));
         }
         (vec![data, event], lets)
+    }
+}
+
+impl Body<'_> {
+    /// The data of an event where a number is needed. Anybody may send anything, so it is tested when it comes: what is no
+    /// whole number ends the machine, as any error in it does. Other values stay what they are.
+    pub(super) fn event_number(&mut self, val: Val) -> Val {
+        match val.tree.kind {
+            TreeKind::Var(var) if self.event == Some(var) && matches!(val.ty, Ty::Any) => {}
+            _ => return val,
+        }
+        let span = val.tree.span;
+        let number = self.event_value();
+        let is_other = self.event_is_other();
+        self.facts.push(is_other.not());
+        // Only whole numbers are divided so.
+        let one = tree(TreeKind::Literal(Literal::Int(1.into())), span);
+        let kind = TreeKind::Operation(Operation::Quotient, vec![val.tree, one]);
+        Val { tree: tree(kind, span), ty: Ty::int(), term: Term::Int(number) }
+    }
+
+    /// A comparison with the data of an event, which says something of the number that it is if it is one.
+    pub(super) fn event_compared(&mut self, operator: K, sides: [&Val; 2]) -> Option<Term> {
+        let own = self.event?;
+        let is_event = |val: &Val| matches!(val.tree.kind, TreeKind::Var(var) if var == own);
+        let (a, b) = match sides {
+            [event, Val { term: Term::Int(b), .. }] if is_event(event) => (self.event_value(), b.clone()),
+            [Val { term: Term::Int(a), .. }, event] if is_event(event) => (a.clone(), self.event_value()),
+            _ => return None,
+        };
+        let Term::Bool(said) = self.binary_term(operator, &Term::Int(a), &Term::Int(b)) else { return None };
+        let is_other = self.event_is_other();
+        let unknown = Formula::le(&Linear::number(1), &Linear::symbol(self.symbol(None)));
+        Some(Term::Bool(is_other.clone().and(unknown).or(is_other.not().and(said))))
+    }
+
+    fn event_value(&mut self) -> Linear {
+        let sym = self.opaque_symbol("event data");
+        self.name_symbol(sym, "event_data");
+        Linear::symbol(sym)
+    }
+
+    /// That the data of the event is no whole number.
+    fn event_is_other(&mut self) -> Formula {
+        Formula::le(&Linear::number(1), &Linear::symbol(self.opaque_symbol("event data is no number")))
     }
 }
 

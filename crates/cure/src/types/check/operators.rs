@@ -108,6 +108,9 @@ impl Body<'_> {
     fn numbers(&mut self, left: &Expr, right: &Expr) -> (Val, Val, Ty) {
         let mut first = self.infer(left);
         let mut second = self.infer(right);
+        if self.event.is_some() {
+            (first, second) = (self.event_number(first), self.event_number(second));
+        }
         // A side of unknown type has the other side's type.
         if matches!(self.base(&first.ty), Ty::Meta(_)) && !matches!(self.base(&second.ty), Ty::Meta(_)) {
             let base = self.numeric(&second, right.span);
@@ -226,7 +229,10 @@ impl Body<'_> {
             self.error(code::OPERATOR, span, "functions cannot be compared");
         }
         let (a, b) = (self.term_again(&first, left), self.term_again(&second, right));
-        let term = self.binary_term(operator, &a, &b);
+        let term = match self.event_compared(operator, [&first, &second]) {
+            Some(term) => term,
+            None => self.binary_term(operator, &a, &b),
+        };
         Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: Ty::bool(), term }
     }
 

@@ -45,10 +45,6 @@ impl Body<'_> {
                     ("Bool", "Ordering") => Some("compare it: `compare(a, b) == Lt`; `<` gives a Bool"),
                     ("Ordering", "Bool") => Some("an Ordering is `Lt`, `Eq` or `Gt`: write `compare(a, b)`"),
                     ("Float", "Int") => Some("write the number with a fraction: `2.0`"),
-                    ("Int" | "Nat", "Any") => Some("`Std.Any.as_int` gives the whole number, if it is one"),
-                    ("String", "Any") => {
-                        Some("`Std.Any.as_text` gives the text, if it is one; \"#{…}\" shows anything")
-                    }
                     ("String", _) => Some("put it into a string: \"#{…}\""),
                     (_, "Any") => Some("nothing is known of a value of type Any; look into it with `match`"),
                     _ => None,

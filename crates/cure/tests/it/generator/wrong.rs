@@ -123,6 +123,14 @@ pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
         "condition that a list of literals does not keep",
         "def bad(): List(Int) =\n    let all = [1, 0, 2]\n    Std.List.map(all, fn(x) -> 10 / x end)",
     ),
+    (
+        "data of an event not provable",
+        "record Bad do\n    n: Nat\n  end\n  fsm Bad{n: 0} do\n    A --> |go| A {n = n + event_data}\n  end",
+    ),
+    (
+        "pattern of a function that may not match",
+        "def bad(o: Option(Int)): Any = Std.List.map([o], fn(Some(x)) -> x end)",
+    ),
     ("constructor as a type", "def bad(): None = None"),
     ("no space behind a colon", "def bad(x :Int): Int = x"),
     ("Succ of what may be negative", "def bad(n: Int): Nat = Succ(n)"),
