@@ -3,9 +3,10 @@
 //! Each agent runs in a project and a home of its own against the scripted model (`crates/testkit`), which calls tools of
 //! hob; what hob said is recorded on the way to the agent, what reached the model by the model. The page tells the
 //! difference. Which agents, and how they start: `kinds`; where they run: `stage`; what the model does: `tasks`; what
-//! else they go through: `trials`; whether `hob doctor` is right about each: `states`; what is told from the records:
+//! else they go through: `trials`, and with questions to a person `asking`; whether `hob doctor` is right about each: `states`; what is told from the records:
 //! `record`; the page: `page`.
 
+mod asking;
 mod kinds;
 mod page;
 mod record;
@@ -46,6 +47,8 @@ struct Row {
     over_http: Result<Vec<&'static str>>,
     /// The same after the agent was killed in mid-evaluation and started again.
     killed: Result<Vec<&'static str>>,
+    /// Questions to a person.
+    asked: asking::Asked,
 }
 
 /// `hob doctor` beside the agent's own list, in each of [`STATES`].
@@ -143,7 +146,10 @@ impl Row {
         };
         let why = why.or_else(|| Some(format!("registered by `hob init`: {}", registered?)));
         let why = why.or_else(|| Some(format!("over HTTP: {}", trial(&self.over_http)?)));
-        let why = why.or_else(|| Some(format!("after it was killed: {}", trial(&self.killed)?)))?;
+        let why = why.or_else(|| Some(format!("after it was killed: {}", trial(&self.killed)?)));
+        let mut asked = asking::TRIALS.iter().zip(&self.asked);
+        let asked = asked.find_map(|(name, asked)| Some((name, asked.as_ref()?.as_ref().err()?)));
+        let why = why.or_else(|| asked.map(|(name, error)| format!("asking, {name}: {error:#}")))?;
         Some(format!("{}: {why}", self.agent.name))
     }
 }
@@ -189,7 +195,8 @@ fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
     let over_http = trials::over_http(agent, programs);
     let killed = trials::killed(agent, programs);
     let registered = trials::registered(agent, programs);
-    Ok(Row { agent, version, started, run, with_both, registered, over_http, killed })
+    let asked = asking::asks(agent, programs);
+    Ok(Row { agent, version, started, run, with_both, registered, over_http, killed, asked })
 }
 
 /// Runs the agent once; also gives how it was started. `args` are further ones of `hob mcp`.

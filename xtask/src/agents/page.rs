@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use super::asking::TRIALS;
 use super::kinds::{Place, Server, Setting};
 use super::record::{Call, Offer};
 use super::states::STATES;
@@ -89,10 +90,33 @@ names, and searches; what it then gets is at the end.
         });
         let _ = writeln!(page, "| {} | {http} | {killed} |", row.agent.name);
     }
+    asked(&mut page, rows);
     for row in rows {
         details(&mut page, row, tasks);
     }
     Ok(page)
+}
+
+fn asked(page: &mut String, rows: &[Row]) {
+    page.push_str(
+        "\n## Questions to a person\n\nAsked without a terminal: nobody watches; `hob answer` while `hob questions --watch` runs and no \
+         dialog is up yet; `wait_s: 1`, answered\nafter `timed_out`; and whether the agent's own shell can answer.\n\n| agent |",
+    );
+    for name in TRIALS {
+        let _ = write!(page, " {name} |");
+    }
+    let _ = writeln!(page, "\n|---|{}", "---|".repeat(TRIALS.len()));
+    for row in rows {
+        let _ = write!(page, "| {} |", row.agent.name);
+        for asked in &row.asked {
+            let _ = match asked {
+                Some(Ok(said)) => write!(page, " {said} |"),
+                Some(Err(error)) => write!(page, " FAIL: {} |", format!("{error:#}").replace('\n', " ")),
+                None => write!(page, " not tried |"),
+            };
+        }
+        page.push('\n');
+    }
 }
 
 /// What `hob init` leaves to a person, and whether the agent works with what `hob init --allow` wrote.

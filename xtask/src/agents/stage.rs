@@ -132,13 +132,22 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
+    /// A program that is `hob mcp`, as the agent's own child.
+    pub(super) fn direct(&self) -> Result<Server> {
+        self.server("hob-direct", &format!("exec '{}' mcp\n", self.programs.hob.display()))
+    }
+
     /// A program that is `hob mcp` and writes down what goes through it, each process to its own files.
     pub(super) fn recorded(&self, args: &str) -> Result<Server> {
+        let (records, hob) = (self.records(), self.programs.hob.display());
+        let records = records.display();
+        self.server("hob-mcp", &format!("tee '{records}/'$$.in | '{hob}' mcp{args} | tee '{records}/'$$.out\n"))
+    }
+
+    fn server(&self, name: &str, script: &str) -> Result<Server> {
         use std::os::unix::fs::PermissionsExt as _;
-        let (path, records) = (self.outside.path().join("hob-mcp"), self.records());
-        let (records, hob) = (records.display(), self.programs.hob.display());
-        let text = format!("#!/bin/sh\ntee '{records}/'$$.in | '{hob}' mcp{args} | tee '{records}/'$$.out\n");
-        std::fs::write(&path, text)
+        let path = self.outside.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}"))
             .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)))
             .context("could not write the server's script")?;
         Ok(Server::Program(path))

@@ -1,0 +1,223 @@
+//! Questions to a person, asked by a real agent: with nobody there, with somebody who answers on the command line, answered
+//! late, and that the agent's own shell cannot answer for its person.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::kinds::Agent;
+use super::record;
+use super::stage::{Programs, Stage};
+use super::tasks::{Task, Turn, task, turns};
+use crate::clients::stdout_of;
+use crate::workspace::KillOnDrop;
+
+/// How long something may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the person adds, by which an answer is known.
+const NOTE: &str = "but keep the tag";
+
+/// The trials, in the order of the page's columns.
+pub(super) const TRIALS: [&str; 4] = ["nobody there", "by command", "late", "in its own shell"];
+
+/// How each went: a word, or what was wrong. `None` where the agent has no such thing.
+pub(super) type Asked = [Option<Result<String>>; TRIALS.len()];
+
+pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> Asked {
+    let shell = (agent.installation.name == super::states::CLAUDE.name).then(|| in_its_shell(agent, programs));
+    [Some(nobody(agent, programs)), Some(by_command(agent, programs)), Some(late(agent, programs)), shell]
+}
+
+/// Nobody watches: that is said, and is no "no".
+fn nobody(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+    let stage = Stage::new(programs)?;
+    let results = play(agent, &stage, vec![confirm("ask", json!({}))], |_| Ok(()))?;
+    wants(&results, 0, "unavailable")?;
+    Ok("unavailable".to_owned())
+}
+
+/// `hob questions --watch` runs, and the answer by `hob answer` lets the agent go on at once.
+fn by_command(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+    let stage = Stage::new(programs)?;
+    let watch = watch(&stage)?;
+    let mut took = Duration::ZERO;
+    let results = play(agent, &stage, vec![confirm("ask", json!({ "wait_s": 50 }))], |stage| {
+        until("the question", || Ok(open(stage)?.then_some(())))?;
+        let begun = Instant::now();
+        answer(stage)?;
+        until("it to be handed out", || Ok((undelivered(stage)? == 0).then_some(())))?;
+        took = begun.elapsed();
+        Ok(())
+    })?;
+    drop(watch);
+    wants(&results, 0, "confirmed: true")?;
+    // The dialog would have followed after 20 s.
+    if took > Duration::from_secs(10) {
+        bail!("it went on after {} s", took.as_secs());
+    }
+    Ok("answered".to_owned())
+}
+
+/// The call gives up after a second; the answer that comes then reaches the model with the next result, once.
+fn late(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+    let stage = Stage::new(programs)?;
+    let watch = watch(&stage)?;
+    let waits = "import os, time\nwhile not os.path.exists('answered'): time.sleep(0.05)\nprint('on')";
+    let tasks = vec![
+        task("start", "repl_start", json!({ "profile": "python" })),
+        confirm("ask", json!({ "wait_s": 1 })),
+        task("go on", "repl_eval", json!({ "code": waits, "wait_ms": 50_000 })),
+        task("go on further", "repl_eval", json!({ "code": "40+2" })),
+    ];
+    let results = play(agent, &stage, tasks, |stage| {
+        until("the next evaluation", || {
+            let sessions = status(stage)?;
+            let sessions = sessions["sessions"].as_array().into_iter().flatten();
+            Ok(sessions.into_iter().any(|session| session["state"] == "running").then_some(()))
+        })?;
+        answer(stage)?;
+        std::fs::write(stage.project().join("answered"), "").context("could not write a file of the project")
+    })?;
+    drop(watch);
+    wants(&results, 1, "timed_out")?;
+    wants(&results, 2, "Late answer: ")?;
+    match results.iter().map(|(_, text)| text.matches(NOTE).count()).sum() {
+        1 => Ok("once, with the next result".to_owned()),
+        times => bail!("the answer reached the model {times} times"),
+    }
+}
+
+/// What the agent's own shell tries, and each is refused with its reason.
+fn in_its_shell(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+    let stage = Stage::new(programs)?;
+    // Something that needs to be granted.
+    std::fs::write(stage.project().join("hob.toml"), "[mail]\nspace = \"ours\"\n")
+        .context("could not write hob.toml")?;
+    let hob = programs.hob.display();
+    let background = |line: &str| {
+        format!("{line}; for n in $(seq 100); do [ -s said ] && break; sleep 0.1; done; cat said; rm -f said")
+    };
+    let tries = [
+        ("hob answer", format!("{hob} answer --yes 2>&1")),
+        ("hob trust", format!("{hob} trust --yes 2>&1")),
+        ("sh -c", format!("sh -c '{hob} answer --yes; exit $?' 2>&1")),
+        ("setsid", background(&format!("setsid --fork sh -c '{hob} answer --yes > saying 2>&1; mv saying said'"))),
+        (
+            "tmux",
+            background(&format!("tmux -S ./sock new-session -d \"{hob} answer --yes > saying 2>&1; mv saying said\"")),
+        ),
+    ];
+    let mut script = turns(&[confirm("ask", json!({ "wait_s": 0 }))], agent.before, agent.call);
+    for (index, (_, line)) in tries.iter().enumerate() {
+        script
+            .push(Turn { script: json!({ "tool": "Bash", "arguments": { "command": line } }), task: Some(index + 1) });
+    }
+    let results = run(agent, &stage, &script, |_| Ok(()))?;
+    let is_open = open(&stage)?;
+    for (index, (what, _)) in tries.iter().enumerate() {
+        wants(&results, index + 1, "an agent must not answer for its person").with_context(|| (*what).to_owned())?;
+    }
+    if !is_open {
+        bail!("the question was answered");
+    }
+    stop(&stage)?;
+    Ok(format!("refused: {}", tries.map(|(what, _)| what).join(", ")))
+}
+
+fn confirm(name: &'static str, more: Value) -> Task {
+    let mut arguments = json!({ "action": "Delete the branch?", "details": "It is merged." });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        arguments[key] = value.clone();
+    }
+    task(name, "confirm_action", arguments)
+}
+
+/// Runs the agent with these tasks, and `beside` meanwhile; gives what reached the model, by task.
+fn play(
+    agent: &Agent,
+    stage: &Stage<'_>,
+    tasks: Vec<Task>,
+    beside: impl FnOnce(&Stage<'_>) -> Result<()> + Send,
+) -> Result<Vec<(usize, String)>> {
+    let results = run(agent, stage, &turns(&tasks, agent.before, agent.call), beside)?;
+    stop(stage)?;
+    Ok(results)
+}
+
+fn run(
+    agent: &Agent,
+    stage: &Stage<'_>,
+    turns: &[Turn],
+    beside: impl FnOnce(&Stage<'_>) -> Result<()> + Send,
+) -> Result<Vec<(usize, String)>> {
+    let model = stage.model(turns)?;
+    let mut setting = (agent.setting)(&stage.place(stage.direct()?, &model));
+    // For the shell, which is a tool of its own there.
+    if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
+        allowed.push_str(",Bash");
+    }
+    let mut command = stage.agent(agent, &setting)?;
+    let (ended, done) = std::thread::scope(|scope| {
+        let ended = scope.spawn(move || stdout_of(&mut command));
+        let done = beside(stage);
+        (ended.join().expect("running an agent does not panic"), done)
+    });
+    let results = record::results(&model.end()?, turns).with_context(|| format!("the agent said {ended:?}"))?;
+    done.with_context(|| format!("the agent said {ended:?}, and its model got {results:?}"))?;
+    Ok(results)
+}
+
+/// Somebody who watches.
+fn watch(stage: &Stage<'_>) -> Result<KillOnDrop> {
+    let mut command = stage.hob(&["questions", "--watch"])?;
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = KillOnDrop(child.context("could not watch")?);
+    until("the face", || Ok((status(stage)?["ask"]["watching"] == 1).then_some(())))?;
+    Ok(child)
+}
+
+fn answer(stage: &Stage<'_>) -> Result<()> {
+    let mut command: Command = stage.hob(&["answer", "--yes", "--note", NOTE])?;
+    stdout_of(&mut command).map(drop).context("`hob answer` failed")
+}
+
+fn wants(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
+    let mut of_task = results.iter().filter(|(of, _)| *of == task);
+    match of_task.any(|(_, result)| result.contains(text)) {
+        true => Ok(()),
+        false => bail!("{text:?} did not reach the model: {results:?}"),
+    }
+}
+
+fn open(stage: &Stage<'_>) -> Result<bool> {
+    Ok(status(stage)?["ask"]["open"].as_u64().unwrap_or_default() > 0)
+}
+
+fn undelivered(stage: &Stage<'_>) -> Result<u64> {
+    Ok(status(stage)?["ask"]["undelivered"].as_u64().unwrap_or_default())
+}
+
+fn stop(stage: &Stage<'_>) -> Result<()> {
+    stdout_of(&mut stage.hob(&["stop"])?).map(drop).context("could not stop the daemon")
+}
+
+fn status(stage: &Stage<'_>) -> Result<Value> {
+    // Without a daemon it says so with its exit code.
+    let output = stage.hob(&["status", "--json"])?.output().context("could not ask for the status")?;
+    Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+}
+
+fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = there()? {
+            return Ok(value);
+        }
+        if Instant::now() > deadline {
+            bail!("waited {PATIENCE:?} for {what}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
