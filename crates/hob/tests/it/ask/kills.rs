@@ -51,9 +51,10 @@ fn forty_deaths_lose_no_question_and_no_answer() {
         for kill in 0..KILLS {
             let there = shared.arrived.load(Ordering::Relaxed) + 1 + random.below(3);
             until("answers to arrive", || (shared.arrived.load(Ordering::Relaxed) >= there).then_some(()));
-            let pid = match kill % 4 {
-                3 => shared.agents[kill / 4 % AGENTS].lock().unwrap().take(),
-                _ => project.daemon_pid(),
+            // Agents first: a daemon waits ten seconds for the runs of an earlier life, and so would the successors.
+            let pid = match kill < KILLS / 4 {
+                true => shared.agents[kill % AGENTS].lock().unwrap().take(),
+                false => project.daemon_pid(),
             };
             pid.into_iter().for_each(kill_hard);
         }
