@@ -15,6 +15,8 @@ pub(super) struct Answerer<'a> {
     project: &'a Project,
     /// None after the daemon went away.
     pub(super) control: Option<Control>,
+    /// What was said of questions while an answer to a request was awaited.
+    pub(super) heard: Vec<Value>,
 }
 
 /// Why something did not happen.
@@ -37,7 +39,7 @@ impl Trouble {
 impl<'a> Answerer<'a> {
     pub(super) fn open(project: &'a Project) -> Result<Answerer<'a>, Failure> {
         let control = connect_or_start(project, &hello(project)?)?;
-        Ok(Answerer { project, control: Some(control) })
+        Ok(Answerer { project, control: Some(control), heard: Vec::new() })
     }
 
     /// A request; once more if the daemon went away, which is only for what may be made twice.
@@ -56,7 +58,12 @@ impl<'a> Answerer<'a> {
                 none.insert(connect_or_start(self.project, &hello).map_err(Trouble::Failed)?)
             }
         };
-        let made = control.request(method, params, |_, _| {});
+        let heard = &mut self.heard;
+        let made = control.request(method, params, |name, question| {
+            if name == "ask/changed" {
+                heard.push(question.clone());
+            }
+        });
         if matches!(made, Err(ControlError::Lost { .. })) {
             self.control = None;
         }

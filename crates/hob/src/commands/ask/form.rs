@@ -87,11 +87,14 @@ impl Questioner for Given<'_, '_> {
     }
 
     fn closed(&mut self) -> Option<String> {
+        let is_closed = |question: &Value| question["question"] == self.id && question["open"] != true;
+        // A claim that crosses the answer hears of it instead of the question's next look.
+        if let Some(question) = self.answerer.heard.drain(..).find(&is_closed) {
+            return Some(ending(&question));
+        }
         let control = self.answerer.control.as_mut()?;
         match control.notification(&["ask/changed"], Some(Instant::now() + LISTEN)) {
-            Ok(Some((_, question))) if question["question"] == self.id && question["open"] != true => {
-                Some(ending(&question))
-            }
+            Ok(Some((_, question))) if is_closed(&question) => Some(ending(&question)),
             Ok(_) => None,
             // The next answer finds the daemon again, or its successor.
             Err(_) => {

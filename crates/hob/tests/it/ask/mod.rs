@@ -269,6 +269,19 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     screen.press(&["n"]);
     project.run(["answer", "--yes"]).ok();
     screen.until("answered by tester (command)");
+    // Also if a key is pressed before the form has heard of it.
+    peer.call("confirm_action", json!({"action": "Merge?", "wait_s": 0}));
+    let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
+    screen.until("Merge?");
+    let form = std::fs::read_to_string(project.root().join("form")).unwrap();
+    let signal = |name: &str| {
+        assert!(project.command("kill").args([name, form.trim()]).status().unwrap().success(), "kill {name} {form}");
+    };
+    signal("-STOP");
+    project.run(["answer", "--yes"]).ok();
+    screen.press(&["n"]);
+    signal("-CONT");
+    screen.until("answered by tester (command)");
     // Leaving answers nothing.
     peer.call("confirm_action", json!({"action": "Push?", "wait_s": 0}));
     let screen = Screen::run(&project, "hob answer");
