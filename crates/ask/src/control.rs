@@ -98,7 +98,8 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
             Ok(values) => Event::Answer { values, said },
             Err(misfit) => {
                 let text = format!("the answer does not fit {}, which stays open: {misfit}", question.id);
-                return Err(refused("misfit", text, Some(&misfit.field)));
+                let data = json!({"reason": "misfit", "field": misfit.field, "why": misfit.why});
+                return Err(RpcError::new(INVALID_PARAMS, text).with_data(&data));
             }
         }
     };

@@ -6,7 +6,7 @@ use mcp::tool::Context;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Board, BoardError};
+use super::{Board, BoardError, State};
 use crate::question::{Event, Question};
 
 /// How long a result must have been on its way before another one shows that it arrived.
@@ -87,8 +87,10 @@ impl Board {
     /// The run is heard of: by a new call, or else by another result that leaves. What went out to it before has arrived.
     pub(crate) fn heard_of(&self, run: &str, by_a_new_call: bool) {
         let mut state = self.state.lock();
+        let State { questions, closed, .. } = &mut *state;
         let mut arrived = Vec::new();
-        for held in state.questions.values_mut() {
+        for seq in &*closed {
+            let Some(held) = questions.get_mut(seq) else { continue };
             let has_arrived = |hand: &mut Hand| hand.run == run && (by_a_new_call || hand.at.elapsed() >= ARRIVED);
             if held.hand.take_if(has_arrived).is_some() {
                 arrived.push(held.question.id.clone());
@@ -105,7 +107,8 @@ impl Board {
     /// The questions whose answers wait and for which no call waits, in order.
     pub(crate) fn undelivered(&self) -> Vec<Question> {
         let state = self.state.lock();
-        let waiting = state.questions.values().filter(|held| held.waiting == 0 && held.question.waits_for_hand_out());
+        let closed = state.closed.iter().filter_map(|seq| state.questions.get(seq));
+        let waiting = closed.filter(|held| held.waiting == 0 && held.question.waits_for_hand_out());
         waiting.map(|held| held.question.clone()).collect()
     }
 }

@@ -4,7 +4,7 @@
 mod faces;
 mod hands;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -79,6 +79,9 @@ pub struct Board {
 struct State {
     /// Those to which something may still happen, by their place.
     questions: BTreeMap<u64, Held>,
+    /// Those of them that are closed, and not yet with their askers: every call looks for its own there, and must not pay
+    /// for those that are open.
+    closed: BTreeSet<u64>,
     /// The runs that were seen in this life.
     seen: HashSet<String>,
     last_hand: u64,
@@ -199,7 +202,11 @@ impl Board {
             .filter(|question| !question.is_settled())
             // Whoever could be told was told in an earlier life.
             .map(|question| (question.seq, Held { is_told: self.options.notify.is_some(), ..Held::of(question) }));
-        self.state.lock().questions = held.collect();
+        let mut state = self.state.lock();
+        state.questions = held.collect();
+        let closed = state.questions.values().filter(|held| !held.question.is_open());
+        state.closed = closed.map(|held| held.question.seq).collect();
+        drop(state);
         self.keep_time();
         Ok(self.store.get_or_init(|| store))
     }
@@ -219,6 +226,11 @@ impl Board {
         let changing = self.changing.lock();
         self.note_run(&asker.run);
         if let Some(same) = self.same(&draft, &asker) {
+            // Words that no person saw are not answered.
+            if (&same.title, &same.message, &same.form) != (&draft.title, &draft.message, &draft.form) {
+                let title = project::visible(&same.title);
+                return Err(BoardError::Unshown(format!("`key` is that of another question of yours: {title}")));
+            }
             return Ok(same);
         }
         if self.state.lock().questions.len() >= QUESTIONS_MAX {
@@ -277,10 +289,11 @@ impl Board {
     }
 
     fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
-        let state = self.state.lock();
+        let (state, now) = (self.state.lock(), journal::now());
         let is_same = |held: &&Held| {
             let question = &held.question;
-            (question.is_open() || question.waits_for_hand_out())
+            // An answer is as old as its question may become.
+            (question.is_open() || question.waits_for_hand_out() && question.expires_ms > now)
                 && (question.kind, &question.digest) == (draft.kind, &draft.digest)
                 && (question.asker == *asker || self.succeeds(&state, asker, &question.asker))
         };
@@ -306,6 +319,11 @@ impl Board {
         }
         let wakes = step.actions.contains(&Action::Wake);
         let mut state = self.state.lock();
+        if question.is_settled() {
+            state.closed.remove(&question.seq);
+        } else if !question.is_open() {
+            state.closed.insert(question.seq);
+        }
         let held = if question.is_settled() { state.questions.remove(&question.seq) } else { None };
         if let Some(held) = state.questions.get_mut(&question.seq) {
             held.question = question.clone();

@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::{Field, FieldKind, Form};
+use super::{Choice, Field, FieldKind, Form};
 
 /// The longest text of an answer, in characters.
 const ANSWER_MAX: usize = 64 * 1024;
@@ -73,6 +73,10 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
             }
         }
         (FieldKind::Integer, Value::Number(number)) => {
+            if let Some(whole) = number.as_i64() {
+                within(field, whole as f64, "")?;
+                return Ok(Value::from(whole));
+            }
             let number = number.as_f64().unwrap_or(f64::NAN);
             if number.fract() != 0.0 || number.abs() > 9_007_199_254_740_992.0 {
                 return wrong("a whole number is needed");
@@ -115,8 +119,10 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
 /// # Errors
 /// When it is none, or needs too much memory.
 pub(super) fn pattern(text: &str) -> Result<Regex, &'static str> {
-    let whole = format!("^(?:{text})$");
-    let built = RegexBuilder::new(&whole).size_limit(PATTERN_SIZE).build();
+    // Alone first: `a)|(?:b` would be another one in brackets.
+    let whole = format!(r"\A(?:{text})\z");
+    let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_SIZE).build();
+    let built = build(text).and_then(|_| build(&whole));
     built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "is too large",
         _ => "is no regular expression (look-around and back-references are not known)",
@@ -139,7 +145,7 @@ pub fn read(field: &Field, word: &str) -> Value {
         FieldKind::Multichoice => {
             word.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
         }
-        FieldKind::Choice => option_of(field, word.trim()).map_or_else(text, Value::from),
+        FieldKind::Choice => option_of(field, word).map_or_else(text, Value::from),
         FieldKind::Date => Value::from(word.trim()),
         FieldKind::Note | FieldKind::Text | FieldKind::Multiline => text(),
     }
@@ -147,9 +153,12 @@ pub fn read(field: &Field, word: &str) -> Value {
 
 /// The option that a person means by its id or its label.
 fn option_of<'a>(field: &'a Field, word: &str) -> Option<&'a str> {
-    let by_id = field.options.iter().find(|option| option.id == word);
-    let by_label = || field.options.iter().find(|option| option.label.eq_ignore_ascii_case(word));
-    by_id.or_else(by_label).map(|option| option.id.as_str())
+    let by_id = |word: &str| field.options.iter().find(|option| option.id == word);
+    // An option without a label is not meant by an empty word.
+    let word_of_label = word.trim();
+    let labelled = |option: &&Choice| !word_of_label.is_empty() && option.label.eq_ignore_ascii_case(word_of_label);
+    let by_label = || field.options.iter().find(labelled);
+    by_id(word).or_else(|| by_id(word.trim())).or_else(by_label).map(|option| option.id.as_str())
 }
 
 fn chosen(field: &Field, text: &str) -> Result<(), Misfit> {
@@ -272,7 +281,9 @@ mod tests {
             said("where", "europe"),
             said("where", "mars"),
             said("with", "docs, source"),
+            // An option without a label is not what an empty word means.
+            said("where", ""),
         ];
-        assert_eq!(Value::from(values.to_vec()), json!([3, true, "eu", "mars", ["docs", "source"]]));
+        assert_eq!(Value::from(values.to_vec()), json!([3, true, "eu", "mars", ["docs", "source"], ""]));
     }
 }

@@ -174,9 +174,33 @@ impl Form {
                 return Err(format!("`{id}`: only a choice or a multichoice has options"));
             }
             for (nth, option) in field.options.iter().enumerate() {
-                if option.id.is_empty() || field.options[..nth].iter().any(|other| other.id == option.id) {
+                let before = &field.options[..nth];
+                if option.id.trim().is_empty() || before.iter().any(|other| other.id == option.id) {
                     return Err(format!("`{id}`: each option needs an id of its own"));
                 }
+                if option.id != option.id.trim() || (field.kind == FieldKind::Multichoice && option.id.contains(',')) {
+                    return Err(format!(
+                        "`{id}`: an option's id has no blanks around it, and of a multichoice no comma"
+                    ));
+                }
+                // A person who reads one of two such answers cannot know which it is.
+                let looks_alike = |other: &Choice| {
+                    let label = option.label.trim().to_lowercase();
+                    !label.is_empty()
+                        && (other.label.trim().to_lowercase() == label || other.id.to_lowercase() == label)
+                };
+                let others = field.options.iter().enumerate().filter(|(at, _)| *at != nth);
+                if others.map(|(_, other)| other).any(looks_alike) {
+                    return Err(format!("`{id}`: two options look alike: `{}`", option.label));
+                }
+            }
+            if let (Some(min), Some(max)) = (field.min, field.max)
+                && min > max
+            {
+                return Err(format!("`{id}`: min is more than max"));
+            }
+            if fields.iter().any(|other| other.other && *id == format!("{}_other", other.id)) {
+                return Err(format!("`{id}` is what a dialog calls the other text of a choice: choose another id"));
             }
             if !field.pattern.is_empty() {
                 if field.kind != FieldKind::Text {
@@ -229,6 +253,13 @@ mod tests {
             json!([{"id": "a", "pattern": "(a"}]),
             json!([{"id": "a", "pattern": "(((a{1000}){1000}){1000})"}]),
             json!([{"id": "a", "pattern": "v[0-9]+", "default": "1"}]),
+            json!([{"id": "a", "pattern": "a)|(?:b"}]),
+            json!([{"id": "a", "kind": "integer", "min": 5, "max": 1}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": "x", "label": "Yes"}, {"id": "yes"}]}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": "x", "label": "Same"}, {"id": "y", "label": "same"}]}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": " x"}]}]),
+            json!([{"id": "a", "kind": "multichoice", "options": [{"id": "x,y"}]}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": "x"}], "other": true}, {"id": "a_other"}]),
         ];
         let why: Vec<String> = wrong.into_iter().map(|fields| form(fields).validate().unwrap_err()).collect();
         expect![[r#"
@@ -244,7 +275,14 @@ mod tests {
             `a`: only a text has a pattern
             `a`: the pattern is no regular expression (look-around and back-references are not known)
             `a`: the pattern is too large
-            the default of `a`: it does not match v[0-9]+"#]]
+            the default of `a`: it does not match v[0-9]+
+            `a`: the pattern is no regular expression (look-around and back-references are not known)
+            `a`: min is more than max
+            `a`: two options look alike: `Yes`
+            `a`: two options look alike: `Same`
+            `a`: an option's id has no blanks around it, and of a multichoice no comma
+            `a`: an option's id has no blanks around it, and of a multichoice no comma
+            `a_other` is what a dialog calls the other text of a choice: choose another id"#]]
         .assert_eq(&why.join("\n"));
         for form in [Form::confirm(), Form::guidance(&["x".to_owned()])] {
             form.validate().unwrap();

@@ -4,6 +4,7 @@
 //! Yes and no are a choice there, not a box: a box that nobody touched would read as an answer.
 
 use mcp::tool::Ask;
+use project::visible;
 use serde_json::{Map, Value, json};
 
 use crate::attachment::{Attachment, AttachmentKind};
@@ -45,7 +46,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
         }
         properties.insert(field.id.clone(), schema(field));
         if field.other {
-            let other = json!({"type": "string", "title": format!("{}: another", field.name())});
+            let other = json!({"type": "string", "title": format!("{}: another", visible(field.name()))});
             properties.insert(format!("{}{OTHER}", field.id), other);
         }
     }
@@ -104,8 +105,11 @@ pub(crate) fn from_dialog(question: &Question, content: Value) -> (Map<String, V
 
 fn schema(field: &Field) -> Value {
     let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
-    let labels: Vec<&str> =
-        field.options.iter().map(|option| if option.label.is_empty() { &*option.id } else { &*option.label }).collect();
+    let labels: Vec<String> = field
+        .options
+        .iter()
+        .map(|option| visible(if option.label.is_empty() { &option.id } else { &option.label }))
+        .collect();
     let mut schema = match field.kind {
         FieldKind::Integer => json!({"type": "integer"}),
         FieldKind::Number => json!({"type": "number"}),
@@ -115,7 +119,7 @@ fn schema(field: &Field) -> Value {
         FieldKind::Date => json!({"type": "string", "format": "date"}),
         FieldKind::Note | FieldKind::Text | FieldKind::Multiline => json!({"type": "string"}),
     };
-    schema["title"] = field.name().into();
+    schema["title"] = visible(field.name()).into();
     let mut about = field.help.clone();
     if !field.pattern.is_empty() {
         let pattern = format!("Matches {} as a whole.", field.pattern);
@@ -126,7 +130,7 @@ fn schema(field: &Field) -> Value {
         about = if about.is_empty() { on } else { format!("{about} {on}") };
     }
     if !about.is_empty() {
-        schema["description"] = about.into();
+        schema["description"] = visible(&about).into();
     }
     let bounds = match field.kind {
         FieldKind::Integer | FieldKind::Number => ["minimum", "maximum"],

@@ -40,6 +40,8 @@ fn an_undefined_name_that_the_library_has_says_which_import() {
             2:30 error C0202: `length` is not defined; Std.List, Std.String, Std.Vector have it: `import Std.List [length/1]`
             2:30 error C0202: `length` is not defined; Std.List, Std.String, Std.Vector have it: `import Std.List [length/1]`
             3:49 error C0202: `upcase` is not defined; `Std.String` has it: `import Std.String [upcase/1]`
+            8:23 error C0202: `eq` is not defined; `Std.Eq` has it: `import Std.Eq [eq/2]`
+            4:10 error C0101: expected a `,` or `›`, found `|`; a vector is taken apart and put together as a list is: `[first | rest]`
             2:12 error C0203: there is no type `Functor`; `Std.Typeclasses` has it: `import Std.Typeclasses [Functor]`
             2:24 error C0207: there is no class `Monoid`; `Std.Typeclasses` has it: `import Std.Typeclasses [Monoid]`
             3:36 error C0202: `map` is not defined; Std.List, Std.Option, Std.String, Std.Vector have it: `import Std.List [map/2]`"#]],

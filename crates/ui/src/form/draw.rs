@@ -23,35 +23,59 @@ struct Page {
     /// The lines of what has the focus.
     focus: std::ops::Range<usize>,
     cursor: Option<(usize, usize)>,
+    /// The line of the option under the cursor.
+    row: Option<usize>,
 }
 
 /// Draws the form.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();
-    let [body, foot] = [area.height.saturating_sub(2), 2.min(area.height)];
-    let page = page(state, usize::from(area.width).max(10));
+    let width = usize::from(area.width).max(10);
+    // What is asked never leaves the screen.
+    let head = head(state, width, area.height);
+    let top = head.len() as u16;
+    let [body, foot] = [area.height.saturating_sub(top + 2), 2.min(area.height)];
+    let page = page(state, width);
     let height = usize::from(body);
-    let first = match page.focus.end.checked_sub(height) {
-        // The beginning of what has the focus is seen rather than its end.
-        Some(over) => over.min(page.focus.start),
-        None => 0,
-    };
-    for (row, line) in page.lines.iter().skip(first).take(height).enumerate() {
-        frame.render_widget(line, Rect { y: area.y + row as u16, height: 1, ..area });
+    let first = page.first(state.scroll, height);
+    state.shown.set((first, height, page.lines.len()));
+    let line_at = |row: u16| Rect { y: area.y + row, height: 1, ..area };
+    for (row, line) in head.iter().enumerate() {
+        frame.render_widget(line, line_at(row as u16));
     }
-    let more = page.lines.len() > first + height;
+    for (row, line) in page.lines.iter().skip(first).take(height).enumerate() {
+        frame.render_widget(line, line_at(top + row as u16));
+    }
+    let more = (first > 0, page.lines.len() > first + height);
     for (row, line) in footer(state, more).into_iter().take(usize::from(foot)).enumerate() {
-        frame.render_widget(line, Rect { y: area.y + body + row as u16, height: 1, ..area });
+        frame.render_widget(line, line_at(top + body + row as u16));
     }
     if let Some((line, column)) = page.cursor
         && (first..first + height).contains(&line)
     {
-        let at = Position { x: area.x + column as u16, y: area.y + (line - first) as u16 };
+        let at = Position { x: area.x + column as u16, y: area.y + top + (line - first) as u16 };
         frame.set_cursor_position(at);
     }
 }
 
-fn footer(state: &State, more: bool) -> [Line<'static>; 2] {
+/// The title, at most a third of the screen, and that it is dangerous.
+fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if state.question.danger == "high" {
+        lines.push(Line::styled("DANGEROUS", ALARM));
+    }
+    // In one line: a break in it would look like the end of what is asked.
+    let title = wrapped(&visible(&state.question.title), width);
+    let room = usize::from(height / 3).max(1);
+    let is_cut = title.len() > room;
+    lines.extend(title.into_iter().take(room).map(|line| Line::styled(line, BOLD)));
+    if is_cut {
+        lines.push(Line::styled("… the title goes on below", DIM));
+    }
+    lines
+}
+
+fn footer(state: &State, more: (bool, bool)) -> [Line<'static>; 2] {
     let keys = match (state.warned, state.focus) {
         (Some(Warned::Decline), _) => return [Line::styled("Ctrl-D again refuses to answer.", ALARM), Line::default()],
         (Some(Warned::Leave), _) => {
@@ -70,7 +94,12 @@ fn footer(state: &State, more: bool) -> [Line<'static>; 2] {
             _ => "Enter goes on",
         },
     };
-    let more = if more { "  ↓ there is more" } else { "" };
+    let more = match more {
+        (true, true) => "  ↑↓ more: PgUp, PgDn",
+        (true, false) => "  ↑ more: PgUp",
+        (false, true) => "  ↓ more: PgDn",
+        (false, false) => "",
+    };
     [
         Line::styled(format!("{keys}{more}"), DIM),
         Line::styled("Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave", DIM),
@@ -78,7 +107,7 @@ fn footer(state: &State, more: bool) -> [Line<'static>; 2] {
 }
 
 fn page(state: &State, width: usize) -> Page {
-    let mut page = Page { width, lines: Vec::new(), focus: 0..0, cursor: None };
+    let mut page = Page { width, lines: Vec::new(), focus: 0..0, cursor: None, row: None };
     let question = &state.question;
     let agent = question.agent.as_deref().map(|agent| format!("{} in ", visible(agent))).unwrap_or_default();
     let urgent = if question.urgent { ", urgent" } else { "" };
@@ -88,10 +117,9 @@ fn page(state: &State, width: usize) -> Page {
         &format!("{}  {age} ago, {left} left{urgent}, from {agent}{}", question.question, visible(&question.worktree)),
         DIM,
     );
-    if question.danger == "high" {
-        page.text("", "DANGEROUS", ALARM);
+    if question.title.chars().count() > width {
+        page.text("", &visible(&question.title), BOLD);
     }
-    page.text("", &escaped(&question.title), BOLD);
     for line in escaped(&question.message).lines() {
         page.text("│ ", line, Style::new());
     }
@@ -148,6 +176,17 @@ fn page(state: &State, width: usize) -> Page {
 }
 
 impl Page {
+    /// The first line that is shown of so many: the chosen one, or such that what has the focus is seen, rather its
+    /// beginning than its end, but always the row under the cursor.
+    fn first(&self, chosen: Option<usize>, height: usize) -> usize {
+        if let Some(first) = chosen {
+            return first.min(self.lines.len().saturating_sub(height));
+        }
+        let first = self.focus.end.saturating_sub(height).min(self.focus.start);
+        let row = self.row.or(self.cursor.map(|(line, _)| line)).unwrap_or(first);
+        first.max((row + 1).saturating_sub(height))
+    }
+
     /// A text in lines that fit, each behind the same mark.
     fn text(&mut self, mark: &'static str, text: &str, style: Style) {
         let room = self.width.saturating_sub(mark.width()).max(1);
@@ -176,6 +215,9 @@ impl Page {
         let row_style = |row: usize| if has_focus && options.row == row { BOLD } else { Style::new() };
         for (row, (option, chosen)) in field.options.iter().zip(&options.chosen).enumerate() {
             let at = if has_focus && options.row == row { "›" } else { " " };
+            if has_focus && options.row == row {
+                self.row = Some(self.lines.len());
+            }
             let line = format!("{at} {} {}", marks[usize::from(*chosen)], visible(option.name()));
             self.text("", &line, row_style(row));
             for line in escaped(&option.help).lines() {

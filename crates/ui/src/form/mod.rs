@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 /// What a person gives back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Values by field: words as they were typed, options by their ids.
-    Values { set: Map<String, Value>, note: Option<String> },
+    /// Values by field, options by their ids.
+    Values { values: Map<String, Value>, note: Option<String> },
     /// They refuse to answer.
     Decline { note: Option<String> },
 }

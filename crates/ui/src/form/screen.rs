@@ -1,6 +1,8 @@
 //! The terminal of a form: taken over while the form is filled in, and given back however that ends.
 
 use std::io::{self, Stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -10,6 +12,8 @@ use ratatui::crossterm::event::{
 };
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+use rustix::process::Signal;
 
 use super::draw::draw;
 use super::question::Question;
@@ -23,18 +27,25 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub fn fill(question: Question, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
-    let mut state = State::new(question);
+pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
+    let mut state = State::new(question, note);
+    let ends = ending_signals()?;
     let mut screen = Screen::take()?;
     screen.terminal.draw(|frame| draw(frame, &state))?;
     // What was typed before the question was seen answers nothing.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     loop {
+        if ends.load(Ordering::Relaxed) {
+            return Ok(Outcome::Left);
+        }
         if let Some(why) = questioner.closed() {
             return Ok(Outcome::Closed { why });
         }
-        if !event::poll(LOOK)? {
-            continue;
+        match event::poll(LOOK) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
         }
         questioner.typed();
         let step = match event::read()? {
@@ -84,11 +95,27 @@ fn key(pressed: KeyEvent) -> Option<Key> {
         KeyCode::Right => Key::Right,
         KeyCode::Home => Key::Home,
         KeyCode::End => Key::End,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
         KeyCode::Backspace => Key::Backspace,
         KeyCode::Delete => Key::Delete,
         KeyCode::Esc => Key::Escape,
         _ => return None,
     })
+}
+
+/// Turns true when a signal asks the program to end: the terminal is given back first.
+fn ending_signals() -> io::Result<Arc<AtomicBool>> {
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let ends = ends.clone();
+        #[expect(unsafe_code, reason = "a signal handler is registered")]
+        // SAFETY: the handler does nothing but to store into an atomic, which is async-signal-safe.
+        unsafe {
+            signal_hook_registry::register(signal.as_raw(), move || ends.store(true, Ordering::Relaxed))?;
+        }
+    }
+    Ok(ends)
 }
 
 /// The terminal while it is ours.

@@ -1,5 +1,7 @@
 //! What a person did with a form so far: keys go in, and what is to be done comes out. Knows no terminal.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::Answer;
@@ -21,6 +23,8 @@ pub(super) enum Key {
     Right,
     Home,
     End,
+    PageUp,
+    PageDown,
     Backspace,
     Delete,
     Escape,
@@ -78,14 +82,21 @@ pub(super) struct State {
     /// Why the last answer was not taken: the field, if one is at fault, and the reason.
     pub(super) problem: Option<(Option<String>, String)>,
     pub(super) warned: Option<Warned>,
+    /// The first line that is shown, where the person chose it; else what has the focus is.
+    pub(super) scroll: Option<usize>,
+    /// What was shown last: the first line, how many lines, and of how many.
+    pub(super) shown: Cell<(usize, usize, usize)>,
     is_changed: bool,
 }
 
 impl State {
-    pub(super) fn new(question: Question) -> State {
+    /// A form, which begins at its top, with a note that is there already.
+    pub(super) fn new(question: Question, note: &str) -> State {
         let entries: Vec<Entry> = question.fields.iter().map(entry).collect();
-        let (note, focus) = (Editor::default(), Focus::Send);
-        let mut state = State { question, entries, note, focus, problem: None, warned: None, is_changed: false };
+        let (note, focus) = (Editor::new(note, false), Focus::Send);
+        let (scroll, shown) = (Some(0), Cell::default());
+        let mut state =
+            State { question, entries, note, focus, problem: None, warned: None, scroll, shown, is_changed: false };
         state.focus = state.stops()[0];
         state
     }
@@ -97,11 +108,22 @@ impl State {
         {
             self.focus = Focus::Field(at);
         }
+        self.scroll = None;
         self.problem = Some((field, why));
     }
 
     pub(super) fn press(&mut self, key: Key) -> Step {
         let warned = self.warned.take();
+        let (first, height, lines) = self.shown.get();
+        let page = height.saturating_sub(1).max(1);
+        self.scroll = match key {
+            Key::PageUp => Some(first.saturating_sub(page)),
+            Key::PageDown => Some((first + page).min(lines.saturating_sub(height))),
+            _ => None,
+        };
+        if self.scroll.is_some() {
+            return Step::Stay;
+        }
         match key {
             Key::Ctrl('s') => return self.give(),
             Key::Ctrl('d') if warned == Some(Warned::Decline) => {
@@ -174,7 +196,10 @@ impl State {
             Entry::Nothing => None,
             Entry::Text(editor) if editor.text().trim().is_empty() => None,
             Entry::Text(editor) => match self.question.fields[at].kind {
-                Kind::Integer | Kind::Number => serde_json::from_str(editor.text().trim()).ok(),
+                Kind::Integer | Kind::Number => {
+                    serde_json::from_str(editor.text().trim()).ok().filter(Value::is_number)
+                }
+                Kind::Date => Some(editor.text().trim().into()),
                 _ => Some(editor.text().into()),
             },
             Entry::Boolean(value) => value.map(Value::Bool),
@@ -183,16 +208,16 @@ impl State {
     }
 
     fn give(&self) -> Step {
-        let mut set = Map::new();
+        let mut values = Map::new();
         for at in (0..self.entries.len()).filter(|&at| self.is_asked(at)) {
-            // A number is sent as it was typed, so that what is wrong with it is said by the one who checks.
-            let value = match &self.entries[at] {
+            // What is no number is sent as it was typed: what is wrong with it is said by the one who checks.
+            let value = self.value(at).or_else(|| match &self.entries[at] {
                 Entry::Text(editor) => Some(editor.text()).filter(|text| !text.trim().is_empty()).map(Value::from),
-                _ => self.value(at),
-            };
-            set.extend(value.map(|value| (self.question.fields[at].id.clone(), value)));
+                _ => None,
+            });
+            values.extend(value.map(|value| (self.question.fields[at].id.clone(), value)));
         }
-        Step::Give(Answer::Values { set, note: self.noted() })
+        Step::Give(Answer::Values { values, note: self.noted() })
     }
 
     fn noted(&self) -> Option<String> {
@@ -220,16 +245,16 @@ impl Entry {
                 match key {
                     Key::Char('y' | 'Y') => *value = Some(true),
                     Key::Char('n' | 'N') => *value = Some(false),
-                    Key::Char(' ') | Key::Left | Key::Right => {
-                        *value = Some(!value.unwrap_or(false));
-                        return Moved::Stay;
-                    }
-                    Key::Enter => {}
+                    Key::Left | Key::Right => *value = Some(!value.unwrap_or(false)),
+                    Key::Char(' ') if value.is_some() => *value = value.map(|value| !value),
+                    // Who types something else means neither yes nor no.
+                    Key::Char(_) | Key::Paste(_) | Key::Backspace | Key::Delete => *value = None,
+                    Key::Enter if value.is_some() => return Moved::Done,
                     Key::Up => return Moved::Back,
                     Key::Down => return Moved::On,
-                    _ => return Moved::Stay,
+                    _ => {}
                 }
-                if value.is_some() { Moved::Done } else { Moved::Stay }
+                Moved::Stay
             }
             Entry::Options(options) => options.press(key),
         }

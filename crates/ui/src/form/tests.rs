@@ -11,7 +11,7 @@ use super::question::Question;
 use super::state::{Focus, Key, State, Step};
 
 fn state(question: Value) -> State {
-    State::new(serde_json::from_value::<Question>(question).expect("a question"))
+    State::new(serde_json::from_value::<Question>(question).expect("a question"), "")
 }
 
 /// Presses keys: letters as they are, `⏎ ⇥ ⇤ ↑ ↓ ← → ⌫ ⎋` for what they show, `^x` for Ctrl-x.
@@ -29,6 +29,7 @@ fn press(state: &mut State, keys: &str) -> Step {
             '→' => Key::Right,
             '⌫' => Key::Backspace,
             '⎋' => Key::Escape,
+            '⇟' => Key::PageDown,
             '^' => Key::Ctrl(keys.next().expect("a letter")),
             c => Key::Char(c),
         };
@@ -39,7 +40,7 @@ fn press(state: &mut State, keys: &str) -> Step {
 
 fn given(step: Step) -> (Value, Option<String>) {
     match step {
-        Step::Give(Answer::Values { set, note }) => (set.into(), note),
+        Step::Give(Answer::Values { values, note }) => (values.into(), note),
         other => panic!("no values: {other:?}"),
     }
 }
@@ -79,32 +80,34 @@ fn every_kind() -> Value {
 }
 
 #[test]
-fn a_confirmation_takes_two_keys() {
+fn a_confirmation_takes_a_letter_and_enter() {
     let mut yes = state(confirmation());
     check_picture(
         &yes,
         (60, 14),
         &expect![[r#"
-        q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
-        DANGEROUS
-        Delete the branch release-1?
-        │ It has 3 commits that main lacks.
+            DANGEROUS
+            Delete the branch release-1?
+            q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
+            │ It has 3 commits that main lacks.
 
-        ▸ Do it?
-          ( ) yes   ( ) no
+            ▸ Do it?
+              ( ) yes   ( ) no
 
-          Note (optional)
+              Note (optional)
 
-          [ Send ]
+              [ Send ]
 
-        y or n
-        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+            y or n
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
-    assert_eq!(press(&mut yes, "y"), Step::Stay);
+    assert_eq!(press(&mut yes, "y⏎"), Step::Stay);
     assert_eq!(given(press(&mut yes, "⏎")), (json!({"confirm": true}), None));
+    // Words are no yes, though they have a y.
+    assert_eq!(press(&mut state(confirmation()), "why everything?⏎⏎"), Step::Stay);
     let mut no = state(confirmation());
     // A note is one Tab away.
-    assert_eq!(given(press(&mut no, "n⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));
+    assert_eq!(given(press(&mut no, "n⏎⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));
 }
 
 #[test]
@@ -121,54 +124,54 @@ fn every_kind_of_field_is_filled_in_by_keys() {
         &state,
         (60, 40),
         &expect![[r#"
-        q_2  3 min ago, 6 days left, from /src/shop
-        The release
+            The release
+            q_2  3 min ago, 6 days left, from /src/shop
 
-          Read this first.
-          It is long.
+              Read this first.
+              It is long.
 
-        ▸ name *
-          ▏
+            ▸ name *
+              ▏
 
-          why
-          For the log.
-          ▏
+              why
+              For the log.
+              ▏
 
-          copies (a whole number)
-          ▏3
+              copies (a whole number)
+              ▏3
 
-          share (a number)
-          ▏
+              share (a number)
+              ▏
 
-          ship
-          ( ) yes   ( ) no
+              ship
+              ( ) yes   ( ) no
 
-          where
-          ( ) Europe
-          ( ) us
-              Slow.
-          ( ) another:
+              where
+              ( ) Europe
+              ( ) us
+                  Slow.
+              ( ) another:
 
-          with
-          [x] docs
-          [ ] source
+              with
+              [x] docs
+              [ ] source
 
-          Note (optional)
+              Note (optional)
 
-          [ Send ]
+              [ Send ]
 
 
 
-        Enter goes on
-        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+            Enter goes on
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
     // The date is asked for once `ship` is yes.
-    let step = press(&mut state, "hob⏎because\u{b}⏎of it⇥⌫4⏎0.5⏎y↓⏎→⏎2026-11-25⏎⏎");
+    let step = press(&mut state, "hob⏎because\u{b}⏎of it⇥⌫4⏎0.5⏎y⏎↓⏎→⏎2026-11-25⏎⏎");
     assert_eq!(
         given(step),
         (
             json!({
-                "name": "hob", "why": "because\nof it", "copies": "4", "share": "0.5", "ship": true, "where": "us",
+                "name": "hob", "why": "because\nof it", "copies": 4, "share": 0.5, "ship": true, "where": "us",
                 "with": ["docs"], "when": "2026-11-25"
             }),
             None
@@ -178,46 +181,46 @@ fn every_kind_of_field_is_filled_in_by_keys() {
         &state,
         (60, 40),
         &expect![[r#"
-        The release
+            The release
 
-          Read this first.
-          It is long.
+              Read this first.
+              It is long.
 
-          name *
-          ▏hob
+              name *
+              ▏hob
 
-          why
-          For the log.
-          ▏because
-          ▏of it
+              why
+              For the log.
+              ▏because
+              ▏of it
 
-          copies (a whole number)
-          ▏4
+              copies (a whole number)
+              ▏4
 
-          share (a number)
-          ▏0.5
+              share (a number)
+              ▏0.5
 
-          ship
-          (•) yes   ( ) no
+              ship
+              (•) yes   ( ) no
 
-          where
-          ( ) Europe
-          (•) us
-              Slow.
-          ( ) another:
+              where
+              ( ) Europe
+              (•) us
+                  Slow.
+              ( ) another:
 
-          with
-          [x] docs
-          [ ] source
+              with
+              [x] docs
+              [ ] source
 
-          when (YYYY-MM-DD)
-          ▏2026-11-25
+              when (YYYY-MM-DD)
+              ▏2026-11-25
 
-          Note (optional)
+              Note (optional)
 
-        ▸ [ Send ]
-        Enter sends
-        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+            ▸ [ Send ]
+            Enter sends  ↑ more: PgUp
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
     // On a small terminal what has the focus is seen.
     state.focus = Focus::Field(6);
@@ -225,14 +228,14 @@ fn every_kind_of_field_is_filled_in_by_keys() {
         &state,
         (30, 8),
         &expect![[r#"
-
-        ▸ where
-          ( ) Europe
-        › (•) us
-              Slow.
-          ( ) another:
-        ↑ ↓ and Enter choose  ↓ there
-        Ctrl-S send · Tab next · Ctrl-"#]],
+            The release
+            ▸ where
+              ( ) Europe
+            › (•) us
+                  Slow.
+              ( ) another:
+            ↑ ↓ and Enter choose  ↑↓ more:
+            Ctrl-S send · Tab next · Ctrl-"#]],
     );
 }
 
@@ -268,36 +271,112 @@ fn an_answer_that_was_not_taken_stays_and_says_why() {
         &state,
         (50, 14),
         &expect![[r#"
-          It is long.
+            The release
 
-          name *
-          ▏hob
+              name *
+              ▏hob
 
-          why
-          For the log.
-          ▏
+              why
+              For the log.
+              ▏
 
-        ▸ copies (a whole number)
-          ▏many
-          a whole number is needed
-        Enter goes on  ↓ there is more
-        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+            ▸ copies (a whole number)
+              ▏many
+              a whole number is needed
+            Enter goes on  ↑↓ more: PgUp, PgDn
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
-    assert_eq!(given(press(&mut state, "⌫⌫⌫⌫5^s")).0["copies"], json!("5"));
+    assert_eq!(given(press(&mut state, "⌫⌫⌫⌫5^s")).0["copies"], json!(5));
     state.refuse(None, "the disk is full".to_owned());
     state.focus = Focus::Send;
     check_picture(
         &state,
         (50, 8),
         &expect![[r#"
-          [ ] source
+            The release
 
-          Note (optional)
+              Note (optional)
 
-        the disk is full
-        ▸ [ Send ]
-        Enter sends
+            the disk is full
+            ▸ [ Send ]
+            Enter sends  ↑ more: PgUp
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+}
+
+#[test]
+fn a_long_question_is_read_from_its_top_and_never_loses_its_title() {
+    let mut question = confirmation();
+    question["message"] = (1..=20).map(|n| format!("line {n}\n")).collect::<String>().into();
+    let mut state = state(question);
+    check_picture(
+        &state,
+        (60, 10),
+        &expect![[r#"
+        DANGEROUS
+        Delete the branch release-1?
+        q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
+        │ line 1
+        │ line 2
+        │ line 3
+        │ line 4
+        │ line 5
+        y or n  ↓ more: PgDn
         Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+    press(&mut state, "⇟⇟");
+    check_picture(
+        &state,
+        (60, 10),
+        &expect![[r#"
+        DANGEROUS
+        Delete the branch release-1?
+        │ line 5
+        │ line 6
+        │ line 7
+        │ line 8
+        │ line 9
+        │ line 10
+        y or n  ↑↓ more: PgUp, PgDn
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+    press(&mut state, "y");
+    check_picture(
+        &state,
+        (60, 10),
+        &expect![[r#"
+        DANGEROUS
+        Delete the branch release-1?
+        │ line 18
+        │ line 19
+        │ line 20
+
+        ▸ Do it?
+          (•) yes   ( ) no
+        y or n  ↑↓ more: PgUp, PgDn
+        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+    );
+}
+
+#[test]
+fn the_row_under_the_cursor_is_seen() {
+    let options: Vec<Value> = (1..=40).map(|n| json!({"id": n.to_string()})).collect();
+    let mut state = state(json!({"question": "q_4", "title": "Which?", "fields": [
+        {"id": "choice", "kind": "choice", "options": options}
+    ]}));
+    press(&mut state, &"↓".repeat(12));
+    check_picture(
+        &state,
+        (40, 8),
+        &expect![[r#"
+        Which?
+          ( ) 9
+          ( ) 10
+          ( ) 11
+          ( ) 12
+        › ( ) 13
+        ↑ ↓ and Enter choose  ↑↓ more: PgUp, PgD
+        Ctrl-S send · Tab next · Ctrl-D refuse ·"#]],
     );
 }
 
@@ -310,9 +389,9 @@ fn what_is_shown_is_not_obeyed() {
         &state(question),
         (60, 13),
         &expect![[r#"
-            q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
             DANGEROUS
             Clear\x1b[2J the \u{202e}screen?
+            q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
             │ \x07
 
             ▸ Do it?

@@ -123,7 +123,7 @@ impl Answer {
         let shows_forms =
             std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         if shows_forms && !self.plain {
-            match form::fill(answerer, question)? {
+            match form::fill(answerer, question, self.note.as_deref().unwrap_or_default())? {
                 Some(Filled::Answered(answered)) => return Ok(Some(answered)),
                 Some(Filled::Left) => {
                     terminal::note(format!("Nothing was answered; {id} stays open."));

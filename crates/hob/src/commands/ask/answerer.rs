@@ -1,6 +1,8 @@
 //! The connection of somebody who answers, which outlives the daemon: an answer that was on its way when the daemon went
 //! away is looked for before it is given again.
 
+use std::time::{Duration, Instant};
+
 use client::Control;
 use client::control::ControlError;
 use project::Project;
@@ -10,6 +12,9 @@ use super::super::{connect_or_start, hello};
 use super::refused;
 use crate::exit::Failure;
 
+/// How often a daemon that went away is looked for.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// Where answers are given.
 pub(super) struct Answerer<'a> {
     project: &'a Project,
@@ -17,6 +22,8 @@ pub(super) struct Answerer<'a> {
     pub(super) control: Option<Control>,
     /// What was said of questions while an answer to a request was awaited.
     pub(super) heard: Vec<Value>,
+    /// When a daemon that went away was looked for last.
+    looked: Option<Instant>,
 }
 
 /// Why something did not happen.
@@ -39,7 +46,7 @@ impl Trouble {
 impl<'a> Answerer<'a> {
     pub(super) fn open(project: &'a Project) -> Result<Answerer<'a>, Failure> {
         let control = connect_or_start(project, &hello(project)?)?;
-        Ok(Answerer { project, control: Some(control), heard: Vec::new() })
+        Ok(Answerer { project, control: Some(control), heard: Vec::new(), looked: None })
     }
 
     /// A request; once more if the daemon went away, which is only for what may be made twice.
@@ -47,6 +54,21 @@ impl<'a> Answerer<'a> {
         match self.request_once(method, params.clone()) {
             Err(Trouble::Refused(ControlError::Lost { .. })) => self.request_once(method, params),
             made => made,
+        }
+    }
+
+    /// After the daemon went away: watches with its successor, once somebody started one.
+    pub(super) fn look_for_daemon(&mut self) {
+        if self.control.is_some() || self.looked.is_some_and(|at| at.elapsed() < AGAIN) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        // Looking starts none.
+        if let Ok(Some(mut control)) = super::super::connect(self.project)
+            && let Ok(list) = control.request("ask/watch", json!({}), |_, _| {})
+        {
+            self.heard.extend(list["questions"].as_array().into_iter().flatten().cloned());
+            self.control = Some(control);
         }
     }
 

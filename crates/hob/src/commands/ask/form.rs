@@ -26,11 +26,11 @@ pub(super) enum Filled {
 }
 
 /// Shows a question as a form. `None` if the terminal cannot show one.
-pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value) -> Result<Option<Filled>, Failure> {
+pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) -> Result<Option<Filled>, Failure> {
     let shown: Question = serde_json::from_value(question.clone()).map_err(Failure::new)?;
     let id = shown.question.clone();
-    let mut given = Given { answerer, id, claimed: None, answered: None };
-    match ui::form::fill(shown, &mut given) {
+    let mut given = Given { answerer, id, claimed: None, closed: None, answered: None };
+    match ui::form::fill(shown, note, &mut given) {
         Ok(Outcome::Given) => Ok(given.answered.map(Filled::Answered)),
         Ok(Outcome::Left) => Ok(Some(Filled::Left)),
         Ok(Outcome::Closed { why }) => Ok(Some(Filled::Closed(why))),
@@ -42,13 +42,17 @@ struct Given<'a, 'p> {
     answerer: &'a mut Answerer<'p>,
     id: String,
     claimed: Option<Instant>,
+    /// What the daemon said when it was too late.
+    closed: Option<String>,
     answered: Option<Value>,
 }
 
 impl Questioner for Given<'_, '_> {
     fn give(&mut self, answer: &Answer) -> Result<(), Refusal> {
         let params = match answer {
-            Answer::Values { set, note } => json!({"question": self.id, "set": set, "note": note, "via": "terminal"}),
+            Answer::Values { values, note } => {
+                json!({"question": self.id, "values": values, "note": note, "via": "terminal"})
+            }
             Answer::Decline { note } => json!({"question": self.id, "decline": true, "note": note, "via": "terminal"}),
         };
         match self.answerer.answer(&self.id, params) {
@@ -64,7 +68,7 @@ impl Questioner for Given<'_, '_> {
                     // The field's name stands above it.
                     Some("misfit") => {
                         let field = data["field"].as_str().map(str::to_owned);
-                        let why = why.rsplit_once("`: ").map_or(why.clone(), |(_, why)| why.to_owned());
+                        let why = data["why"].as_str().map_or(why, visible);
                         Err(Refusal::Again { field, why })
                     }
                     _ => Err(Refusal::Again { field: None, why: format!("not taken: {why}") }),
@@ -81,17 +85,26 @@ impl Questioner for Given<'_, '_> {
     fn typed(&mut self) {
         if self.claimed.is_none_or(|at| at.elapsed() > CLAIM) {
             self.claimed = Some(Instant::now());
-            // It blocks nobody, so a failure does not matter.
-            let _ = self.answerer.request("ask/claim", json!({"question": self.id, "via": "terminal"}));
+            let claimed = self.answerer.request("ask/claim", json!({"question": self.id, "via": "terminal"}));
+            // It blocks nobody, so that another failure does not matter.
+            if let Err(Trouble::Refused(ControlError::Refused { message, data: Some(data), .. })) = claimed
+                && data["reason"] == "closed"
+            {
+                self.closed = Some(visible(&message));
+            }
         }
     }
 
     fn closed(&mut self) -> Option<String> {
+        if let Some(why) = self.closed.take() {
+            return Some(why);
+        }
         let is_closed = |question: &Value| question["question"] == self.id && question["open"] != true;
         // A claim that crosses the answer hears of it instead of the question's next look.
         if let Some(question) = self.answerer.heard.drain(..).find(&is_closed) {
             return Some(ending(&question));
         }
+        self.answerer.look_for_daemon();
         let control = self.answerer.control.as_mut()?;
         match control.notification(&["ask/changed"], Some(Instant::now() + LISTEN)) {
             Ok(Some((_, question))) if is_closed(&question) => Some(ending(&question)),

@@ -231,7 +231,7 @@ fn a_person_fills_in_a_form_on_a_terminal() {
     screen.type_text("because");
     screen.press(&["Enter"]);
     screen.type_text("of it");
-    screen.press(&["Tab", "Enter", "0", ".", "5", "Enter", "y"]);
+    screen.press(&["Tab", "Enter", "0", ".", "5", "Enter", "y", "Enter"]);
     screen.press(&["Down", "Enter", "Space", "Enter"]);
     screen.until("when (YYYY-MM-DD)");
     screen.type_text("2026-12-01");
