@@ -47,8 +47,9 @@ impl Body<'_> {
             }
             // What is expected says whether it is a list or a vector.
             (ExprKind::List(elements, rest), Ty::Seq(seq, element, _)) => {
-                let val = match self.says_nothing(expected, element, expr) {
-                    true => self.inferred_list(*seq, elements, rest.as_deref(), expr.span),
+                // The length that is expected is what a choice behind the first elements needs.
+                let val = match rest.is_none() && self.says_nothing(expected, element, expr) {
+                    true => self.inferred_list(*seq, elements, None, expr.span),
                     false => self.list(elements, rest.as_deref(), &base, expr.span),
                 };
                 self.coerce(val, &wanted, expr.span)
