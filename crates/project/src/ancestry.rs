@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Variables that coding agents set for the commands that they run.
@@ -62,10 +63,38 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     if is_orphan(&chain) {
         return Some(format!("whoever started this is gone, and that may have been an agent; {advice}"));
     }
+    // A daemon that began just now, or was stopped, knows of none; and those of other projects are agents too.
+    let mut front_ends = front_ends.to_vec();
+    front_ends.extend(running_front_ends());
     let agents = front_ends.iter().filter(|front_end| **front_end != pid).filter_map(|front_end| agent_of(*front_end));
     let agent = agents.into_iter().find(|agent| chain.contains(agent))?;
     let name = name(agent.pid);
     Some(format!("this was started by {name} (process {}), an agent that hob serves here; {advice}", agent.pid))
+}
+
+/// The processes of this user that are front-ends by their command line, whichever project and daemon they belong to.
+fn running_front_ends() -> Vec<u32> {
+    let me = crate::owner::me();
+    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        (entry.metadata().ok()?.uid() == me).then_some(pid)
+    });
+    numbers.filter(|pid| is_front_end(*pid)).collect()
+}
+
+/// Whether a process is `hob mcp`: the program of this process, or one of its name, so that an older one counts too.
+fn is_front_end(pid: u32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0);
+    let program = words.next().unwrap_or_default();
+    let is_hob = program.rsplit(|byte| *byte == b'/').next() == Some(b"hob".as_slice()) || is_this_program(pid);
+    is_hob && words.any(|word| word == b"mcp")
+}
+
+fn is_this_program(pid: u32) -> bool {
+    let program = |name: &str| fs::metadata(format!("/proc/{name}/exe")).map(|file| (file.dev(), file.ino())).ok();
+    program(&pid.to_string()).is_some_and(|of| program("self") == Some(of))
 }
 
 /// The process that started a front-end: what lies between, such as `sh -c`, is not it.

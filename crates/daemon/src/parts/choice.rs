@@ -21,18 +21,23 @@ pub(crate) struct Toolset {
     /// What a model should know before its first call of these tools.
     pub instructions: &'static str,
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// The names of those that the default listing has; `more_tools` adds the others.
+    /// The names of those that the default listing has, if this toolset is in it; `more_tools` adds the others.
     pub core: &'static [&'static str],
-    /// Whether connections that name no toolsets get it.
+    /// Whether connections that name no toolsets get its core.
     pub is_default: bool,
     /// Whether its part's resources and prompts come with it.
     pub extras: bool,
 }
 
 impl Toolset {
+    /// The names of its tools in the default listing.
+    pub(super) fn listed(&self) -> &'static [&'static str] {
+        if self.is_default { self.core } else { &[] }
+    }
+
     /// The tools that the default listing leaves out.
     pub(super) fn rest(&self) -> impl Iterator<Item = &Arc<dyn AnyTool>> {
-        self.tools.iter().filter(|tool| !self.core.contains(&tool.declaration().name.as_str()))
+        self.tools.iter().filter(|tool| !self.listed().contains(&tool.declaration().name.as_str()))
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
 
 /// What there is to add: the names of a toolset's other tools, or, if none of it is listed, what it is.
 fn about(set: &Toolset) -> String {
-    if set.core.is_empty() {
+    if set.listed().is_empty() {
         return format!("{}: {}", set.name, set.about);
     }
     let short = |name: &'_ str| name.strip_prefix(set.name).unwrap_or(name).trim_start_matches('_').to_owned();

@@ -53,6 +53,16 @@ fn the_default_listing_costs_at_most_its_budget() {
 }
 
 #[test]
+fn a_toolset_that_is_on_request_is_not_in_the_default_listing() {
+    let project = fresh();
+    let mut peer = agent(&project, &[], "claude-code");
+    let before = names(&listed(&mut peer)).iter().any(|name| ["work_status", "parse_cure"].contains(name));
+    assert!(!before, "{:?}", names(&listed(&mut peer)));
+    peer.call("more_tools", json!({"toolset": "work"}));
+    assert!(names(&listed(&mut peer)).contains(&"work_status"));
+}
+
+#[test]
 fn the_whole_toolset_of_questions_costs_at_most_its_budget() {
     let project = fresh();
     let tools = listed(&mut agent(&project, &["ask"], "claude-code"));

@@ -162,6 +162,12 @@ fn an_agent_does_not_answer_for_its_person() {
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
     refused(Ran::of(project.command("sh").args(["-c", "hob answer --yes; exit $?"])), "an agent that hob serves here");
     refused(project.run(["trust", "--yes"]), "an agent that hob serves here");
+    // Nor where no daemon knows of the agent: it was stopped, died, or is that of another project.
+    project.run(["stop"]).ok();
+    refused(project.run(["trust", "--yes"]), "an agent that hob serves here");
+    refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
+    kill_hard(project.daemon_pid().unwrap());
+    refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
     // An orphan descends from nobody, but what its agent gave it says who it is.
     let orphan = |mark: &str| {
         let script = format!("{mark} setsid --fork sh -c 'hob answer --yes > said 2>&1; mv said ended'");
