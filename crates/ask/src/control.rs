@@ -193,6 +193,9 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
         };
         put("text", fits, &|_| text.as_str().into())?;
     }
+    if given.choose.is_some() {
+        only_options(form, &values)?;
+    }
     for (id, word) in &given.set {
         let value = match (form.0.iter().find(|field| field.id == *id), word.as_str()) {
             (Some(field), Some(word)) => read(field, word),
@@ -214,6 +217,22 @@ fn wanted(field: &Field) -> &'static str {
         FieldKind::Integer | FieldKind::Number => "a number",
         FieldKind::Text | FieldKind::Multiline | FieldKind::Note => "a text",
     }
+}
+
+/// Whether choices are options: another text is given as one, and a mistyped option is no answer.
+fn only_options(form: &Form, values: &Map<String, Value>) -> Result<(), Misfit> {
+    for field in form.0.iter().filter(|field| !field.options.is_empty()) {
+        let Some(value) = values.get(&field.id) else { continue };
+        let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let is_option = |value: &&Value| field.options.iter().any(|option| **value == option.id.as_str());
+        if let Some(other) = all.iter().find(|value| !is_option(value)) {
+            let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
+            let text = if field.other { "; another text is given with --text" } else { "" };
+            let why = format!("there is no option {other}; there are: {}{text}", ids.join(", "));
+            return Err(Misfit { field: field.id.clone(), why });
+        }
+    }
+    Ok(())
 }
 
 fn failed(error: BoardError) -> RpcError {

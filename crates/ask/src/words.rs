@@ -6,9 +6,16 @@ use crate::question::{Question, Standing, Via};
 pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
                                     later tool result. Go on with what does not depend on it, or stop and say what is open.";
 
-/// After a call that does not wait.
-pub(crate) const ASKED: &str = "The question is stored and shown. The answer will come by itself with a later tool result; \
-                                ask_wait waits for it.";
+/// After a call that does not wait; `is_seen` if somebody watches, or was told.
+pub(crate) fn asked(id: &str, is_seen: bool) -> String {
+    let seen = match is_seen {
+        true => "The question is stored and shown.".to_owned(),
+        false => format!(
+            "The question is stored, and nobody can see it now: tell your user to run `hob answer {id}` in this project."
+        ),
+    };
+    format!("{seen} The answer will come by itself with a later tool result; ask_wait waits for it.")
+}
 
 /// For a question whose time is over.
 pub(crate) const EXPIRED: &str =

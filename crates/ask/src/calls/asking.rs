@@ -70,6 +70,7 @@ pub(crate) async fn wait_for(
 ) -> Result<Reply, ToolError> {
     // While this call is there, the answer is its own and goes beside no other result.
     let _waiting = board.waits(&question);
+    let question_id = question.id.clone();
     let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == question.id);
     let waited = if wait.is_zero() && !resumed && question.is_open() {
         Ok(None)
@@ -77,7 +78,8 @@ pub(crate) async fn wait_for(
         waiting::wait(board, cx, &question.id, begun + wait).await.map(Some)
     };
     let waited_s = begun.elapsed().as_secs();
-    let reply = |question, open_as| Reply { question, open_as, waited_s, redelivered: false };
+    let is_seen = board.watching() > 0 || board.is_told(&question_id);
+    let reply = |question, open_as| Reply { question, open_as, waited_s, redelivered: false, is_seen };
     match waited.map_err(failed)? {
         None => Ok(reply(question, Status::Asked)),
         Some(Waited::TimedOut(question)) => Ok(reply(question, Status::TimedOut)),

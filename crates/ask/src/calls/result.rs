@@ -57,6 +57,8 @@ pub(crate) struct Reply {
     pub open_as: Status,
     pub waited_s: u64,
     pub redelivered: bool,
+    /// Whether somebody can see the question now.
+    pub is_seen: bool,
 }
 
 impl Reply {
@@ -70,7 +72,7 @@ impl Reply {
             Standing::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
             Standing::Open => {
                 let advice = match self.open_as {
-                    Status::Asked => words::ASKED.to_owned(),
+                    Status::Asked => words::asked(&question.id, self.is_seen),
                     Status::Unavailable => words::unavailable(&question.id),
                     _ => words::TIMED_OUT.to_owned(),
                 };

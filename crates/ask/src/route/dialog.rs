@@ -38,8 +38,14 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
             message.push_str(&format!("\n\n{}", [&*field.label, &*field.help].join(" ").trim()));
             continue;
         }
-        for option in field.options.iter().filter(|option| !option.help.is_empty()) {
-            message.push_str(&format!("\n- {}: {}", option.id, option.help));
+        // A list of several has no room for labels.
+        let is_many = field.kind == FieldKind::Multichoice;
+        for option in &field.options {
+            let label = if is_many { option.label.as_str() } else { "" };
+            let said: Vec<&str> = [label, &option.help].into_iter().filter(|said| !said.is_empty()).collect();
+            if !said.is_empty() {
+                message.push_str(&format!("\n- {}: {}", option.id, said.join(", ")));
+            }
         }
         if field.required && field.show_if.is_none() && !(field.other && field.kind == FieldKind::Choice) {
             required.push(field.id.clone());

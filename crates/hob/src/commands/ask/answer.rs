@@ -195,12 +195,17 @@ fn prompt(field: &Value) -> Option<String> {
         "date" => " [YYYY-MM-DD]",
         _ => "",
     };
-    let word = line(&format!("{name}{hint}: "))?;
-    match (&field["default"], word.trim().is_empty()) {
-        (Value::Null, _) | (_, false) => Some(word),
-        (Value::String(default), true) => Some(default.clone()),
-        (default, true) => Some(default.to_string()),
-    }
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    // As a person types it: what nobody saw is no answer.
+    let default = match &field["default"] {
+        Value::Null => None,
+        Value::Bool(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
+        Value::Array(several) => Some(several.iter().map(plain).collect::<Vec<_>>().join(", ")),
+        one => Some(plain(one)),
+    };
+    let shown = default.as_deref().map(|default| format!(" ({})", visible(default))).unwrap_or_default();
+    let word = line(&format!("{name}{hint}{shown}: "))?;
+    Some(default.filter(|_| word.trim().is_empty()).unwrap_or(word))
 }
 
 fn line(prompt: &str) -> Option<String> {

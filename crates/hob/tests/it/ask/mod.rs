@@ -46,16 +46,17 @@ fn a_person_answers_by_prompts() {
             {"id": "ship", "kind": "boolean", "label": "Ship it?", "required": true},
             {"id": "when", "kind": "date", "required": true, "show_if": {"field": "ship", "equals": true}},
             {"id": "copies", "kind": "integer", "min": 1, "default": 2},
+            {"id": "with", "kind": "multichoice", "options": [{"id": "a"}, {"id": "b"}], "default": ["a", "b"]},
         ]})
         .to_string(),
     );
     assert_eq!(project.run(["ask", "form", "form.json", "--wait", "0"]).code, Some(6));
-    let turns = "Ship it? [yes/no]: |yes;when [YYYY-MM-DD]: |soon;copies: |;when [YYYY-MM-DD]: |2026-12-01";
+    let turns = "Ship it? [yes/no]: |yes;when [YYYY-MM-DD]: |soon;copies (2): |;with [ids, with commas] (a, b): |;when [YYYY-MM-DD]: |2026-12-01";
     let said = Ran::of(project.command("python3").args(["-c", TYPED, turns, "hob", "answer", "--plain"])).ok();
     assert!(said.contains("a date is needed") && said.contains("answered by tester (terminal)"), "{said}");
     let result = project.run(["ask", "form", "form.json", "--json"]).ok();
     let result: Value = serde_json::from_str(&result).unwrap();
-    assert_eq!(result["values"], json!({"ship": true, "when": "2026-12-01", "copies": 2}));
+    assert_eq!(result["values"], json!({"ship": true, "when": "2026-12-01", "copies": 2, "with": ["a", "b"]}));
 }
 
 /// An agent whose program is not this test's process: a script that starts its front-end.
@@ -125,6 +126,21 @@ fn a_late_answer_outlives_the_daemon_and_comes_once() {
     );
     assert_eq!(next.structured, json!({"questions": []}), "what other tools say is untouched");
     assert_eq!(count(&peer.call("ask_list", json!({})).text), 0);
+}
+
+#[test]
+fn a_mistyped_option_is_no_answer() {
+    let project = fresh();
+    project.run(["ask", "select", "Store?", "sqlite=SQLite", "pg=PostgreSQL", "--wait", "0"]);
+    let refused = project.run(["answer", "--choose", "sqlit"]);
+    assert!(refused.code != Some(0), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("there is no option \"sqlit\"; there are: sqlite, pg; another text is given with --text"),
+        "{refused:?}"
+    );
+    project.run(["answer", "--choose", "postgresql"]).ok();
 }
 
 #[test]
