@@ -98,6 +98,11 @@ impl Eval {
         if status(&result) == "starting" && !left().is_zero() && std::io::stderr().is_terminal() {
             terminal::note(paint_note("The session starts …", Style::Dim));
         }
+        if !left().is_zero()
+            && let Some(behind) = self.behind(&result["structuredContent"])
+        {
+            terminal::note(paint_note(&behind, Style::Dim));
+        }
         while runs(&result) && !left().is_zero() {
             if pressed.load(Ordering::SeqCst) {
                 let answer = call(control, "repl_interrupt", of.clone())?;
@@ -180,13 +185,17 @@ impl Eval {
             Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts the session anew.")),
             _ => None,
         };
-        let behind = evaluation["behind"].as_object().map(|behind| {
-            let status = behind["status"].as_str().unwrap_or_default().replace('_', " ");
-            let (number, code) = (&behind["eval"], behind["code"].as_str().unwrap_or_default());
-            let to_end = format!("`hob call repl_interrupt --eval {number}{session}` ends that one");
-            format!("It waits behind #{number} (`{}`, {status}): {to_end}.", project::visible(code))
-        });
-        rest.into_iter().chain(behind).chain(how).collect()
+        rest.into_iter().chain(self.behind(evaluation)).chain(how).collect()
+    }
+
+    /// What an evaluation that has not begun waits for.
+    fn behind(&self, evaluation: &Value) -> Option<String> {
+        let behind = evaluation["behind"].as_object()?;
+        let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
+        let status = behind["status"].as_str().unwrap_or_default().replace('_', " ");
+        let (number, code) = (&behind["eval"], behind["code"].as_str().unwrap_or_default());
+        let to_end = format!("`hob call repl_interrupt --eval {number}{session}` ends that one");
+        Some(format!("It waits behind #{number} (`{}`, {status}): {to_end}.", project::visible(code)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What stopped somebody who used hob for the first time, with its documentation alone: each a message that was missing,
 //! misled, or spoke to somebody else.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -241,6 +242,19 @@ fn what_is_piped_in_is_evaluated_or_read() {
         let ran = piped(&project, args, text);
         assert_eq!(ran.code, Some(2), "{ran:#?}");
     }
+}
+
+#[test]
+fn code_behind_other_code_says_so_while_it_waits() {
+    let project = fresh();
+    project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
+    let mut hob = project.hob(["eval", "echo done"]);
+    let mut waiting = hob.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    says(&said, &["It waits behind #1 (`sleep 600`, running)", "`hob call repl_interrupt --eval 1` ends that one"]);
+    project.run(["call", "repl_interrupt", "--eval", "1"]).ok();
+    assert_eq!(waiting.wait_with_output().unwrap().stdout, b"done\n");
 }
 
 #[test]
