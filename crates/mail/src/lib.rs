@@ -42,6 +42,7 @@ mod thrum;
 pub mod time;
 pub mod tokens;
 pub mod tools;
+mod whole_id;
 
 pub use error::{MailError, Refusal, StoreError};
 pub use model::{

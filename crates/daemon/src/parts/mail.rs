@@ -107,12 +107,11 @@ impl Part for MailPart {
             (Surface::Http, _) => server.method("subscribe", subscribe),
             (Surface::Control, Some(Place { home, root })) => {
                 let [confirming, importing, tokens, placed] = [(); 4].map(|()| self.callers.clone());
-                let [finding, looking, renaming, forgetting] = [(); 4].map(|()| self.callers.clone());
+                let [looking, renaming, forgetting] = [(); 3].map(|()| self.callers.clone());
                 let (home, root) = (home.clone(), root.clone());
                 server
                     .method("subscribe", subscribe)
                     .method("mail/confirm", move |cx, _| control::confirm(confirming.clone(), cx))
-                    .method("mail/ids", move |cx, params| control::ids(finding.clone(), cx, params))
                     .method("mail/inbox", move |cx, params| control::inbox(looking.clone(), cx, params))
                     .method("mail/rename", move |cx, params| control::rename(renaming.clone(), cx, params))
                     .method("mail/forget", move |cx, params| control::forget(forgetting.clone(), cx, params))

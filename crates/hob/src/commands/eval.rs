@@ -1,5 +1,6 @@
 //! `hob eval`: a person's seat at a session. What the code prints goes where a program's output goes, how it ended is the
-//! exit code, and Ctrl-C interrupts the evaluation, which would go on without this command.
+//! exit code. What runs goes on without this command: Ctrl-C interrupts it, and code that has not begun when this command
+//! is told to end is withdrawn, since nobody would expect it to run later.
 
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
@@ -85,7 +86,7 @@ impl Eval {
     fn evaluate(&self, control: &mut Control, code: String, stdin: Option<String>) -> Result<Value, Failure> {
         let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
         let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-        let pressed = ctrl_c()?;
+        let told = Told::listen()?;
         let (session, profile) = (&self.session, &self.profile);
         let arguments = json!({
             "code": code, "session": session, "profile": profile, "wait_ms": millis(left()), "max_bytes": MAX_BYTES,
@@ -104,7 +105,11 @@ impl Eval {
             terminal::note(paint_note(&behind, Style::Dim));
         }
         while runs(&result) && !left().is_zero() {
-            if pressed.load(Ordering::SeqCst) {
+            let waits = matches!(status(&result), "queued" | "starting");
+            if told.to_end() && !waits {
+                break;
+            }
+            if told.to_end() || told.to_interrupt() {
                 let answer = call(control, "repl_interrupt", of.clone())?;
                 result = call(control, "repl_wait", with(&of, Duration::ZERO))?;
                 if runs(&result) {
@@ -266,21 +271,52 @@ fn with_colours(messages: &str) -> String {
     messages.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Becomes true with the first Ctrl-C. The second one ends this command.
-fn ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
-    let pressed = Arc::new(AtomicBool::new(false));
-    let flag = pressed.clone();
-    let act = move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            let _ = kill_process(getpid(), Signal::TERM);
+/// The signals that this command was sent. The second one of a kind ends it.
+struct Told {
+    interrupt: Arc<AtomicBool>,
+    end: Arc<AtomicBool>,
+}
+
+impl Told {
+    fn listen() -> Result<Told, Failure> {
+        let told = Told { interrupt: Arc::default(), end: Arc::default() };
+        for (signal, flag) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
+            // `nohup` stays what it is.
+            if is_ignored(signal) {
+                continue;
+            }
+            let flag = flag.clone();
+            let act = move || {
+                if flag.swap(true, Ordering::SeqCst) {
+                    let _ = kill_process(getpid(), Signal::KILL);
+                }
+            };
+            #[expect(unsafe_code, reason = "a signal's handler may do only what is safe in one")]
+            // SAFETY: it stores a flag and makes system calls; both are allowed in a handler (signal-safety(7)), and
+            // nothing in it allocates, locks or panics.
+            let registered = unsafe { signal_hook_registry::register(signal.as_raw(), act) };
+            registered.map_err(|error| Failure::new(format_args!("cannot listen for signals: {error}")))?;
         }
-    };
-    #[expect(unsafe_code, reason = "a signal's handler may do only what is safe in one")]
-    // SAFETY: it stores a flag and makes system calls; both are allowed in a handler (signal-safety(7)), and nothing in it
-    // allocates, locks or panics.
-    let registered = unsafe { signal_hook_registry::register(Signal::INT.as_raw(), act) };
-    registered.map_err(|error| Failure::new(format_args!("cannot listen for Ctrl-C: {error}")))?;
-    Ok(pressed)
+        Ok(told)
+    }
+
+    /// Ctrl-C.
+    fn to_interrupt(&self) -> bool {
+        self.interrupt.load(Ordering::SeqCst)
+    }
+
+    /// A kill, or the end of its terminal.
+    fn to_end(&self) -> bool {
+        self.end.load(Ordering::SeqCst)
+    }
+}
+
+/// Whether whoever started this command has it ignore a signal (proc_pid_status(5)).
+fn is_ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    mask & (1 << (signal.as_raw() - 1)) != 0
 }
 
 #[cfg(test)]

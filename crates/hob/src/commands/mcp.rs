@@ -19,7 +19,7 @@ pub(crate) struct Mcp {
     /// The toolsets to serve, separated by commas [default: those that hob.toml enables]
     #[arg(value_delimiter = ',')]
     toolsets: Vec<String>,
-    /// Serve the tools of another system under their own names: ghc-mcp, thrum, cure
+    /// Serve the tools of another system under their own names: ghc-mcp, thrum, cure, tidepool
     #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = Profile)]
     profile: Option<String>,
     /// The name this agent goes by [default: HOB_AGENT, or the one that belongs to the worktree]

@@ -2,7 +2,7 @@
 //! misled, or spoke to somebody else.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use testkit::{Ran, TestProject, has_program, has_version, kill_hard, until};
@@ -255,6 +255,64 @@ fn code_behind_other_code_says_so_while_it_waits() {
     says(&said, &["It waits behind #1 (`sleep 600`, running)", "`hob call repl_interrupt --eval 1` ends that one"]);
     project.run(["call", "repl_interrupt", "--eval", "1"]).ok();
     assert_eq!(waiting.wait_with_output().unwrap().stdout, b"done\n");
+}
+
+#[test]
+fn an_inbox_shows_what_is_urgent_first() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
+    for (priority, text) in [("low", "later"), ("normal", "first"), ("critical", "now"), ("normal", "second")] {
+        project.run(["send", "--to", "ann", "--priority", priority, text]).ok();
+    }
+    let order = |args: &[&str]| {
+        let shown: Value = serde_json::from_str(&project.run([args, &["--json"]].concat()).ok()).unwrap();
+        let texts = shown["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap());
+        (texts.collect::<Vec<_>>().join(" "), shown["remaining"].clone())
+    };
+    assert_eq!(order(&["inbox"]), ("now first second later".to_owned(), json!(0)));
+    assert_eq!(order(&["inbox", "--limit", "2"]), ("now first".to_owned(), json!(2)));
+    assert_eq!(order(&["inbox", "--all"]).0, "later first now second");
+    assert_eq!(order(&["inbox", "--take"]).0, "now first second later");
+}
+
+#[test]
+fn a_tool_takes_the_beginning_of_an_id_too() {
+    let project = fresh();
+    for name in ["ann", "bob"] {
+        project.run(["quickstart", "--name", name, "--role", "dev"]).ok();
+    }
+    let sent = project.run(["send", "--as", "ann", "--to", "bob", "--json", "one"]).ok();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    let id = sent["message_id"].as_str().unwrap();
+    let start = &id[..id.len() - 4];
+    let call = |tool: &str, args: &[&str]| project.run([&["call", tool], args, &["--as", "bob"]].concat()).ok();
+    says(&call("get_thread", &["--id", start]), &["| one"]);
+    says(&call("delivery_status", &["--id", &start["msg_".len()..]]), &[id]);
+    says(&call("send_message", &["--reply-to", start, "--content", "two"]), &["delivered"]);
+    says(&call("ack_message", &["--ids", start]), &[id, "acked"]);
+}
+
+#[test]
+fn code_that_has_not_begun_is_withdrawn_with_its_command() {
+    let project = fresh();
+    project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let mut hob = project.hob(["eval", "touch ran"]);
+        let mut waiting = hob.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+        says(&said, &["It waits behind #1"]);
+        Command::new("kill").args([signal, &waiting.id().to_string()]).status().unwrap();
+        assert_eq!(waiting.wait().unwrap().code(), Some(10), "{signal}");
+    }
+    // By a tool, too: what runs goes on.
+    let queued = project.run(["eval", "--wait", "0", "--json", "touch ran"]);
+    let queued: Value = serde_json::from_str(&queued.stdout).unwrap();
+    let withdrawn = project.run(["call", "repl_interrupt", "--eval", &queued["eval"].to_string()]).ok();
+    says(&withdrawn, &["interrupted", "It was withdrawn before it began.", "what runs goes on"]);
+    project.run(["call", "repl_interrupt"]).ok();
+    project.run(["eval", "true"]).ok();
+    assert!(!project.root().join("ran").exists());
 }
 
 #[test]

@@ -221,14 +221,14 @@ fn a_beginning_of_an_id_is_enough_for_what_was_sent_too() {
     let alike: String = first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
     for args in [&["reply", &alike, "no"][..], &["thread", &alike], &["ack", &alike]] {
         let ran = run(args);
-        assert_eq!(ran.code, Some(2), "{ran:#?}");
-        assert!(ran.stderr.contains(&format!("2 messages begin with {alike}")), "{ran:#?}");
+        assert_eq!(ran.code, Some(4), "{ran:#?}");
+        assert!(ran.stderr.contains(&format!("2 messages begin with {alike:?}")), "{ran:#?}");
         assert!(ran.stderr.contains(&first) && ran.stderr.contains(&second), "{ran:#?}");
     }
     for short in ["msg_0", "01"] {
         let ran = run(&["reply", short, "no"]);
-        assert_eq!(ran.code, Some(2), "{ran:#?}");
-        assert!(ran.stderr.contains(&format!("{short} is too short")), "{ran:#?}");
+        assert_eq!(ran.code, Some(4), "{ran:#?}");
+        assert!(ran.stderr.contains(&format!("{short:?} is too short")), "{ran:#?}");
         assert!(ran.stderr.contains("at least 4 characters after `msg_`"), "{ran:#?}");
     }
     let ran = run(&["reply", "msg_zzzz", "no"]);

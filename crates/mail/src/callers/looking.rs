@@ -34,6 +34,11 @@ impl Callers {
         }
     }
 
+    /// Whether an earlier call on this connection made its caller an agent.
+    pub(crate) fn has_entered(&self, cx: &Context) -> Result<bool, ToolError> {
+        Ok(self.present(caller(cx)?.connection).is_some())
+    }
+
     /// The caller's own name among these agents, if it is one of them.
     pub(crate) fn own_name(&self, cx: &Context, agents: &[Agent]) -> Option<AgentName> {
         let holder = self.holder(caller(cx).ok()?).ok()?;

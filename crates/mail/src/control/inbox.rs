@@ -20,7 +20,7 @@ use crate::tools::Message;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Asked {
-    /// Whether to show messages that were read, too.
+    /// Whether to show messages that were read, too, in the order of their arrival.
     all: bool,
     /// The most messages; all that one answer holds if absent.
     limit: Option<usize>,
@@ -35,8 +35,11 @@ pub async fn inbox(
     let Asked { all, limit } = parse(params)?;
     let (mail, agent) = callers.look(&cx).await.map_err(refused)?;
     let limit = limit.unwrap_or(usize::MAX);
-    let among = if all { Among::All } else { Among::Waiting };
-    let found = mail.mailbox(&agent, Floor::All, among, limit).await.map_err(failed)?;
+    let found = if all {
+        mail.mailbox(&agent, Floor::All, Among::All, limit).await.map_err(failed)?
+    } else {
+        mail.in_order(&agent, limit).await.map_err(failed)?
+    };
     let messages: Vec<Message> = found.messages.into_iter().map(Message::from).collect();
     let mut framed = Framed::new();
     let count = counted(messages.len() as u64, "message");

@@ -1,7 +1,6 @@
-//! hob's own methods beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`, `mail/ids`,
+//! hob's own methods beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
 //! `mail/inbox`, `mail/rename`, `mail/forget`, `mail/token`, `mail/place` and `mail/import` on control connections.
 
-mod ids;
 mod import;
 mod inbox;
 mod names;
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-pub use self::ids::ids;
 pub use self::import::import;
 pub use self::inbox::inbox;
 pub use self::names::{forget, rename};

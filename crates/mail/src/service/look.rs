@@ -3,8 +3,9 @@
 
 use super::{Mail, Ticket};
 use crate::error::{MailError, Refusal};
+use crate::model::order::{self, Position};
 use crate::model::words::{snippet, words};
-use crate::model::{AgentName, Delivery, Floor, MessageId, MessageView, Millis, Session};
+use crate::model::{AgentName, Clock, Delivery, Floor, MessageId, MessageView, Millis, Session};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported};
 use crate::store::query::{self, Among, Counts, Fetched};
 
@@ -66,6 +67,22 @@ impl Mail {
     /// When the store is unavailable.
     pub async fn pending(&self, agent: &AgentName, floor: Floor, limit: usize) -> Result<Fetched, MailError> {
         self.mailbox(agent, floor, Among::Waiting, limit).await
+    }
+
+    /// The messages that wait for an agent, in the order in which it would be handed them. Nothing is leased, and the agent
+    /// has not done anything.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn in_order(&self, agent: &AgentName, limit: usize) -> Result<Fetched, MailError> {
+        let mut found = self.mailbox(agent, Floor::All, Among::Waiting, MOST).await?;
+        let position =
+            |message: &MessageView| Position { priority: message.priority, seq: message.seq, at: message.at };
+        let aging = Millis::try_from(self.limits().aging.as_millis()).unwrap_or(Millis::MAX);
+        let before = found.messages.len();
+        found.messages = order::pick(found.messages, position, Clock::system().now(), aging, limit);
+        found.remaining += (before - found.messages.len()) as u64;
+        Ok(found)
     }
 
     /// Like [`Mail::pending`], for messages in other states.

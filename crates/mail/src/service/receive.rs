@@ -111,7 +111,8 @@ impl Mail {
             session: session.clone(),
             token: request.token.unwrap_or_else(token),
             floor: Floor::All,
-            max: bounded("limit", request.limit)?,
+            // None are wanted where the caller only confirms and counts.
+            max: if request.limit == 0 { 0 } else { bounded("limit", request.limit)? },
             max_bytes: request.max_bytes,
             confirm: true,
             unseen: request.unseen,

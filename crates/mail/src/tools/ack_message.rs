@@ -12,12 +12,13 @@ use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
 use crate::model;
+use crate::whole_id::whole_id;
 
 /// Tell the senders of messages that you are done with them, or will not act on them. Reading and answering need no ack.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Ids of messages, at most 1000.
+    /// Ids of messages, at most 1000; the beginning of one is enough.
     #[serde(alias = "id", alias = "message_id", alias = "message_ids")]
     pub ids: Ids,
     /// acked (done, the default) or rejected (you will not act).
@@ -69,8 +70,11 @@ impl Tool for AckMessage {
             Outcome::Acked => model::Outcome::Acked,
             Outcome::Rejected => model::Outcome::Rejected,
         };
-        let settled =
-            mail.settle(&session, &args.ids.0, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
+        let mut ids = Vec::with_capacity(args.ids.0.len());
+        for id in &args.ids.0 {
+            ids.push(whole_id(&mail, &session.agent, id).await?);
+        }
+        let settled = mail.settle(&session, &ids, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
         let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
         let results = settled.into_iter().map(|item| Item { id: item.id.to_string(), state: state(item.state) });
         Ok(Output { results: results.collect() })

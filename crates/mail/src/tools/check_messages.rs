@@ -49,14 +49,15 @@ impl Tool for CheckMessages {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        if args.limit == Some(0) {
+        // Who has taken something confirms it, as by every call of this tool; for all others counting is looking.
+        if args.limit == Some(0) && !self.0.has_entered(&cx)? {
             let (mail, agent) = self.0.look(&cx).await?;
             let remaining = mail.inbox(&agent).await.map_err(failed)?.total();
             let other_pids = self.0.sharing(&cx, &agent);
             return Ok(Output { status: "empty".to_owned(), messages: Vec::new(), remaining, other_pids });
         }
         let (mail, session, in_flight) = self.0.enter_to_confirm(&cx).await?;
-        let limit = args.limit.unwrap_or(50).clamp(1, 500) as usize;
+        let limit = args.limit.unwrap_or(50).min(500) as usize;
         let request =
             CheckRequest { limit, max_bytes: HANDED_OUT, token: Some(in_flight.token()), unseen: in_flight.unseen() };
         let claimed = mail.check(&session, request).await.map_err(failed)?;

@@ -12,6 +12,7 @@ use crate::error::failed;
 use crate::framing::quoted;
 use crate::model::Delivery;
 use crate::time::rfc3339;
+use crate::whole_id::whole_id;
 
 /// Show whether a message was read: for each recipient its state, when, how often it was handed out, and what was tried
 /// to reach the agent. Not for waiting on an answer: that is wait_for_message.
@@ -85,9 +86,9 @@ impl Tool for DeliveryStatus {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (mail, session) = self.0.enter(&cx).await?;
-        let id = args.id.trim();
-        let deliveries = mail.delivery_status(&session, id).await.map_err(failed)?;
-        Ok(Output { message_id: id.to_string(), recipients: deliveries.into_iter().map(item).collect() })
+        let id = whole_id(&mail, &session.agent, &args.id).await?;
+        let deliveries = mail.delivery_status(&session, &id).await.map_err(failed)?;
+        Ok(Output { message_id: id, recipients: deliveries.into_iter().map(item).collect() })
     }
 
     fn text(output: &Output) -> String {

@@ -11,6 +11,7 @@ use super::{HANDED_OUT, Message};
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::Framed;
+use crate::whole_id::whole_id;
 
 /// Show the conversation of a message in order, as far as you wrote or received it. Takes nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,8 +49,9 @@ impl Tool for GetThread {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (mail, session) = self.0.enter(&cx).await?;
-        let all = mail.thread(&session, args.id.trim()).await.map_err(failed)?;
-        let thread = all.first().map_or_else(|| args.id.clone(), |message| message.thread.to_string());
+        let id = whole_id(&mail, &session.agent, &args.id).await?;
+        let all = mail.thread(&session, &id).await.map_err(failed)?;
+        let thread = all.first().map_or_else(|| id.clone(), |message| message.thread.to_string());
         if let Some(offset) = args.offset {
             let found = all.into_iter().filter(|message| message.id.as_str() == args.id.trim());
             let messages: Vec<Message> = found.map(Message::from).collect();

@@ -12,6 +12,7 @@ use crate::callers::Callers;
 use crate::framing::quoted;
 use crate::model::{MessageView, Standing};
 use crate::service::send::SendRequest;
+use crate::whole_id::whole_id;
 
 /// How much of an answered message is shown, in characters.
 const BEGINS: usize = 60;
@@ -121,12 +122,15 @@ impl Tool for SendMessage {
             ))
             .hint("Leave `from` out. register_agent gives you another name."));
         }
-        let reply_to = args.reply_to.clone();
+        let reply_to = match &args.reply_to {
+            Some(id) => Some(whole_id(&mail, &session.agent, id).await?),
+            None => None,
+        };
         let request = SendRequest {
             to: args.to.unwrap_or_default().0,
             content: args.content,
             priority: args.priority.into(),
-            reply_to: args.reply_to,
+            reply_to: reply_to.clone(),
             metadata: args.metadata,
             idempotency_key: args.idempotency_key,
         };

@@ -205,6 +205,10 @@ async fn an_agent_is_active_while_its_process_lives_and_nobody_is_for_being_look
     assert!(daemon.active().await.is_empty(), "counting is looking");
     daemon.ok(&agent, "check_messages", json!({})).await;
     assert_eq!(daemon.active().await, ["ann"]);
+    let unread = async || mail.pending(&name, mail::Floor::All, 10).await.unwrap().messages.len();
+    assert_eq!(unread().await, 1, "taken, and not confirmed");
+    assert_eq!(daemon.ok(&agent, "check_messages", json!({"limit": 0})).await, "No messages.");
+    assert_eq!(unread().await, 0, "counting confirms what was taken, as every check does");
     end(&daemon, agent, "ann").await;
     assert!(daemon.active().await.is_empty(), "it ended");
 }

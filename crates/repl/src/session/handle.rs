@@ -178,7 +178,7 @@ impl Handle {
         self.interrupt_one(None, View::all(max_bytes)).await
     }
 
-    /// [`Handle::interrupt`], refused if another evaluation than this one runs.
+    /// [`Handle::interrupt`] of this evaluation and no other; one that has not begun is withdrawn.
     pub async fn interrupt_one(&self, eval: Option<u64>, view: View) -> Result<InterruptReport, SessionError> {
         let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
@@ -357,6 +357,8 @@ pub struct RawOutput {
 pub enum InterruptOutcome {
     /// Nothing ran.
     Idle,
+    /// It had not begun, and never will.
+    Withdrawn,
     /// The evaluation was interrupted, and the session is verified to be in step.
     Interrupted,
     /// The evaluation ended by itself first; the session is verified to be in step.

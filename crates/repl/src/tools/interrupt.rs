@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Default main.
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Refused if another one runs.
+    /// This one and no other; one that has not begun is withdrawn.
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
@@ -113,6 +113,7 @@ fn next(output: &Output, result: &EvalResult) -> String {
     let ready = if output.rest.is_some() { "the session takes code" } else { "the session is ready" };
     match output.outcome {
         InterruptOutcome::Idle | InterruptOutcome::Interrupted => ready.to_owned(),
+        InterruptOutcome::Withdrawn => "what runs goes on".to_owned(),
         InterruptOutcome::Finished => format!("it ended by itself, or caught the interrupt and ended; {ready}"),
         InterruptOutcome::NotYet if result.status == Status::WaitingForInput => {
             format!(

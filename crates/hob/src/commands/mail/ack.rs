@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, id};
+use super::{Who, ask};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
@@ -31,8 +31,7 @@ impl Ack {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let outcome = if self.reject { "rejected" } else { "acked" };
         let mut control = self.who.connect(project)?;
-        let ids = id::whole(&mut control, self.ids)?;
-        let arguments = json!({"ids": ids, "outcome": outcome, "note": self.note});
+        let arguments = json!({"ids": self.ids, "outcome": outcome, "note": self.note});
         let result = ask(&mut control, "ack_message", arguments)?;
         let exit = finish(&result, self.json)?;
         let results = result["structuredContent"]["results"].as_array().into_iter().flatten();

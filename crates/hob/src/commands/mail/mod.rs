@@ -4,7 +4,6 @@
 mod ack;
 mod agents;
 mod group;
-mod id;
 mod import;
 mod inbox;
 mod person;

@@ -6,8 +6,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, id};
-use crate::commands::call::finish;
+use super::Who;
 use crate::exit::{Exit, Failure};
 
 /// Answer a message: to its sender, in its conversation
@@ -35,18 +34,8 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let content = super::text(self.text, self.file)?;
-        let mut control = self.who.connect(project)?;
-        let id = id::whole(&mut control, vec![self.id])?.remove(0);
-        let thread = ask(&mut control, "get_thread", json!({"id": id}))?;
-        let messages = thread["structuredContent"]["messages"].as_array().cloned().unwrap_or_default();
-        let Some(answered) = messages.iter().find(|message| message["message_id"] == id.as_str()) else {
-            // The tool says why there is no such message.
-            return finish(&thread, self.json);
-        };
-        let arguments = json!({
-            "to": format!("agent:{}", answered["from"].as_str().unwrap_or_default()),
-            "content": content, "priority": self.priority, "reply_to": id,
-        });
+        let control = self.who.connect(project)?;
+        let arguments = json!({"content": content, "priority": self.priority, "reply_to": self.id});
         self.who.send(project, control, arguments, self.json)
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands, id, person, print};
+use super::{Who, ask, first_in_commands, person, print};
 use crate::exit::{Exit, Failure};
 
 /// Show the conversation that a message belongs to
@@ -23,8 +23,7 @@ pub(crate) struct Thread {
 impl Thread {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let mut control = self.who.connect(project)?;
-        let id = id::whole(&mut control, vec![self.id])?.remove(0);
-        let mut result = ask(&mut control, "get_thread", json!({"id": id}))?;
+        let mut result = ask(&mut control, "get_thread", json!({"id": self.id}))?;
         first_in_commands(&mut result);
         print(&result, self.json, person::thread)
     }

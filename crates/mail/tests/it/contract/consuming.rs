@@ -66,8 +66,12 @@ async fn order_is_priority_then_sequence_and_remaining_is_right(fixture: StoreFi
     assert_eq!((counts.free, counts.leased, counts.latest_seq), ([1, 1, 0, 0], 4, 6));
     let checked = fixture.mail.check(&bob, CheckRequest { limit: 4, ..CheckRequest::default() }).await.unwrap();
     assert_eq!((texts(&checked.messages), checked.remaining), (["n2", "l1"].map(str::to_owned).to_vec(), 0));
+    // None: it confirms what was taken before.
+    let checked = fixture.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await.unwrap();
+    assert_eq!((checked.messages.len(), checked.remaining), (0, 0));
+    assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 0);
     assert!(matches!(
-        refusal(fixture.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await),
+        refusal(fixture.mail.check(&bob, CheckRequest { limit: 501, ..CheckRequest::default() }).await),
         Refusal::Argument { .. }
     ));
 }

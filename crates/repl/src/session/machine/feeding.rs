@@ -1,6 +1,6 @@
 //! The input of what runs: what it was given, when it gets it, and what it leaves.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::InputOutcome;
 use super::super::handle::SessionError;
@@ -11,6 +11,8 @@ use crate::result::Status;
 
 /// How much input is handed over at once: a pipe holds twice as much.
 const CHUNK: usize = 32 * 1024;
+/// Within this a program runs again after the end of its input came.
+const TOLD: Duration = Duration::from_secs(2);
 
 impl Run {
     /// Whether there is input that the program has not asked for yet.
@@ -70,9 +72,12 @@ impl Machine {
             run.close_input = false;
             run.waiting = false;
             run.fed = true;
+            run.closed = Some(now);
             return self.actions.push(Action::CloseStdin);
         }
-        if !run.waiting {
+        // On a busy machine the program has not been told of the end yet, and is seen in the read that it will end.
+        let is_told = run.closed.is_none_or(|closed| now.duration_since(closed) >= TOLD);
+        if !run.waiting && is_told {
             run.waiting = true;
             let record = self.records.running(eval);
             record.status = Status::WaitingForInput;

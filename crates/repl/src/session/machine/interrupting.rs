@@ -119,6 +119,10 @@ impl Straggler {
 
 impl Machine {
     pub(super) fn interrupt(&mut self, eval: Option<u64>, waiter: Waiter, now: Instant) {
+        if let Some(eval) = eval.filter(|eval| self.withdraw(*eval, now)) {
+            let (outcome, took) = (InterruptOutcome::Withdrawn, Duration::ZERO);
+            return self.actions.push(Action::Interrupted { waiter, outcome, eval: Some(eval), took, rest: None });
+        }
         if let Some(error) = self.not_running_error(eval) {
             return self.actions.push(Action::Refuse { waiter, error });
         }
@@ -154,6 +158,18 @@ impl Machine {
                 });
             }
         }
+    }
+
+    /// Takes an evaluation that has not begun out of the queue; false if it is not there.
+    fn withdraw(&mut self, eval: u64, now: Instant) -> bool {
+        self.forget_withdrawn();
+        let Some(at) = self.queue.iter().position(|queued| queued.eval == eval) else { return false };
+        let queued = self.queue.remove(at).expect("it was just found there");
+        self.records.running(eval).notes.push("It was withdrawn before it began.".to_owned());
+        self.records.end(eval, Status::Interrupted, now);
+        self.actions.push(Action::Answer { waiter: queued.waiter, eval });
+        self.answer(eval);
+        true
     }
 
     /// Why this evaluation can be neither interrupted nor fed; `None` if it runs.

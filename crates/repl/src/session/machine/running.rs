@@ -42,6 +42,8 @@ pub(super) struct Run {
     /// Lines that the program has not asked for yet.
     pub(super) input: VecDeque<Vec<u8>>,
     pub(super) close_input: bool,
+    /// When its input was closed.
+    pub(super) closed: Option<Instant>,
     /// Whether input is handed over in chunks, since unread input is taken back.
     pub(super) bulk: bool,
     /// Whether it has all of its input, with an end.
@@ -139,6 +141,7 @@ impl Machine {
             marked: false,
             input: VecDeque::new(),
             close_input: false,
+            closed: None,
             bulk: self.takes_back && queued.stdin.is_some(),
             whole,
             unread: 0,

@@ -327,7 +327,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
 
 fn outcome_name(outcome: InterruptOutcome) -> &'static str {
     match outcome {
-        InterruptOutcome::Idle => "had ended",
+        InterruptOutcome::Idle | InterruptOutcome::Withdrawn => "had ended",
         InterruptOutcome::Interrupted => "interrupted",
         InterruptOutcome::Finished => "ended by itself",
         InterruptOutcome::NotYet => "asked",

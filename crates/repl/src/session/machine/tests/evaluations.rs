@@ -61,6 +61,19 @@ fn the_queue_is_bounded_and_what_nobody_wants_is_dropped() {
 }
 
 #[test]
+fn what_has_not_begun_is_withdrawn_by_an_interrupt() {
+    let mut play = Play::ready();
+    play.eval("a").eval("b").on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(8) });
+    play.interrupt(Some(2)).mark(6).check(expect![[r#"
+        write "a\n"
+        answer 2 with #2 interrupted "" ""
+        answer 8 with #2 interrupted "" ""
+        interrupted 9: Withdrawn Some(2) after 0ns
+        answer 1 with #1 done "" """#]]);
+    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 is over (interrupted); nothing runs now"]);
+}
+
+#[test]
 fn without_a_prompt_function_a_printed_number_marks_the_end() {
     let mut play = Play::new();
     for _ in 0..12 {

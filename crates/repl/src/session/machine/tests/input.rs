@@ -100,3 +100,19 @@ fn an_answer_of_the_kernel_during_a_barrier_is_not_waited_for() {
     play.pass(300).on(Event::Probed(Probed::Waiting)).check(expect!["Probe"]);
     assert_eq!(play.machine.state(), SessionState::WaitingForInput);
 }
+
+/// A busy machine lets the program run only a while after the end of its input came.
+#[test]
+fn a_program_that_has_not_heard_of_the_end_does_not_wait() {
+    let mut play = Play::ready();
+    play.eval("ask").pass(100).on(Event::Probed(Probed::Waiting));
+    play.on(Event::Input { eval: None, text: String::new(), eof: true, waiter: Waiter(8) });
+    play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(9) });
+    play.pass(2).on(Event::Probed(Probed::Waiting)).quiet().log.clear();
+    play.pass(300).on(Event::Probed(Probed::Waiting)).quiet().check(expect![""]);
+    assert_eq!(play.machine.state(), SessionState::Running);
+    play.pass(3000)
+        .on(Event::Probed(Probed::Waiting))
+        .quiet()
+        .check(expect![[r#"answer 9 with #1 waiting_for_input "" """#]]);
+}

@@ -232,7 +232,8 @@ fn another_evaluation_than_the_one_that_is_meant_is_left_alone() {
         answer 1 with #1 done "" ""
         write "b\n"
         refuse 9: evaluation 1 is over (done); #2 runs now
-        refuse 9: evaluation 3 has not begun (queued); #2 runs now
+        answer 3 with #3 interrupted "" ""
+        interrupted 9: Withdrawn Some(3) after 0ns
         refuse 9: session "main" remembers no evaluation 7
         refuse 8: evaluation 1 is over (done); #2 runs now"#
     ]]);
