@@ -4,6 +4,11 @@
 //! warning stays until its file is compiled again or leaves the program. `adapter/ghci/load.rs` reads what a load
 //! printed.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::SystemTime;
+
 use diagnostics::{Delta, Diagnostic, Severity};
 
 /// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.
@@ -22,6 +27,12 @@ pub struct LoadRecord {
     pub delta: Delta,
     /// The files compiled in this load.
     pub compiled: Vec<String>,
+    /// The files that this and the loads before it compiled.
+    pub sources: BTreeSet<String>,
+    /// When it ended.
+    pub at: Option<SystemTime>,
+    /// Until when changes of the files were told, in nanoseconds.
+    pub told: Arc<AtomicU64>,
     /// Whether the load started from nothing, so that earlier diagnostics no longer count.
     pub fresh: bool,
 }
@@ -50,6 +61,10 @@ impl LoadRecord {
             if !list.contains(&new) {
                 list.push(new);
             }
+        }
+        self.sources.extend(self.compiled.iter().cloned());
+        if !self.fresh {
+            self.sources.extend(before.sources.iter().cloned());
         }
         self.delta = Delta::between(&before.diagnostics, &list);
         self.diagnostics = list;

@@ -258,6 +258,32 @@ fn code_behind_other_code_says_so_while_it_waits() {
 }
 
 #[test]
+fn an_answer_of_old_code_says_so() {
+    if !has_program("ghci") {
+        return;
+    }
+    let project = fresh();
+    project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = 1\n");
+    project.run(["call", "repl_start", "--profile", "ghci", "--wait-ms", "50000"]).ok();
+    project.run(["eval", ":load Shape.hs"]).ok();
+    let eval = |code: &str| project.run(["eval", code]);
+    assert_eq!(eval("area").stderr, "");
+    project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = 2\n\nside :: Int\nside = 3\n");
+    let stale = "Shape.hs has changed since it was loaded: `hob call repl_reload` loads it.";
+    let ran = eval("area");
+    assert_eq!(ran.stdout, "1\n");
+    says(&ran.stderr, &[stale]);
+    assert_eq!(eval("area").stderr, "", "told once for each change");
+    says(&eval("side").stderr, &[stale]);
+    project.run(["call", "repl_reload"]).ok();
+    let ran = eval("area + side");
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("5\n", ""));
+    project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = \n");
+    project.run(["call", "repl_reload"]);
+    says(&eval("side").stderr, &["The last load failed (", "`hob call repl_diagnostics` says why"]);
+}
+
+#[test]
 fn an_inbox_shows_what_is_urgent_first() {
     let project = fresh();
     project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use project::Caller;
 
-use super::{Repl, load_hint};
+use super::Repl;
 use crate::error::ReplError;
 use crate::load::LoadRecord;
 use crate::result::{EvalResult, Status};
@@ -77,15 +77,8 @@ impl Repl {
         if started.fresh && !is_command {
             started.notes.extend(load_failure_note(&started.handle.loads().borrow()));
         }
-        started.notes.extend(self.nothing_loaded_note(&started.handle, &result));
+        started.notes.extend(self.loaded_note(&started.handle, &result).await);
         Ok((result, started.notes))
-    }
-
-    /// For callers that miss a name in GHCi, which has loaded none of the files where it runs.
-    pub(crate) fn nothing_loaded_note(&self, handle: &Handle, result: &EvalResult) -> Option<String> {
-        let misses_a_name = result.status == Status::Error && result.stderr.contains("ot in scope");
-        let is_empty = || self.is_ghci(handle) && handle.loads().borrow().is_empty();
-        (misses_a_name && is_empty()).then(|| load_hint(&handle.info()))?
     }
 }
 

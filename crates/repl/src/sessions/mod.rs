@@ -6,6 +6,7 @@
 
 mod elsewhere;
 mod eval;
+mod loaded;
 mod restart;
 mod sources;
 mod start;

@@ -14,7 +14,7 @@ mod telling;
 use std::future::pending;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use process::activity::Activity;
 use process::output::OutputLog;
@@ -355,7 +355,10 @@ impl Actor {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 let _ = self.events.send(SessionEvent::Output { eval: None, stream, text });
             }
-            Action::Loaded(load) => drop(self.loads.send_replace(Arc::new(load))),
+            Action::Loaded(mut load) => {
+                load.at = Some(SystemTime::now());
+                drop(self.loads.send_replace(Arc::new(load)));
+            }
         }
     }
 
