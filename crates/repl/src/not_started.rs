@@ -41,8 +41,8 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
                 .to_owned(),
             format!(
                 "Without one, cabal keeps to the packages that GHC has if its configuration is empty: `: > {}` empties it (cabal \
-                 wrote its defaults there; keep a copy of one of your own). Or start GHCi itself: repl_start with `profile` \
-                 \"ghci\".",
+                 wrote its defaults there; keep a copy of one of your own). Or start GHCi itself: repl_start \
+                 {{\"profile\": \"ghci\"}}.",
                 configuration(&info.banner)
             ),
         ];

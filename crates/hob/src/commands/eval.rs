@@ -13,7 +13,7 @@ use project::Project;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Map, Value, json};
 
-use super::call::in_commands::in_commands;
+use super::call::in_commands::{in_commands, in_flags_of};
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint_note};
@@ -41,6 +41,8 @@ pub(crate) struct Eval {
     json: bool,
 }
 
+/// The arguments of `repl_eval` that are flags here, too.
+const FLAGS: [&str; 3] = ["session", "profile", "stdin"];
 /// How long one call waits: Ctrl-C is noticed between two.
 const SLICE: Duration = Duration::from_millis(200);
 /// The most output that is shown.
@@ -59,7 +61,7 @@ impl Eval {
         let evaluation = &result["structuredContent"];
         if self.json || result["isError"] == true {
             let exit = finish(&result, self.json)
-                .map_err(|failure| Failure { message: in_commands(&failure.message), ..failure })?;
+                .map_err(|failure| Failure { message: in_flags_of(&failure.message, &FLAGS), ..failure })?;
             return Ok(if exit == Exit::Done { Exit::of_evaluation(evaluation) } else { exit });
         }
         self.show(evaluation);
@@ -167,7 +169,7 @@ impl Eval {
             terminal::note(paint_note(&facts(evaluation), Style::Dim));
         }
         for note in evaluation["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            terminal::note(paint_note(&in_commands(note), Style::Dim));
+            terminal::note(paint_note(&in_flags_of(note, &FLAGS), Style::Dim));
         }
         self.next(evaluation).into_iter().for_each(terminal::note);
     }

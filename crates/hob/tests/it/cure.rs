@@ -95,7 +95,7 @@ fn the_page_can_be_typed_along() {
           |
           = help: the way there: Off --press--> On --burn--> Broken
 
-        error: 1 warning in 2 files"#]]
+        error: 1 fault of state machines in 2 files"#]]
     .assert_eq(&said.join("\n"));
 }
 

@@ -120,7 +120,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
     let empties = format!("`: > {}` empties it", config.display());
-    says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`--profile` \"ghci\""]);
+    says(&ran.stderr, &["(7) Failed to connect", "`cabal update`", &empties, "`hob call repl_start --profile ghci`"]);
     assert_eq!(ran.stderr.lines().count(), 3, "what cabal said is in a line: {}", ran.stderr);
     std::fs::write(&config, "").unwrap();
     assert!(!project.run(["doctor"]).stdout.contains("list of packages"));
@@ -255,6 +255,19 @@ fn code_behind_other_code_says_so_while_it_waits() {
     says(&said, &["It waits behind #1 (`sleep 600`, running)", "`hob call repl_interrupt --eval 1` ends that one"]);
     project.run(["call", "repl_interrupt", "--eval", "1"]).ok();
     assert_eq!(waiting.wait_with_output().unwrap().stdout, b"done\n");
+}
+
+#[test]
+fn what_a_person_reads_names_what_a_person_types() {
+    let project = fresh();
+    let ran = project.run(["eval", "--session", "a b", "1"]);
+    says(&ran.stderr, &["letters, digits", "in `--session`"]);
+    project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
+    says(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_interrupt --eval 1` ends it"]);
+    let ran = project.run(["call", "repl_query", "type", "cube"]);
+    says(&ran.stderr, &["For example: hob call repl_query --kind"]);
+    let ran = project.run(["eval", "--profile", "python", "1"]);
+    says(&ran.stderr, &["Give another name in `--session`", "leave `--profile`"]);
 }
 
 #[test]

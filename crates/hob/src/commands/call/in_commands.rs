@@ -44,8 +44,16 @@ pub(crate) fn in_commands(text: &str) -> String {
 
 /// The same for a call's text: its arguments are flags, too.
 pub(super) fn in_flags(text: &str) -> String {
+    flags_for(text, |word| declared().iter().any(|tool| tool.input_schema["properties"].get(word).is_some()))
+}
+
+/// The same for another command, which has these flags of a call's.
+pub(crate) fn in_flags_of(text: &str, flags: &[&str]) -> String {
+    flags_for(text, |word| flags.contains(&word))
+}
+
+fn flags_for(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
     let text = in_commands(text);
-    let is_argument = |word: &str| declared().iter().any(|tool| tool.input_schema["properties"].get(word).is_some());
     let mut words = text.split('`');
     let mut out = words.next().unwrap_or_default().to_owned();
     // Every other part stands between two signs.
@@ -68,8 +76,14 @@ pub(super) fn in_flags(text: &str) -> String {
 pub(super) fn result(result: &mut Value) {
     let session = result["structuredContent"]["session"].as_str().map(|session| format!("[{session}"));
     let is_error = result["isError"] == true;
+    let is_list = result["structuredContent"]["sessions"].is_array();
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();
+        if is_list && !is_error {
+            // Code of others stands in it, which is no text of ours: only what is to be called is written anew.
+            block["text"] = in_commands(text).into();
+            continue;
+        }
         let from = match &session {
             _ if is_error => Some(0),
             Some(facts) if text.starts_with(facts) && text.matches(facts).count() == 1 => Some(0),

@@ -44,19 +44,18 @@ pub(crate) struct Tool {
 impl Tool {
     /// Its examples as lines for a shell.
     fn help(&self) -> StyledStr {
-        let line = |arguments| {
-            flags::words(&self.name, &self.input_schema, arguments)
-                .iter()
-                .map(|word| flags::quoted(word))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
         match &self.examples[..] {
             [] => StyledStr::new(),
-            examples => {
-                super::help::examples(examples.iter().map(|(title, arguments)| (line(arguments), (*title).to_owned())))
-            }
+            examples => super::help::examples(
+                examples.iter().map(|(title, arguments)| (self.line(arguments), (*title).to_owned())),
+            ),
         }
+    }
+
+    /// A call with these arguments, as a line for a shell.
+    fn line(&self, arguments: &Value) -> String {
+        let words = flags::words(&self.name, &self.input_schema, arguments);
+        words.iter().map(|word| flags::quoted(word)).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -98,6 +97,9 @@ impl Call {
             Err(error) => {
                 let kind = error.kind();
                 terminal::answer(error);
+                if let (false, Some((_, arguments))) = (kind == ErrorKind::DisplayHelp, tool.examples.first()) {
+                    terminal::note(format!("For example: {}", tool.line(arguments)));
+                }
                 return Ok(if kind == ErrorKind::DisplayHelp { Exit::Done } else { Exit::Usage });
             }
         };
