@@ -65,6 +65,7 @@ impl Repl {
             }
         }
         let is_command = request.code.trim_start().starts_with(':');
+        let look = self.look_at_sources(&started.handle);
         let mut answer = pin!(started.handle.eval(request));
         // The first poll queues the code in the session; only then may the next caller go on.
         let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
@@ -77,7 +78,7 @@ impl Repl {
         if started.fresh && !is_command {
             started.notes.extend(load_failure_note(&started.handle.loads().borrow()));
         }
-        started.notes.extend(self.loaded_note(&started.handle, &result).await);
+        started.notes.extend(self.loaded_note(&started.handle, &result, look).await);
         Ok((result, started.notes))
     }
 }

@@ -2,8 +2,11 @@
 //! answer of old code looks like one of the new.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::task::JoinHandle;
 
 use super::{Repl, load_hint};
 use crate::load::LoadRecord;
@@ -15,9 +18,25 @@ const MAX_LOOKED_AT: usize = 200;
 /// How many changed files are named.
 const NAMED: usize = 3;
 
+/// A look at the sources of what is loaded, which goes on beside the evaluation: a file system may keep it waiting.
+pub(crate) struct Look {
+    load: Arc<LoadRecord>,
+    changed: JoinHandle<(Vec<String>, u64)>,
+}
+
 impl Repl {
+    /// Begins to look which sources have changed since they were loaded; nothing where none are.
+    pub(crate) fn look_at_sources(&self, handle: &Handle) -> Option<Look> {
+        let load = handle.loads().borrow().clone();
+        if load.sources.is_empty() {
+            return None;
+        }
+        let (cwd, of) = (handle.info().cwd, load.clone());
+        Some(Look { load, changed: tokio::task::spawn_blocking(move || changed(&of, &cwd)) })
+    }
+
     /// What callers of GHCi should know of the modules that their code was to use.
-    pub(crate) async fn loaded_note(&self, handle: &Handle, result: &EvalResult) -> Option<String> {
+    pub(crate) async fn loaded_note(&self, handle: &Handle, result: &EvalResult, look: Option<Look>) -> Option<String> {
         if !result.status.is_final() || !self.is_ghci(handle) {
             return None;
         }
@@ -30,9 +49,9 @@ impl Repl {
             let summary = load.summary.trim_end_matches('.');
             return Some(format!("The last load failed ({summary}); repl_diagnostics says why."));
         }
-        let (cwd, looked_at) = (handle.info().cwd, load.clone());
-        // A file system may keep a call waiting.
-        let (changed, newest) = tokio::task::spawn_blocking(move || changed(&looked_at, &cwd)).await.ok()?;
+        // Code that loaded something itself has the new text.
+        let look = look.filter(|look| look.load.generation == load.generation)?;
+        let (changed, newest) = look.changed.await.ok()?;
         let is_told = load.told.fetch_max(newest, Ordering::Relaxed) >= newest;
         (!changed.is_empty() && (misses_a_name || !is_told)).then(|| stale_note(&changed, &handle.info().name))
     }

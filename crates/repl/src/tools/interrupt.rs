@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Default main.
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// This one and no other; one that has not begun is withdrawn.
+    /// Only this one, queued or not.
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
