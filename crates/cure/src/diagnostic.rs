@@ -169,6 +169,8 @@ pub mod code {
         RESERVED_MODULE = 210;
         /// Modules that import each other.
         IMPORT_CYCLE = 211;
+        /// A type or a class of the library that is defined anew.
+        ANEW = 212;
         /// Two types do not fit.
         MISMATCH = 301;
         /// Wrong number of arguments.

@@ -272,18 +272,26 @@ pub(crate) fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
 
 /// The type as in the source, without module names.
 pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
-    written(ty, name_of, &|full| full.rsplit('.').next().unwrap_or(full))
+    written(ty, name_of, &|full| short(full))
 }
 
 /// Two types for comparison; with module names if they would otherwise look the same.
 pub(crate) fn show_both(one: &Ty, other: &Ty, name_of: &impl Fn(Sym) -> String) -> (String, String) {
+    let two_of_a_name = match (one.unrefined(), other.unrefined()) {
+        (Ty::Con(one, _), Ty::Con(other, _)) => one != other && short(one) == short(other),
+        _ => false,
+    };
     match (show(one, name_of), show(other, name_of)) {
-        (first, second) if first == second => {
+        (first, second) if first == second || two_of_a_name => {
             let full = |ty: &Ty| written(ty, name_of, &|full| full);
             (full(one), full(other))
         }
         both => both,
     }
+}
+
+fn short(full: &str) -> &str {
+    full.rsplit('.').next().unwrap_or(full)
 }
 
 fn written(ty: &Ty, name_of: &impl Fn(Sym) -> String, of: &impl Fn(&str) -> &str) -> String {

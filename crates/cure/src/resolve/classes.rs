@@ -30,6 +30,7 @@ impl<'a> Collector<'a, '_> {
                     continue;
                 }
             };
+            self.class_anew(&class.name);
             let supers = self.supers(class, &param);
             let mut methods: Vec<Arc<Signature>> = Vec::new();
             for method in &class.methods {

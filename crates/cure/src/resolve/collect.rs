@@ -125,6 +125,8 @@ impl<'a> Collector<'a, '_> {
                 error.related.push((first, "first here".to_owned()));
                 continue;
             }
+            let def = if let Item::Type(def) = item { Some(def) } else { None };
+            self.type_anew(name, def);
             if let Item::Type(def) = item
                 && !sums.contains(&def.name.span)
             {

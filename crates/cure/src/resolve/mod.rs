@@ -2,6 +2,7 @@
 //! conversion of written types ([`written`]). [`collect`] builds a module's interface; [`fingerprint`] tells whether
 //! dependents can see a difference between two.
 
+mod anew;
 pub(crate) mod classes;
 pub(crate) mod collect;
 mod conditions;

@@ -28,6 +28,8 @@ pub(crate) type Path = Vec<Step>;
 const MOST: usize = 20_000;
 /// The maximal number of questions to the solver, besides a few for each clause.
 const MOST_ASKED: usize = 2_000;
+/// The maximal number of clauses that are never reached of which the reason is looked for.
+const MOST_ALONE: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct Arm {
@@ -54,6 +56,8 @@ pub(crate) struct Verdict {
     pub missing: Vec<String>,
     /// Clauses that are never reached.
     pub unreachable: Vec<usize>,
+    /// Those among them that would not be reached if they stood first.
+    pub never: Vec<usize>,
     /// Whether the search exceeded its limits.
     pub gave_up: bool,
 }
@@ -93,7 +97,8 @@ pub(crate) fn run(
 ) -> Verdict {
     let run = Run { places, scope, possible, asked: Cell::new(0) };
     let mut verdict = Verdict::default();
-    let mut sets = vec![Set { ask: asks || !places.conditions.is_empty(), ..Set::default() }];
+    let all = || Set { ask: asks || !places.conditions.is_empty(), ..Set::default() };
+    let mut sets = vec![all()];
     let most_asked = MOST_ASKED + 8 * arms.len();
     for (at, arm) in arms.iter().enumerate() {
         let mut tests = Vec::new();
@@ -109,6 +114,9 @@ pub(crate) fn run(
         }
         if !reached {
             verdict.unreachable.push(at);
+            if verdict.unreachable.len() <= MOST_ALONE && !run.step(&tests, &arm.guard, all(), &mut Vec::new()) {
+                verdict.never.push(at);
+            }
         }
         sets = rest;
     }
@@ -210,6 +218,11 @@ impl Run<'_> {
                     continue;
                 }
             };
+            if let Some(PlaceTerm::Tag(tag, count)) = self.places.seen.get(path).map(|place| &place.term)
+                && !set.known.contains_key(path)
+            {
+                set.known.insert(path.clone(), Known::Is(Head::Tag(tag.clone(), *count)));
+            }
             match set.known.get(path) {
                 Some(Known::Is(known)) if known == head => continue,
                 Some(Known::Is(_)) => {

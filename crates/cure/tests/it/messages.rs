@@ -132,13 +132,88 @@ fn a_literal_that_is_matched_leaves_one_clause() {
     check(
         &items.iter().map(String::as_str).collect::<Vec<_>>(),
         expect![[r#"
-        2:29 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-        2:31 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-        2:31 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-        2:32 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-        2:30 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-        2:34 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-        2:34 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up"#]],
+            2:29 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:31 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:31 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:32 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:30 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:34 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:34 warning C0502: this clause is never reached; no value that comes here is like this: remove it"#]],
+    );
+}
+
+#[test]
+fn a_constructor_that_is_known_leaves_one_clause() {
+    check(
+        &[
+            "  def f(): Int = match Some(1) do None -> 0 end",
+            "  def f(): Int = match Some(1) do None -> 0 Some(n) -> n end",
+            "  def f(): Int = match Some(1) do Some(n) -> n _ -> 0 end",
+            "  def f(n: Int): Int =\n    let r = Ok(n)\n    match r do\n      Error(_) -> 0\n      Ok(n) -> n\n    end",
+            "  def f(n: Int): Int = match {Some(n), None} do {None, _} -> 0 {_, Some(_)} -> 1 {Some(k), None} -> k end",
+            "  def f(): Int =\n    let Some(n) = Some(1)\n    n",
+            // Any is whatever has the same shape at run time.
+            "  def f(): Int = match Some(1) as Any do None -> 0 {_, n} -> 1 _ -> 2 end",
+        ],
+        expect![[r#"
+            2:18 error C0501: this match leaves out `Some(_)`; add clauses for these, or `_ -> …`
+            2:35 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:35 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:48 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+            5:7 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:24 warning C0502: of the 3 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
+
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_known_everywhere_and_defined_anew_is_told() {
+    check(
+        &[
+            "  type Option(T) = Some(T) | None\n  def f(o: Option(Int)): Int = 1",
+            "  type Result = Won(Int) | Lost",
+            "  record Ordering do\n    by: Int\n  end",
+            "  type Ordering = {n: Int | n >= -1 and n <= 1}",
+            "  typeclass Show(T) do\n    def show(x: T): String\n  end",
+            "  trait Eq {\n    def eq(self, other: Self): Bool\n  }",
+            // What is made by it and by the library does not fit, and says which is which.
+            "  import Std.List [find/2]\n  type Option(T) = Some(T) | None\n  def f(l: List(Int)): Option(Int) = find(l, fn(x) -> x > 1 end)\n  def g(l: List(Int)): Int = match find(l, fn(x) -> x > 1 end) do\n      Some(n) -> n\n      None -> 0\n    end",
+            "  type Nat = Zero | Succ(Nat)\n  type Token = Ok | Eq | Number(Int)",
+        ],
+        expect![[r#"
+            2:8 warning C0212: this is another type than `Std.Core.Option`, which is known everywhere and which the library takes; remove the definition: `Some` and `None` are there without it
+            2:8 warning C0212: this is another type than `Std.Core.Result`, which is known everywhere and which the library takes; choose another name, such as `MyResult`
+            2:10 warning C0212: this is another type than `Std.Core.Ordering`, which is known everywhere and which the library takes; choose another name, such as `MyOrdering`
+            2:8 warning C0212: this is another type than `Std.Core.Ordering`, which is known everywhere and which the library takes; choose another name, such as `MyOrdering`
+            2:13 warning C0212: this is another class than `Std.Show.Show`, which is known everywhere and which the library asks for; write `instance Show(…)` for the library's, or choose another name
+            2:9 warning C0212: this is another class than `Std.Eq.Eq`, which is known everywhere and which the library asks for; write `instance Eq(…)` for the library's, or choose another name
+            3:8 warning C0212: this is another type than `Std.Core.Option`, which is known everywhere and which the library takes; remove the definition: `Some` and `None` are there without it
+            4:38 error C0301: expected T.Option(Int), found Std.Core.Option(Int); these are two types of one name: remove the definition of `Option` that is not needed, or rename it
+            6:7 error C0301: this pattern matches T.Option(_), the value is Std.Core.Option(Int); these are two types of one name: remove the definition of `Option` that is not needed, or rename it
+            7:7 error C0301: this pattern matches T.Option(_), the value is Std.Core.Option(Int); these are two types of one name: remove the definition of `Option` that is not needed, or rename it
+        "#]],
+    );
+}
+
+#[test]
+fn the_form_of_traits_and_classes_is_said_in_one_sentence() {
+    check(
+        &[
+            "  trait Shape do\n    def area(self): Int\n  end\n  def f(): Int = \"a\"",
+            "  trait Shape(T) do\n    def area(x: T): Int\n  end\n  def f(): Int = 1",
+            "  trait Shape {\n    def area(self): Int\n  }\n  impl Shape for Int do\n    def area(self): Int = 1\n  end",
+            "  typeclass Shape(T) {\n    def area(x: T): Int\n  }\n  instance Shape(Int) {\n    def area(x: Int): Int = x\n  }",
+            "  trait Shape\n    def area(self): Int",
+        ],
+        expect![[r#"
+            2:15 error C0101: expected `{`, found `do`; the methods of a trait stand in braces: `trait X { def name(self): String }`
+            2:14 error C0101: expected `{`, found `(`; a trait is over `Self`; a class over `T` is `typeclass X(T) do … end`
+            5:22 error C0101: expected `{`, found `do`; the methods of an `impl` stand in braces: `impl X for T { def name(self): String = … }`
+            2:22 error C0101: expected `do`, found `{`; the methods of `typeclass` stand between `do` and `end`
+            5:23 error C0101: expected `do`, found `{`; the methods of `instance` stand between `do` and `end`
+            2:14 error C0101: expected `{`, found `def`; the methods of a trait stand in braces: `trait X { def name(self): String }`
+            3:24 error C0101: expected `}`, found `end`"#]],
     );
 }
 
@@ -201,8 +276,8 @@ fn sixteen_warnings_for_one_constant_scrutinee_are_one() {
             3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
             3:5 warning C0502: of the 17 clauses of this match, only one is ever reached; the value is always the same here, or that clause takes everything: write its body alone
             5:7 warning C0502: this clause and 15 more of this match are never reached; the clauses above and what is known of the value leave nothing for them; remove them
-            2:56 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
-            2:68 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
+            2:56 warning C0502: this clause is never reached; no value that comes here is like this: remove it
+            2:68 warning C0502: this clause is never reached; no value that comes here is like this: remove it
             5:7 warning C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up"#]],
     );
 }

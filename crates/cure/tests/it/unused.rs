@@ -51,6 +51,7 @@ bodies! {
         Ok("{some,42}") """#]];
     an_atom_that_is_matched: "match Some(42) do\n  'Some'(x) -> x\n  None -> 0\nend", expect![[r#"
         12:7 error C0106: `'Some'` is an atom, and an atom is not called; a constructor or a function is called by its name: `Some(x)`
+        after the fix: 13:7 warning C0502: this clause is never reached; no value that comes here is like this: remove it
         Ok("42") """#]];
     an_atom_and_a_value: "{1, :ok 42}", expect![[r#"
         11:13 error C0106: two values side by side: the atom `:ok` takes none; write a tuple: `{:ok, 42}`; a new statement begins on a new line, or behind a comma

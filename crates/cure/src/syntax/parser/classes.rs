@@ -17,6 +17,15 @@ impl Parser<'_> {
     /// What follows the head of a class or an instance: its context, and its methods up to `end`.
     fn class_body(&mut self, what: &str, opened: Span) {
         self.class_context();
+        if self.is(K::LBrace) {
+            if let Some(error) = self.expected(K::DoKw.describe()) {
+                error.hints.push(format!("the methods of `{what}` stand between `do` and `end`"));
+            }
+            self.bump();
+            self.methods(K::RBrace);
+            self.expect(K::RBrace);
+            return;
+        }
         self.expect(K::DoKw);
         self.methods(K::EndKw);
         self.end_of(what, opened);
@@ -76,20 +85,44 @@ impl Parser<'_> {
 
     pub(super) fn trait_def(&mut self) {
         self.node(K::Trait, |p| {
+            let opened = p.span_of(0);
             p.bump();
             p.expect(K::Ident);
             p.type_params();
             if p.eat(K::Colon) {
                 p.bounds();
             }
-            p.expect(K::LBrace);
-            p.methods(K::RBrace);
-            p.expect(K::RBrace);
+            p.braces("a trait", "trait X { def name(self): String }", opened);
         });
+    }
+
+    /// The methods of a trait or an `impl`, in braces. Who writes `do … end`, as everywhere else, is told once.
+    fn braces(&mut self, what: &str, form: &str, opened: Span) {
+        let found = self.peek();
+        if !self.eat(K::LBrace)
+            && let Some(error) = self.expected(K::LBrace.describe())
+        {
+            error.hints.push(match found {
+                K::LParen => "a trait is over `Self`; a class over `T` is `typeclass X(T) do … end`".to_owned(),
+                _ => format!("the methods of {what} stand in braces: `{form}`"),
+            });
+        }
+        if found == K::LParen {
+            self.skip_until(|p| matches!(p.peek(), K::LBrace | K::DoKw));
+            self.eat(K::LBrace);
+        }
+        if self.eat(K::DoKw) {
+            self.methods(K::EndKw);
+            self.end_of(form.split(' ').next().unwrap_or(what), opened);
+            return;
+        }
+        self.methods(K::RBrace);
+        self.expect(K::RBrace);
     }
 
     pub(super) fn impl_def(&mut self) {
         self.node(K::Impl, |p| {
+            let opened = p.span_of(0);
             p.bump();
             p.type_params();
             p.expect(K::Ident);
@@ -100,9 +133,7 @@ impl Parser<'_> {
             }
             p.type_expr();
             p.class_context();
-            p.expect(K::LBrace);
-            p.methods(K::RBrace);
-            p.expect(K::RBrace);
+            p.braces("an `impl`", "impl X for T { def name(self): String = … }", opened);
         });
     }
 }

@@ -22,7 +22,7 @@ use crate::resolve::interface::Signature;
 use crate::resolve::scope::Scope;
 use crate::solver::{Formula, Linear, Satisfiability, Sym};
 use crate::syntax::ast::{Curify, Name, Param};
-use crate::types::exhaustive::{self, Arm};
+use crate::types::exhaustive::{self, Arm, Verdict};
 
 /// The result type of a function that does not declare one.
 #[derive(Debug)]
@@ -420,7 +420,8 @@ impl Body<'_> {
     }
 
     /// Reports clauses that are never reached: one or two by themselves, more of them at once.
-    fn unreachable(&mut self, arms: &[Arm], unreachable: &[usize], span: Span) {
+    fn unreachable(&mut self, arms: &[Arm], verdict: &Verdict, span: Span) {
+        let unreachable = &verdict.unreachable[..];
         if unreachable.len() > 1 && unreachable.len() + 1 == arms.len() {
             let only = (0..arms.len()).find(|at| !unreachable.contains(at)).unwrap_or_default();
             let keyword = Span { start: span.start, end: span.start + 5 };
@@ -441,7 +442,10 @@ impl Body<'_> {
             return;
         }
         for at in unreachable {
-            let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
+            let hint = match verdict.never.contains(at) {
+                true => "no value that comes here is like this: remove it",
+                false => "the clauses above take everything it would; remove it, or move it up",
+            };
             let warning = Diagnostic::warning(code::UNREACHABLE, arms[*at].span, "this clause is never reached");
             self.errors.push(warning.hint(hint));
         }
@@ -458,7 +462,7 @@ impl Body<'_> {
         let asks = places.speaks(self);
         let places = &self.settled(places, asks);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
-        self.unreachable(arms, &verdict.unreachable, span);
+        self.unreachable(arms, &verdict, span);
         if fuel::is_spent() {
             return;
         }

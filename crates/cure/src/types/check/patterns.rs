@@ -9,14 +9,14 @@ use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::short;
 use super::floats;
 use super::keep::Flow;
-use super::places::{Place, PlaceTerm, Places};
+use super::places::Places;
 use super::prove::MOST_WAYS;
-use super::subtype::instantiate;
+use super::subtype::{instantiate, two_of_a_name};
 use super::words::Word;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::form::Literal;
 use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
-use crate::ir::ty::{Len, Ty};
+use crate::ir::ty::Ty;
 use crate::resolve::interface::{Constructor, TypeInfoKind};
 use crate::resolve::suggest;
 use crate::solver::{Formula, Linear};
@@ -178,19 +178,6 @@ impl Body<'_> {
         let (ty, term, facts) = places.known[&path].clone();
         self.facts.extend(facts);
         Spot { path, ty, term }
-    }
-
-    pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
-        let known = match (self.base(ty), term) {
-            (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
-            (_, Term::Int(term)) => PlaceTerm::Int(term.clone()),
-            (_, Term::Bool(formula)) => PlaceTerm::Bool(formula.clone()),
-            (_, Term::Float(term)) => PlaceTerm::Float(term.clone()),
-            (_, Term::Word(term)) => PlaceTerm::Word(term.clone()),
-            _ => PlaceTerm::Opaque,
-        };
-        let place = Place { ty: self.resolved(ty), term: known };
-        places.seen.insert(path.clone(), place);
     }
 
     pub(super) fn pattern(&mut self, pattern: &Pattern, at: &Spot, found: &mut Walk<'_>) -> Shape {
@@ -370,8 +357,10 @@ impl Body<'_> {
             return;
         }
         if self.subtype(own, &base, &Term::Opaque, span).is_err() {
-            let (own, ty) = (self.show(own), self.show(&base));
-            self.error(code::MISMATCH, span, format!("this pattern matches {own}, the value is {ty}"));
+            let (own, ty) = self.show_both(own, &base);
+            let two = two_of_a_name(&own, &ty);
+            let error = self.error(code::MISMATCH, span, format!("this pattern matches {own}, the value is {ty}"));
+            error.hints.extend(two);
         }
     }
 

@@ -3,9 +3,28 @@
 use std::collections::HashMap;
 
 use super::body::{Body, Term};
-use crate::ir::ty::Ty;
+use crate::ir::ty::{Len, Ty};
 use crate::solver::{Formula, Linear, Sym};
+use crate::syntax::ast::Name;
 use crate::types::exhaustive::Path;
+
+impl Body<'_> {
+    /// Notes what is known of a position that a pattern looks at.
+    pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
+        let known = match (self.base(ty), term) {
+            (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
+            (_, Term::Int(term)) => PlaceTerm::Int(term.clone()),
+            (_, Term::Bool(formula)) => PlaceTerm::Bool(formula.clone()),
+            (_, Term::Float(term)) => PlaceTerm::Float(term.clone()),
+            (_, Term::Word(term)) => PlaceTerm::Word(term.clone()),
+            // A value of type Any has the tags of atoms and tuples, too.
+            (Ty::Con(..), Term::Data(tag, fields)) => PlaceTerm::Tag(tag.clone(), fields.len()),
+            _ => PlaceTerm::Opaque,
+        };
+        let place = Place { ty: self.resolved(ty), term: known };
+        places.seen.insert(path.clone(), place);
+    }
+}
 
 /// A position in a scrutinee.
 #[derive(Debug, Clone)]
@@ -23,6 +42,8 @@ pub(crate) enum PlaceTerm {
     Float(Linear),
     Word(Linear),
     Length(Linear),
+    /// The tag of a constructor that is known, and the number of its fields.
+    Tag(Name, usize),
 }
 
 /// State that all clauses of a match share.
@@ -51,7 +72,7 @@ impl Places {
                 symbols.extend(term.factors.keys().copied());
             };
             match &place.term {
-                PlaceTerm::Opaque => {}
+                PlaceTerm::Opaque | PlaceTerm::Tag(..) => {}
                 PlaceTerm::Int(term) | PlaceTerm::Float(term) | PlaceTerm::Word(term) => take(term),
                 PlaceTerm::Length(_) => involved = true,
                 PlaceTerm::Bool(formula) => {

@@ -37,7 +37,9 @@ impl Body<'_> {
         let (expected, actual) = self.show_both(expected, actual);
         match misfit {
             Misfit::Types => {
+                let two = two_of_a_name(&expected, &actual);
                 let error = self.error(code::MISMATCH, span, format!("expected {expected}, found {actual}"));
+                error.hints.extend(two);
                 let hint = match (&*expected, &*actual) {
                     _ if one_by_one => Some(
                         "the arguments are given one by one here: `fn(x) -> fn(y) -> … end end`, called as `f(x)(y)`",
@@ -292,4 +294,13 @@ fn describe(term: &Term, body: &Body<'_>) -> Option<String> {
     let named = linear.factors.keys().all(|sym| body.symbol_name(*sym).is_some());
     let name = |sym: Sym| body.symbol_name(sym).unwrap_or("_").to_owned();
     named.then(|| show_linear(linear, &name))
+}
+
+/// What to do where two types of one name meet, which are written with their modules then.
+pub(super) fn two_of_a_name(one: &str, other: &str) -> Option<String> {
+    let head = |shown: &str| shown.split('(').next().unwrap_or_default().to_owned();
+    let (one, other) = (head(one), head(other));
+    let own = |full: &str| full.rsplit_once('.').map(|(_, name)| name.to_owned());
+    let name = own(&one).filter(|name| one != other && own(&other).as_ref() == Some(name))?;
+    Some(format!("these are two types of one name: remove the definition of `{name}` that is not needed, or rename it"))
 }

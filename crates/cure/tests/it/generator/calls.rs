@@ -204,9 +204,55 @@ impl Maker {
             return other;
         }
         self.note("closures");
+        if self.random.chance(50)
+            && let Some(taking) = self.taking(params, result, depth, scope)
+        {
+            return taking;
+        }
         let names: Vec<String> = params.iter().map(|_| self.name("v")).collect();
         let inner = names.iter().zip(params).fold(scope.clone(), |scope, (name, ty)| scope.with(name, ty));
         let body = self.expr(result, depth, &inner);
         Expr::Lambda(names.into_iter().zip(params.iter().cloned().map(Some)).collect(), Rc::new(body))
+    }
+
+    /// A function that takes a parameter apart; `None` if no pattern matches all values of one of them.
+    fn taking(&mut self, params: &[Type], result: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
+        let (mut inner, mut is_apart) = (scope.clone(), false);
+        let mut patterns = Vec::new();
+        for of in params {
+            let mut whole = if matches!(of, Type::Tuple(_) | Type::Named(..) | Type::Vector(..)) {
+                self.cover(of, 2)
+            } else {
+                Vec::new()
+            };
+            let pattern = match whole.pop() {
+                Some((pattern, bound)) if whole.is_empty() && is_plain(&pattern) => {
+                    is_apart = true;
+                    inner = bound.iter().fold(inner, |inner, (name, ty)| inner.with(name, ty));
+                    pattern
+                }
+                _ => {
+                    let name = self.name("v");
+                    inner = inner.with(&name, of);
+                    Pattern::Var(name)
+                }
+            };
+            patterns.push((pattern, Some(of.clone())));
+        }
+        if !is_apart {
+            return None;
+        }
+        self.note("patterns of functions without a name");
+        let body = self.expr(result, depth, &inner);
+        Some(Expr::Taking(patterns, Rc::new(body)))
+    }
+}
+
+/// Whether a parameter can be written so: a constructor without fields would be its name.
+fn is_plain(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Construct(_, fields, _) => !fields.is_empty(),
+        Pattern::Tuple(_) | Pattern::List(..) | Pattern::Record(..) => true,
+        _ => false,
     }
 }

@@ -163,10 +163,18 @@ impl Evaluator<'_> {
             }
         }
         for transition in machine.transitions.iter().filter(|one| one.from == state && fits(&one.on)) {
+            if transition.counts && matches!(data, Value::Float(_)) {
+                // Erlang compares it with whole numbers by value, this evaluator does not.
+                return Err(Unusable);
+            }
             let holds = match &transition.guard {
                 None => true,
                 Some(guard) => self.eval(guard, &env)?.is("true"),
             };
+            if holds && transition.counts && !matches!(data, Value::Int(_)) {
+                self.machines.running.remove(&id);
+                return Ok(false);
+            }
             if holds {
                 return self.moved(id, event, transition, env).map(|()| true);
             }

@@ -182,9 +182,9 @@ const ROWS: &[(usize, &[&str])] = &[
     (80, &["`_` as a result"]),
     (81, &["functions of `let` at two types", "`let` function at a condition", "`let` function over what is outside"]),
     (82, &["capital that is meant as a literal"]),
-    (84, &["data of an event not provable"]),
-    (85, &["pattern of a function that may not match"]),
     (83, &["messages to processes elsewhere", "message to what is no process"]),
+    (84, &["machines that compute with the data of events", "data of an event not provable"]),
+    (85, &["patterns of functions without a name", "pattern of a function that may not match"]),
 ];
 
 /// All features that rows name.

@@ -210,6 +210,10 @@ impl Evaluator<'_> {
                 let names = params.iter().map(|(name, _)| name.clone()).collect();
                 Value::Function(Rc::new(Closure::Lambda(names, body.clone(), env.clone())))
             }
+            Expr::Taking(params, body) => {
+                let patterns = params.iter().map(|(pattern, _)| pattern.clone()).collect();
+                Value::Function(Rc::new(Closure::Taking(patterns, body.clone(), env.clone())))
+            }
             Expr::FunctionValue(function) => Value::Function(Rc::new(Closure::Function(*function))),
             Expr::ConstructorValue(name) => Value::Function(Rc::new(Closure::Constructor(name.clone()))),
             Expr::MethodValue(at, ty) => Value::Function(Rc::new(Closure::Method(*at, env.ty(ty)))),
@@ -318,6 +322,13 @@ impl Evaluator<'_> {
         match &**closure {
             Closure::Lambda(params, body, env) => {
                 let env = params.iter().zip(args).fold(env.clone(), |env, (name, arg)| env.with(name, arg));
+                self.eval(body, &env)
+            }
+            Closure::Taking(params, body, env) => {
+                let all = params.iter().zip(&args);
+                let env = all.fold(env.clone(), |env, (pattern, arg)| {
+                    self.bind(pattern, arg, env).expect("a pattern of `fn` matches")
+                });
                 self.eval(body, &env)
             }
             Closure::Function(function) => self.call(*function, Vec::new(), args),

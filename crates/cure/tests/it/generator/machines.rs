@@ -1,7 +1,7 @@
 //! Makes state machines, in both forms, and conversations with them. Timeouts fire immediately, within a sleep that
 //! follows every event, or never, so that a result does not depend on the speed of the computer.
 
-use super::make::{Maker, Scope};
+use super::make::{Maker, Scope, binary};
 use super::tree::*;
 
 /// Timeouts that are shorter than a sleep.
@@ -121,8 +121,33 @@ impl Maker {
                     actions.push((at, self.expr(&fields[at].1, 3, &inner)));
                 }
             }
-            machine.transitions.push(Edge { from, on, guard, to, actions });
+            let mut edge = Edge { from, on, guard, to, actions, counts: false };
+            if machine.data.is_some() && matches!(edge.on, On::Event(_)) && self.random.chance(25) {
+                self.count_with_the_event(&mut edge, &scope.vars[0]);
+            }
+            machine.transitions.push(edge);
         }
+    }
+
+    /// Makes the actions of a transition compute the first field, a number, with the data of the event.
+    fn count_with_the_event(&mut self, edge: &mut Edge, (field, ty): &(String, Type)) {
+        self.note("machines that compute with the data of events");
+        let data = || Expr::Var("event_data".to_owned());
+        let test = |operator: &'static str, limit: i64| binary(operator, data(), Expr::Int(limit.into()));
+        let field = || Expr::Var(field.clone());
+        let (guard, value) = match (ty, self.random.below(4)) {
+            (Type::Refined(SMALL), _) => (Some(binary("and", test(">=", 0), test("<", 10))), data()),
+            (Type::Refined(_), 0) => (Some(test(">", -1)), data()),
+            (Type::Refined(_), _) => (Some(test(">=", 0)), binary("+", field(), data())),
+            (_, 0) => (None, data()),
+            (_, 1) => (Some(test("!=", 2)), binary("-", data(), field())),
+            (_, 2) => (Some(test(">", 1)), binary("/", field(), data())),
+            _ => (None, binary("+", binary("*", data(), Expr::Int(3.into())), field())),
+        };
+        edge.counts = true;
+        edge.guard = guard;
+        edge.actions.retain(|(at, _)| *at != 0);
+        edge.actions.insert(0, (0, value));
     }
 
     /// A guard over the data, and occasionally over the event's data.
@@ -217,6 +242,11 @@ impl Maker {
         talk.given.push(Expr::Var(name));
         if sends {
             talk.sleep();
+        }
+        // An event may have ended it; whoever asks waits for that.
+        if self.program.machines[talk.machine].transitions.iter().any(|one| one.counts) {
+            let asked = names.iter().map(|name| Expr::Native("Std.Fsm.fsm_state", vec![name.clone()]));
+            talk.bindings.extend(asked.map(|asked| (Pattern::Any, None, asked)));
         }
     }
 

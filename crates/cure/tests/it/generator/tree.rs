@@ -86,6 +86,8 @@ pub(crate) enum Expr {
     Native(&'static str, Vec<Expr>),
     Apply(Box<Expr>, Vec<Expr>),
     Lambda(Vec<(String, Option<Type>)>, Rc<Expr>),
+    /// A function whose parameters are taken apart.
+    Taking(Vec<(Pattern, Option<Type>)>, Rc<Expr>),
     /// A function of the program as a value.
     FunctionValue(usize),
     /// A constructor as a value.
@@ -294,6 +296,8 @@ pub(crate) struct Edge {
     pub to: usize,
     /// Fields by index, and their new values.
     pub actions: Vec<(usize, Expr)>,
+    /// Whether the actions compute with the data of the event, which ends the machine if it is no whole number.
+    pub counts: bool,
 }
 
 /// The trigger of a transition.

@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::evaluate::Env;
-use super::tree::{Expr, Type};
+use super::tree::{Expr, Pattern, Type};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
@@ -25,6 +25,7 @@ pub(crate) enum Value {
 #[derive(Debug)]
 pub(crate) enum Closure {
     Lambda(Vec<String>, Rc<Expr>, Env),
+    Taking(Vec<Pattern>, Rc<Expr>, Env),
     Function(usize),
     Constructor(String),
     Method(usize, Type),

@@ -58,9 +58,24 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         "def f(xs: List(Int)): Int =\n match xs do\n [_, 0 | _] -> 0\n [n | _] -> 1 / n\n [] -> 0\n end",
         code::DIVISOR,
     ),
-    // What was put into a value is known when it is taken out again.
+    // What was put into a value is known when it is taken out again, and which constructor it is.
     (
-        "def f(): Int =\n let o = Some(3)\n match o do\n Some(n) -> 10 / n\n None -> 0\n end",
+        "def f(k: Int): Int =\n let Some(n) = Some(k)\n n",
+        "def f(k: Int): Int =\n let None = Some(k)\n 1",
+        code::NOT_EXHAUSTIVE,
+    ),
+    (
+        "def f(k: Int): Int = match {Ok(k), None} do\n {Ok(n), None} -> n\n end",
+        "def f(k: Int): Int = match {Ok(k), None} do\n {Ok(n), Some(_)} -> n\n end",
+        code::NOT_EXHAUSTIVE,
+    ),
+    (
+        "def f(c: Bool): Int = match Some(c) do\n Some(true) -> 1\n Some(false) -> 2\n end",
+        "def f(c: Bool, k: Int): Int = match (if c then Some(k) else None) do\n Some(n) -> n\n end",
+        code::NOT_EXHAUSTIVE,
+    ),
+    (
+        "def f(): Int =\n let o = Some(3)\n match o do\n Some(n) -> 10 / n\n end",
         "def f(k: Int): Int =\n let o = Some(k)\n match o do\n Some(n) -> 10 / n\n None -> 0\n end",
         code::DIVISOR,
     ),

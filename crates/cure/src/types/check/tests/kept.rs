@@ -130,7 +130,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         code::DIVISOR,
     ),
     (
-        "def f(p: Some1): Int =\n let t = Node(Leaf, p, Node(Leaf, 3, Leaf))\n match t do\n Node(_, _, Node(_, n, _)) -> 10 / n\n _ -> 0\n end",
+        "def f(p: Some1): Int =\n let t = Node(Leaf, p, Node(Leaf, 3, Leaf))\n match t do\n Node(_, _, Node(_, n, _)) -> 10 / n\n end",
         "def f(p: Some1): Int =\n let t = Node(Leaf, p, Node(Leaf, 0, Leaf))\n match t do\n Node(_, _, Node(_, n, _)) -> 10 / n\n _ -> 0\n end",
         code::DIVISOR,
     ),

@@ -195,9 +195,16 @@ impl Writer<'_> {
             }
             Expr::Native(name, args) => format!("{}({})", self.library(name, args.len()), self.list(args)),
             Expr::Apply(function, args) => match &**function {
-                Expr::Lambda(..) => format!("({})({})", self.expr(function, 0), self.list(args)),
+                Expr::Lambda(..) | Expr::Taking(..) => format!("({})({})", self.expr(function, 0), self.list(args)),
                 _ => format!("{}({})", self.expr(function, TIGHT + 1), self.list(args)),
             },
+            Expr::Taking(params, body) => {
+                let params = params.iter().map(|(pattern, ty)| {
+                    let ty = ty.as_ref().map_or_else(String::new, |ty| format!(": {}", self.ty(ty)));
+                    format!("{}{ty}", self.pattern(pattern))
+                });
+                format!("fn({}) -> {} end", params.collect::<Vec<_>>().join(", "), self.expr(body, 0))
+            }
             Expr::Lambda(params, body) => {
                 let params = params.iter().map(|(name, ty)| match ty {
                     Some(ty) => format!("{name}: {}", self.ty(ty)),
