@@ -1,33 +1,35 @@
 //! Questions to a person, asked by a real agent: with nobody there, with somebody who answers on the command line, answered
-//! late, and that the agent's own shell cannot answer for its person.
+//! late, and that the agent's own shell cannot answer for its person. In its dialog: `dialogs`.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::dialogs;
 use super::kinds::Agent;
 use super::record;
-use super::stage::{Programs, Stage};
+use super::stage::{Programs, Stage, until};
 use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 use crate::workspace::KillOnDrop;
 
-/// How long something may take to be seen.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What the person adds, by which an answer is known.
-const NOTE: &str = "but keep the tag";
+pub(super) const NOTE: &str = "but keep the tag";
 
 /// The trials, in the order of the page's columns.
-pub(super) const TRIALS: [&str; 4] = ["nobody there", "by command", "late", "in its own shell"];
+pub(super) const TRIALS: [&str; 5] = ["nobody there", "by command", "late", "in its own shell", "in its dialog"];
 
 /// How each went: a word, or what was wrong. `None` where the agent has no such thing.
 pub(super) type Asked = [Option<Result<String>>; TRIALS.len()];
 
 pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> Asked {
-    let shell = (agent.installation.name == super::states::CLAUDE.name).then(|| in_its_shell(agent, programs));
-    [Some(nobody(agent, programs)), Some(by_command(agent, programs)), Some(late(agent, programs)), shell]
+    let is_claude = agent.installation.name == super::states::CLAUDE.name;
+    let shell = is_claude.then(|| in_its_shell(agent, programs));
+    // A search for tools is tried enough without a terminal.
+    let dialog = (is_claude && (agent.before)(&[]).is_none()).then(|| dialogs::by_keys(agent, programs));
+    [Some(nobody(agent, programs)), Some(by_command(agent, programs)), Some(late(agent, programs)), shell, dialog]
 }
 
 /// Nobody watches: that is said, and is no "no".
@@ -73,7 +75,7 @@ fn late(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     ];
     let results = play(agent, &stage, tasks, |stage| {
         until("the next evaluation", || {
-            let sessions = status(stage)?;
+            let sessions = stage.status()?;
             let sessions = sessions["sessions"].as_array().into_iter().flatten();
             Ok(sessions.into_iter().any(|session| session["state"] == "running").then_some(()))
         })?;
@@ -122,11 +124,11 @@ fn in_its_shell(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     if !is_open {
         bail!("the question was answered");
     }
-    stop(&stage)?;
+    stage.stop()?;
     Ok(format!("refused: {}", tries.map(|(what, _)| what).join(", ")))
 }
 
-fn confirm(name: &'static str, more: Value) -> Task {
+pub(super) fn confirm(name: &'static str, more: Value) -> Task {
     let mut arguments = json!({ "action": "Delete the branch?", "details": "It is merged." });
     for (key, value) in more.as_object().into_iter().flatten() {
         arguments[key] = value.clone();
@@ -142,7 +144,7 @@ fn play(
     beside: impl FnOnce(&Stage<'_>) -> Result<()> + Send,
 ) -> Result<Vec<(usize, String)>> {
     let results = run(agent, stage, &turns(&tasks, agent.before, agent.call), beside)?;
-    stop(stage)?;
+    stage.stop()?;
     Ok(results)
 }
 
@@ -153,7 +155,7 @@ fn run(
     beside: impl FnOnce(&Stage<'_>) -> Result<()> + Send,
 ) -> Result<Vec<(usize, String)>> {
     let model = stage.model(turns)?;
-    let mut setting = (agent.setting)(&stage.place(stage.direct()?, &model));
+    let mut setting = (agent.setting)(&stage.place(stage.direct("")?, &model));
     // For the shell, which is a tool of its own there.
     if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
         allowed.push_str(",Bash");
@@ -170,20 +172,20 @@ fn run(
 }
 
 /// Somebody who watches.
-fn watch(stage: &Stage<'_>) -> Result<KillOnDrop> {
+pub(super) fn watch(stage: &Stage<'_>) -> Result<KillOnDrop> {
     let mut command = stage.hob(&["questions", "--watch"])?;
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let child = KillOnDrop(child.context("could not watch")?);
-    until("the face", || Ok((status(stage)?["ask"]["watching"] == 1).then_some(())))?;
+    until("the face", || Ok((stage.status()?["ask"]["watching"] == 1).then_some(())))?;
     Ok(child)
 }
 
-fn answer(stage: &Stage<'_>) -> Result<()> {
-    let mut command: Command = stage.hob(&["answer", "--yes", "--note", NOTE])?;
+pub(super) fn answer(stage: &Stage<'_>) -> Result<()> {
+    let mut command = stage.hob(&["answer", "--yes", "--note", NOTE])?;
     stdout_of(&mut command).map(drop).context("`hob answer` failed")
 }
 
-fn wants(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
+pub(super) fn wants(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
     let mut of_task = results.iter().filter(|(of, _)| *of == task);
     match of_task.any(|(_, result)| result.contains(text)) {
         true => Ok(()),
@@ -191,33 +193,10 @@ fn wants(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
     }
 }
 
-fn open(stage: &Stage<'_>) -> Result<bool> {
-    Ok(status(stage)?["ask"]["open"].as_u64().unwrap_or_default() > 0)
+pub(super) fn open(stage: &Stage<'_>) -> Result<bool> {
+    Ok(stage.status()?["ask"]["open"].as_u64().unwrap_or_default() > 0)
 }
 
 fn undelivered(stage: &Stage<'_>) -> Result<u64> {
-    Ok(status(stage)?["ask"]["undelivered"].as_u64().unwrap_or_default())
-}
-
-fn stop(stage: &Stage<'_>) -> Result<()> {
-    stdout_of(&mut stage.hob(&["stop"])?).map(drop).context("could not stop the daemon")
-}
-
-fn status(stage: &Stage<'_>) -> Result<Value> {
-    // Without a daemon it says so with its exit code.
-    let output = stage.hob(&["status", "--json"])?.output().context("could not ask for the status")?;
-    Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
-}
-
-fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(value) = there()? {
-            return Ok(value);
-        }
-        if Instant::now() > deadline {
-            bail!("waited {PATIENCE:?} for {what}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    Ok(stage.status()?["ask"]["undelivered"].as_u64().unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::states::{CLAUDE, CODEX, COPILOT, GEMINI, Installation, OPENCODE};
 
 /// What the agent is told; the model says what is in the script whatever that is.
-const PROMPT: &str = "Go through the script.";
+pub(super) const PROMPT: &str = "Go through the script.";
 
 /// The name that agents know the server by.
 pub(super) const SERVER: &str = "hob";
@@ -231,6 +231,20 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
         files: vec![(config, json!({ "mcpServers": servers }).to_string())],
         env,
     }
+}
+
+/// Claude Code as a person starts it at a terminal, with what it asks a newcomer answered.
+pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Place) -> Setting {
+    setting.args.retain(|word| word != "-p" && word != PROMPT);
+    let trusted = json!({ "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true });
+    let answered = json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "customApiKeyResponses": { "approved": ["scripted"], "rejected": [] },
+        "projects": { text(&place.project): trusted },
+    });
+    setting.files.push((place.home.join(".claude.json"), answered.to_string()));
+    setting
 }
 
 /// How it offers tools depends on the model that it believes to talk to.

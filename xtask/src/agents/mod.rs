@@ -3,16 +3,18 @@
 //! Each agent runs in a project and a home of its own against the scripted model (`crates/testkit`), which calls tools of
 //! hob; what hob said is recorded on the way to the agent, what reached the model by the model. The page tells the
 //! difference. Which agents, and how they start: `kinds`; where they run: `stage`; what the model does: `tasks`; what
-//! else they go through: `trials`, and with questions to a person `asking`; whether `hob doctor` is right about each: `states`; what is told from the records:
+//! else they go through: `trials`, and with questions to a person `asking` and `dialogs`; whether `hob doctor` is right about each: `states`; what is told from the records:
 //! `record`; the page: `page`.
 
 mod asking;
+mod dialogs;
 mod kinds;
 mod page;
 mod record;
 mod stage;
 mod states;
 mod tasks;
+mod terminal;
 mod trials;
 
 use std::path::PathBuf;

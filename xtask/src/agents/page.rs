@@ -100,7 +100,8 @@ names, and searches; what it then gets is at the end.
 fn asked(page: &mut String, rows: &[Row]) {
     page.push_str(
         "\n## Questions to a person\n\nAsked without a terminal: nobody watches; `hob answer` while `hob questions --watch` runs and no \
-         dialog is up yet; `wait_s: 1`, answered\nafter `timed_out`; and whether the agent's own shell can answer.\n\n| agent |",
+         dialog is up yet; `wait_s: 1`, answered\nafter `timed_out`; and whether the agent's own shell can answer. In its dialog, by keys at a terminal: each tool and a form of every kind of\nfield; \
+         Escape; an answer by `hob answer` while the dialog stood; a daemon that was killed meanwhile.\n\n| agent |",
     );
     for name in TRIALS {
         let _ = write!(page, " {name} |");

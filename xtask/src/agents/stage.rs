@@ -3,16 +3,21 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::kinds::{Agent, Place, Server, Setting};
 use super::record;
 use super::tasks::{FOUR_ERRORS, Turn};
+use crate::clients::stdout_of;
 use crate::setup::Tools;
 use crate::workspace::temporary_project;
+
+/// How long something may take to be seen.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The programs that take part.
 pub(super) struct Programs<'a> {
@@ -96,6 +101,18 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
+    /// What `hob status` says; null without a daemon.
+    pub(super) fn status(&self) -> Result<Value> {
+        // Without a daemon it says so with its exit code.
+        let output = self.hob(&["status", "--json"])?.output().context("could not ask for the status")?;
+        Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+    }
+
+    /// Ends the daemon.
+    pub(super) fn stop(&self) -> Result<()> {
+        stdout_of(&mut self.hob(&["stop"])?).map(drop).context("could not stop the daemon")
+    }
+
     /// The processes of a program that run with this stage's home.
     pub(super) fn processes(&self, program: &Path) -> Vec<String> {
         let home = format!("HOME={}", self.home().display());
@@ -132,9 +149,9 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
-    /// A program that is `hob mcp`, as the agent's own child.
-    pub(super) fn direct(&self) -> Result<Server> {
-        self.server("hob-direct", &format!("exec '{}' mcp\n", self.programs.hob.display()))
+    /// A program that is `hob mcp` with these arguments, as the agent's own child.
+    pub(super) fn direct(&self, args: &str) -> Result<Server> {
+        self.server("hob-direct", &format!("exec '{}' mcp{args}\n", self.programs.hob.display()))
     }
 
     /// A program that is `hob mcp` and writes down what goes through it, each process to its own files.
@@ -187,5 +204,19 @@ impl Drop for Model {
         // It ends with its stdin; after an error there may be no one else to close that.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
+    }
+}
+
+/// Waits until something is there.
+pub(super) fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = there()? {
+            return Ok(value);
+        }
+        if Instant::now() > deadline {
+            bail!("waited {PATIENCE:?} for {what}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -2,20 +2,16 @@
 //! mid-evaluation.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::kinds::{Agent, Server};
 use super::record;
-use super::stage::{Model, Programs, Stage};
+use super::stage::{Model, Programs, Stage, until};
 use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 use crate::workspace::{KillOnDrop, succeeds};
-
-/// How long something may take to be seen.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A task, and what its result has in it if all is well.
 type Expected = (Task, &'static str);
@@ -44,7 +40,7 @@ pub(super) fn registered(agent: &Agent, programs: &Programs<'_>) -> Result<Regis
     let left = said.lines().filter_map(|line| line.strip_prefix("  ")).map(str::to_owned).collect();
     stdout_of(stage.hob(&init)?.arg("--allow")).context("`hob init --allow` failed")?;
     let missed = outcome(&tasks, &texts, &turns, model, &mut command)?;
-    stdout_of(&mut stage.hob(&["stop"])?).context("could not stop the daemon")?;
+    stage.stop()?;
     Ok(Registered { left, missed })
 }
 
@@ -54,7 +50,7 @@ pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'
     let mut serve = stage.hob(&["serve", "--http", "127.0.0.1:0"])?;
     let served = KillOnDrop(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("could not serve")?);
     let url = until("the daemon to serve HTTP", || {
-        let status = status(&stage)?;
+        let status = stage.status()?;
         Ok(status["daemon"]["http"].as_str().map(str::to_owned))
     })?;
     let shown = stdout_of(&mut stage.hob(&["init", "--http"])?)?;
@@ -67,7 +63,7 @@ pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'
         (task("more tools", "more_tools", json!({ "toolset": "repl" })), "repl_list: "),
     ];
     let missed = played(agent, &stage, Server::Http { url, token }, expected)?;
-    drop(stdout_of(&mut stage.hob(&["stop"])?));
+    drop(stage.stop());
     drop(served);
     Ok(missed)
 }
@@ -87,7 +83,7 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = KillOnDrop(command.spawn().context("could not start the agent")?);
     until("the evaluation to run", || {
-        let status = status(&stage)?;
+        let status = stage.status()?;
         let sessions = status["sessions"].as_array().into_iter().flatten();
         // The second one: the first, which defines, has ended.
         let sleeps = |session: &Value| session["state"] == "running" && session["evals"] == 1;
@@ -101,7 +97,7 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
     child.wait().context("the agent did not end")?;
     drop(model);
     until("the dead agent's connection to end", || {
-        let status = status(&stage)?;
+        let status = stage.status()?;
         let mut connections = status["connections"].as_array().into_iter().flatten();
         Ok((!connections.any(|connection| connection["role"] == "mcp")).then_some(()))
     })?;
@@ -111,7 +107,7 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
     ];
     let server = stage.recorded("")?;
     let missed = played(agent, &stage, server, expected)?;
-    stdout_of(&mut stage.hob(&["stop"])?).context("could not stop the daemon")?;
+    stage.stop()?;
     Ok(missed)
 }
 
@@ -141,24 +137,4 @@ fn outcome(
     };
     let missed = tasks.iter().zip(texts).enumerate().filter(|(index, (_, text))| !reached(*index, text));
     Ok(missed.map(|(_, (task, _))| task.name).collect())
-}
-
-fn status(stage: &Stage<'_>) -> Result<Value> {
-    let mut command: Command = stage.hob(&["status", "--json"])?;
-    // Without a daemon it says so with its exit code.
-    let output = command.output().context("could not ask for the status")?;
-    Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
-}
-
-fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(value) = there()? {
-            return Ok(value);
-        }
-        if Instant::now() > deadline {
-            bail!("waited {PATIENCE:?} for {what}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -1,0 +1,102 @@
+//! An agent at a terminal of its own: tmux, keys pressed into it, and what stands on its screen.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::stage::{Stage, until};
+
+/// How long a program has to take a key.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Columns and lines: a form of every kind of field fits.
+const SIZE: [&str; 4] = ["-x", "100", "-y", "50"];
+
+/// A program at a terminal, which ends with the value.
+pub(super) struct Terminal<'a> {
+    stage: &'a Stage<'a>,
+    socket: PathBuf,
+}
+
+impl<'a> Terminal<'a> {
+    /// Starts the program with its arguments and environment.
+    pub(super) fn start(stage: &'a Stage<'a>, program: &Command) -> Result<Self> {
+        let terminal = Self { stage, socket: stage.home().join("tmux") };
+        let mut tmux = terminal.tmux()?;
+        tmux.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        // The terminal that tmux is in; those inside get tmux's own.
+        tmux.env("TERM", "xterm");
+        tmux.args(["-f", "/dev/null", "new-session", "-d"]).args(SIZE).arg("--");
+        tmux.arg(program.get_program()).args(program.get_args());
+        let started = tmux.output().context("could not start tmux")?;
+        if !started.status.success() {
+            bail!("tmux: {}", String::from_utf8_lossy(&started.stderr));
+        }
+        Ok(terminal)
+    }
+
+    /// Presses a key, as tmux names it, and waits until this is shown: a program may take two keys at once for another.
+    pub(super) fn press(&self, key: &str, shown: &str) -> Result<()> {
+        self.send(&[key])?;
+        self.until(shown).map(drop).with_context(|| format!("after {key}"))
+    }
+
+    /// Presses a key until this is not shown any more: what was drawn just now may not take keys yet.
+    pub(super) fn press_away(&self, key: &str, shown: &str) -> Result<()> {
+        let mut pressed: Option<Instant> = None;
+        let gone = until(&format!("{shown:?} to go"), || {
+            if !self.text()?.contains(shown) {
+                return Ok(Some(()));
+            }
+            if pressed.is_none_or(|at| at.elapsed() > AGAIN) {
+                self.send(&[key])?;
+                pressed = Some(Instant::now());
+            }
+            Ok(None)
+        });
+        gone.with_context(|| format!("the screen shows {:?}", self.text()))
+    }
+
+    /// Types a text, and waits until this is shown.
+    pub(super) fn enter(&self, text: &str, shown: &str) -> Result<()> {
+        self.send(&["-l", text])?;
+        self.until(shown).map(drop).with_context(|| format!("after {text:?}"))
+    }
+
+    /// Waits until this is shown; the whole screen.
+    pub(super) fn until(&self, shown: &str) -> Result<String> {
+        let mut last = String::new();
+        let found = until(&format!("{shown:?}"), || {
+            last = self.text()?;
+            Ok(last.contains(shown).then_some(()))
+        });
+        found.with_context(|| format!("the screen shows {:?}", last.trim_end()))?;
+        Ok(last)
+    }
+
+    /// What stands on the screen.
+    pub(super) fn text(&self) -> Result<String> {
+        let shown = self.tmux()?.args(["capture-pane", "-p"]).output().context("could not ask tmux")?;
+        Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
+    }
+
+    fn send(&self, keys: &[&str]) -> Result<()> {
+        let sent = self.tmux()?.arg("send-keys").args(keys).status().context("could not start tmux")?;
+        if sent.success() { Ok(()) } else { bail!("the program at the terminal has ended") }
+    }
+
+    fn tmux(&self) -> Result<Command> {
+        let mut tmux = self.stage.command(Path::new("tmux"))?;
+        tmux.stdin(Stdio::null()).arg("-S").arg(&self.socket);
+        Ok(tmux)
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut tmux) = self.tmux() {
+            let _ = tmux.arg("kill-server").output();
+        }
+    }
+}
