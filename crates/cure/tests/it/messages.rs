@@ -113,6 +113,21 @@ fn what_functions_of_the_library_take_is_said() {
 }
 
 #[test]
+fn what_is_piped_is_called_by_the_name_that_it_has() {
+    let head = "  def g(x: Int): Result(Int, String) = Ok(x)\n  def d(n: Int): Int when n > 0 = n\n";
+    let items = [
+        "  def f(x: Int): Result(Int, String) = g(x) |> fn(n) -> 10 / n end",
+        "  def f(x: Int): Result(Int, String) = g(x) |> d",
+        "  def f(x: Int): Int = x |> fn(n) -> 10 / n end",
+    ];
+    let items: Vec<String> = items.iter().map(|item| format!("{head}{item}")).collect();
+    check(&items.iter().map(String::as_str).collect::<Vec<_>>(), expect![[r#"
+        4:62 error C0403: the divisor `n` may be zero; not so when n = 0; say it in the type `{x: Int | x != 0}`, in a guard `when n != 0`, or test it with `if`
+        4:40 error C0404: the precondition of `d` does not hold; not so when the value before `|>` = 0; its guard is a condition that callers must prove; test the value with `if` before the call
+        4:43 error C0403: the divisor `n` may be zero; not so when x = 0; say it in the type `{x: Int | x != 0}`, in a guard `when n != 0`, or test it with `if`"#]]);
+}
+
+#[test]
 fn a_byte_order_mark_says_nothing() {
     let text = "\u{feff}module T do\n  def main(): Int = 3\nend\n";
     assert_eq!(compile(text, &NoSources).run("main", Limits::default()).unwrap().result.unwrap(), "3");
@@ -205,6 +220,8 @@ fn the_form_of_traits_and_classes_is_said_in_one_sentence() {
             "  trait Shape {\n    def area(self): Int\n  }\n  impl Shape for Int do\n    def area(self): Int = 1\n  end",
             "  typeclass Shape(T) {\n    def area(x: T): Int\n  }\n  instance Shape(Int) {\n    def area(x: Int): Int = x\n  }",
             "  trait Shape\n    def area(self): Int",
+            "  instance Show(Unit) do\n    def show(x: Unit): String when 1 > 0 = \"u\"\n  end",
+            "  trait Div {\n    def div(self, by: Int): Int when by != 0\n    def other(self): Int\n  }",
         ],
         expect![[r#"
             2:15 error C0101: expected `{`, found `do`; the methods of a trait stand in braces: `trait X { def name(self): String }`
@@ -213,7 +230,9 @@ fn the_form_of_traits_and_classes_is_said_in_one_sentence() {
             2:22 error C0101: expected `do`, found `{`; the methods of `typeclass` stand between `do` and `end`
             5:23 error C0101: expected `do`, found `{`; the methods of `instance` stand between `do` and `end`
             2:14 error C0101: expected `{`, found `def`; the methods of a trait stand in braces: `trait X { def name(self): String }`
-            3:24 error C0101: expected `}`, found `end`"#]],
+            3:24 error C0101: expected `}`, found `end`
+            3:36 error C0101: expected a name, found `1`
+            3:33 error C0101: a method has no guard: whoever calls it knows the class alone; say it in the class, as the type of the parameter: `by: {n: Int | n != 0}`; or test it in the body"#]],
     );
 }
 

@@ -42,6 +42,9 @@ const MENDED: &[(&str, &str)] = &[
     ("86_order_workflow", "a machine computes with `event_data`"),
 ];
 
+/// Behind this, what the message brought to a program that did not compile as it was written stands beside it.
+const ONE_TRY: &str = "# one try: ";
+
 /// `cargo nextest run -p cure --no-capture -E 'test(natural_programs)'` prints the counts.
 #[test]
 fn natural_programs_compile_as_written_and_do_what_they_say() {
@@ -49,22 +52,28 @@ fn natural_programs_compile_as_written_and_do_what_they_say() {
     let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut said = String::new();
-    let (mut right, mut refused) = (0, 0);
+    let (mut right, mut refused, mut tried) = (0, 0, 0);
     for file in &files {
         let name = file.file_stem().unwrap().to_str().unwrap();
         refused += usize::from(MENDED.iter().any(|(mended, _)| *mended == name));
-        match wrong(&fs::read_to_string(file).unwrap()) {
+        let text = fs::read_to_string(file).unwrap();
+        tried += usize::from(text.lines().any(|line| line.starts_with(ONE_TRY)));
+        match wrong(&text) {
             None => right += 1,
             Some(why) => said.push_str(&format!("{name}: {why}\n")),
         }
     }
     let all = files.len();
-    said.push_str(&format!("{right} of {all} do; {} of {all} did before the compiler was mended", all - refused));
+    said.push_str(&format!(
+        "{right} of {all} do: {} as they were written at first, {tried} mended in one try",
+        all - refused - tried
+    ));
+    said.push_str(&format!(" by the message alone, {refused} since the compiler was mended"));
     println!("{said}");
     for (name, what) in MENDED {
         println!("  {name}: mended: {what}");
     }
-    expect!["120 of 120 do; 114 of 120 did before the compiler was mended"].assert_eq(&said);
+    expect!["179 of 179 do: 162 as they were written at first, 11 mended in one try by the message alone, 6 since the compiler was mended"].assert_eq(&said);
 }
 
 /// The same programs on Erlang give and print the same.

@@ -1,7 +1,7 @@
 //! Parses classes and instances, in both notations.
 
 use super::Parser;
-use crate::diagnostic::Span;
+use crate::diagnostic::{Span, code};
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
@@ -46,7 +46,12 @@ impl Parser<'_> {
                     p.type_params();
                     p.params();
                     p.result_type();
+                    let when = p.span_of(0);
+                    let is_when = p.is(K::WhenKw);
                     p.class_context();
+                    if is_when && !(p.is(K::Eq) || p.is(close) || matches!(p.peek(), K::DefKw | K::TypeKw)) {
+                        p.guarded_method(when);
+                    }
                     if p.eat(K::Eq) {
                         p.body();
                     }
@@ -72,6 +77,17 @@ impl Parser<'_> {
                 }
             }
         }
+    }
+
+    /// Where a method has a guard, as functions have, says so once.
+    fn guarded_method(&mut self, when: Span) {
+        let message = "a method has no guard: whoever calls it knows the class alone";
+        if let Some(error) = self.error(code::EXPECTED, when, message) {
+            let hint =
+                "say it in the class, as the type of the parameter: `by: {n: Int | n != 0}`; or test it in the body";
+            error.hints.push(hint.to_owned());
+        }
+        self.skip_until(|p| p.is(K::Eq));
     }
 
     pub(super) fn instance(&mut self) {

@@ -32,6 +32,11 @@ pub(super) enum Term {
     Data(Name, Vec<Term>),
 }
 
+/// How the names of what a pipe binds begin; no name of a program does.
+pub(super) const PIPED: &str = "|>";
+/// What messages call it.
+const BEFORE_PIPE: &str = "the value before `|>`";
+
 /// A checked expression with its type.
 #[derive(Debug)]
 pub(super) struct Val {
@@ -280,6 +285,7 @@ impl<'p> Body<'p> {
     }
 
     pub(super) fn symbol(&mut self, name: Option<&str>) -> Sym {
+        let name = name.map(|name| if name.starts_with(PIPED) { BEFORE_PIPE } else { name });
         self.symbols.push(name.map(str::to_owned));
         Sym(self.symbols.len() as u32 - 1)
     }
@@ -288,10 +294,12 @@ impl<'p> Body<'p> {
         self.symbols.get(sym.0 as usize)?.as_deref()
     }
 
-    /// Names a symbol for messages, if it has no name.
+    /// Names a symbol for messages, if it has no name of the program.
     pub(super) fn name_symbol(&mut self, sym: Sym, name: &str) {
-        if let Some(known) = self.symbols.get_mut(sym.0 as usize) {
-            known.get_or_insert_with(|| name.to_owned());
+        if let Some(known) = self.symbols.get_mut(sym.0 as usize)
+            && known.as_ref().is_none_or(|known| known == BEFORE_PIPE)
+        {
+            *known = Some(name.to_owned());
         }
     }
 

@@ -191,6 +191,11 @@ impl<'p> Body<'p> {
 
     /// A call of a value.
     fn apply(&mut self, callee: &Expr, args: &[Expr], span: Span) -> Val {
+        if let ExprKind::Lambda(params, body) = &callee.kind
+            && params.len() == args.len()
+        {
+            return self.applied(params, body, args, span);
+        }
         let function = self.infer(callee);
         let ty = self.base(&function.ty);
         let (params, result) = match ty {

@@ -3,6 +3,7 @@
 //! [`check`] goes over the definitions. [`body`] is the state of one function; [`exprs`], [`operators`], [`calls`] and
 //! [`patterns`] walk it; [`subtype`] and [`prove`] decide what fits; [`dictionaries`] finds instances.
 
+mod applied;
 mod body;
 mod calls;
 mod construct;

@@ -3,7 +3,7 @@
 
 use num_traits::Zero;
 
-use super::body::{Body, Term, Val};
+use super::body::{Body, PIPED, Term, Val};
 use super::exprs::tree;
 use super::floats;
 use super::prove::Proof;
@@ -262,7 +262,7 @@ impl Body<'_> {
         }
         // Facts about the value in `Ok` hold only if there is such a value.
         let (mark, facts) = (self.locals.len(), self.facts.len());
-        let inner = self.bind(&Name::from("|>"), &args[0], None);
+        let inner = self.bind(&Name::from(PIPED), &args[0], None);
         let local = Val { tree: tree(TreeKind::Var(inner), left.span), ty: args[0].clone(), term: Term::Opaque };
         let applied = self.piped(local, right, span);
         self.locals.truncate(mark);
@@ -290,7 +290,7 @@ impl Body<'_> {
     /// `f(x)`, or `f(x, a)` for `x |> f(a)`, for a value that has already been computed.
     fn piped(&mut self, value: Val, right: &Expr, span: Span) -> Val {
         let mark = self.locals.len();
-        let name = Name::from("|> value");
+        let name = Name::from(format!("{PIPED} value"));
         let known = if matches!(value.term, Term::Opaque) { None } else { Some(value.term.clone()) };
         let var = self.bind(&name, &value.ty, known);
         let argument = Expr { kind: ExprKind::Name(name), span };

@@ -103,9 +103,16 @@ impl Body<'_> {
 
     pub(super) fn update(&mut self, name: &Ident, base: &Expr, given: &[(Ident, Expr)], span: Span) -> Val {
         let Some(info) = self.record_info(name) else { return self.wrong(span) };
+        let (errors, first) = (self.errors.len(), self.count_metas());
         let args: Vec<Ty> = info.params.iter().map(|_| self.meta()).collect();
         let ty = Ty::Con(info.full.clone(), args.clone());
-        let base = self.check(base, &ty);
+        let keeps = !args.is_empty() && info.covariant;
+        let from = base;
+        let base = self.check(from, &ty);
+        let mut flows = Vec::new();
+        if keeps {
+            flows.extend(Flow::new(self, &base, from, &ty));
+        }
         let fields = self.fields_of(&info, &args);
         let mut changes: Vec<(u32, Tree)> = Vec::new();
         // What is known of the other fields is known of the new record, too.
@@ -129,8 +136,14 @@ impl Body<'_> {
                 self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));
             }
             let val = self.check(value, &fields[at].1);
+            if keeps {
+                flows.extend(Flow::new(self, &val, value, &fields[at].1));
+            }
             terms[at] = val.term;
             changes.push((at as u32 + 1, val.tree));
+        }
+        if self.errors.len() == errors {
+            self.keep(first, &flows, &[]);
         }
         let term = Term::Data(short(&info.full), terms);
         Val { tree: tree(TreeKind::SetElements(Box::new(base.tree), changes), span), ty, term }

@@ -176,7 +176,15 @@ const ROWS: &[(usize, &[&str])] = &[
     (74, &["call without parentheses", "atom that is called", "pattern of an atom that is called"]),
     (75, &["values that nobody uses"]),
     (76, &["the library", "sorting"]),
-    (77, &["division by what may be zero", "conditions through the library", "conditions of literals"]),
+    (
+        77,
+        &[
+            "division by what may be zero",
+            "conditions through the library",
+            "conditions of literals",
+            "conditions behind pipes",
+        ],
+    ),
     (78, &["name of a type of the language"]),
     (79, &["Self"]),
     (80, &["`_` as a result"]),

@@ -59,8 +59,16 @@ impl Maker {
             }
             _ => {
                 let value = Expr::Native("Std.List.head", vec![kept, Expr::Int([1, 7][self.random.below(2)].into())]);
-                let body = Box::new(divided(&name));
-                Expr::Let(vec![(Pattern::Var(name), None, value)], body)
+                let body = divided(&name);
+                let function = || Expr::Lambda(vec![(name.clone(), None)], Rc::new(body.clone()));
+                match self.random.below(3) {
+                    0 => {
+                        self.note("conditions behind pipes");
+                        Expr::Pipe(Box::new(value), Box::new(function()), None)
+                    }
+                    1 => Expr::Apply(Box::new(function()), vec![value]),
+                    _ => Expr::Let(vec![(Pattern::Var(name.clone()), None, value)], Box::new(body)),
+                }
             }
         };
         let first = (Pattern::Var(dividend), Some(Type::Int), *self.boxed(&Type::Int, depth, scope));

@@ -177,7 +177,7 @@ pub(super) fn division(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let zero = || Expr::Int(0.into());
     let a = maker.small(scope);
     let of = [Type::Int, Type::Refined(NAT), Type::Refined(SMALL)][maker.random.below(3)].clone();
-    let kind = maker.random.below(13);
+    let kind = maker.random.below(14);
     if kind >= 10 {
         // Type variables keep what all say that comes in, and no more.
         return maker.unknown(&Type::Refined(NAT), scope, |maker, z| {
@@ -191,6 +191,10 @@ pub(super) fn division(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
                 11 => {
                     let joined = Expr::Native("Std.List.cons", vec![z, list(two(), ABOVE)]);
                     binary(word, a, Expr::Native("Std.List.head", vec![joined, above]))
+                }
+                12 => {
+                    let divides = Box::new(lambda(&x, binary(word, a, Expr::Var(x.clone()))));
+                    Expr::Pipe(Box::new(z), divides, None)
                 }
                 _ => {
                     let body = binary(word, a, Expr::Var(x.clone()));
