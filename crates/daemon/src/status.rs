@@ -134,12 +134,24 @@ impl Status {
             connections: daemon.connections.list().into_iter().map(connection).collect(),
             parts: daemon.parts.status(),
             toolsets: catalog.toolsets().map(line).collect(),
-            profiles: catalog.profiles().map(line).collect(),
+            profiles: merged(catalog.profiles().map(line)),
             withheld: daemon.config.withheld.clone(),
             granted_since: daemon.config.is_granted_by_now(&daemon.project, &parts::sections()),
             stopping: daemon.stop.borrow().clone(),
         }
     }
+}
+
+/// One line a name: several parts may bring tools to one profile.
+fn merged(lines: impl Iterator<Item = ToolsetLine>) -> Vec<ToolsetLine> {
+    let mut merged: Vec<ToolsetLine> = Vec::new();
+    for line in lines {
+        match merged.iter_mut().find(|other| other.name == line.name) {
+            Some(other) => other.tools += line.tools,
+            None => merged.push(line),
+        }
+    }
+    merged
 }
 
 fn millis(time: std::time::Duration) -> u64 {

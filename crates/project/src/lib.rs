@@ -40,7 +40,7 @@ pub use caller::{Caller, Known};
 pub use config::{Config, Limits};
 pub use config_error::ConfigError;
 pub use environment::{Environment, allowed};
-pub use git::{is_tracked, main_worktree};
+pub use git::{head_commit, is_tracked, main_worktree};
 pub use hello::{Hello, HelloAck, Readiness, Repeat, RepeatRule, Role};
 pub use lock::{Lock, LockError, served_at, serves};
 pub use owner::Foreign;

@@ -82,7 +82,7 @@ impl Part for AskPart {
     fn profiles(&self) -> Vec<Toolset> {
         vec![Toolset {
             name: "tidepool",
-            about: "the questions of Tidepool's control server, under their names",
+            about: "the tools of Tidepool's control server, under their names",
             instructions: TIDEPOOL_INSTRUCTIONS,
             core: &[],
             tools: ::ask::tools::tidepool(&self.board),

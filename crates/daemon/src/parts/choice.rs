@@ -189,7 +189,12 @@ impl Catalog {
     }
 
     fn choice(&self, toolsets: &[String], profile: Option<&str>) -> Result<Choice, ChoiceError> {
-        let names = |sets: &[PartToolset]| sets.iter().map(|set| set.toolset.name).collect::<Vec<&'static str>>();
+        let names = |sets: &[PartToolset]| {
+            let mut names: Vec<&'static str> = sets.iter().map(|set| set.toolset.name).collect();
+            // Several parts may bring tools to one profile.
+            names.dedup();
+            names
+        };
         if let Some(name) = profile {
             if !toolsets.is_empty() {
                 return Err(ChoiceError::Both);

@@ -5,6 +5,7 @@
 
 mod ask;
 mod choice;
+mod code;
 mod cure;
 pub mod mail;
 mod more_tools;
@@ -36,6 +37,7 @@ const PARTS: &[Entry] = &[
     Entry::of::<repl::ReplPart>(),
     Entry::of::<mail::MailPart>(),
     Entry::of::<ask::AskPart>(),
+    Entry::of::<code::CodePart>(),
     Entry::of::<cure::CurePart>(),
     Entry::of::<work::WorkPart>(),
 ];

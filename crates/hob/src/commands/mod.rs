@@ -3,6 +3,7 @@
 mod ask;
 mod call;
 mod choice;
+mod code;
 mod complete;
 mod completions;
 mod cure;
@@ -55,6 +56,11 @@ pub(crate) enum Command {
     Questions(ask::Questions),
     Answer(ask::Answer),
     Ask(ask::Ask),
+    Callers(code::Callers),
+    Uses(code::Uses),
+    Def(code::Def),
+    Outline(code::Outline),
+    Code(code::CodeCommand),
     Work(work::Work),
     Cure(cure::CureCommand),
     Init(init::Init),
@@ -91,6 +97,11 @@ impl Command {
             Command::Questions(questions) => questions.run(&project()?),
             Command::Answer(answer) => answer.run(&project()?),
             Command::Ask(ask) => ask.run(&project()?),
+            Command::Callers(callers) => callers.run(&project()?),
+            Command::Uses(uses) => uses.run(&project()?),
+            Command::Def(def) => def.run(&project()?),
+            Command::Outline(outline) => outline.run(&project()?),
+            Command::Code(code) => code.run(&project()?),
             Command::Work(work) => work.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),

@@ -142,10 +142,13 @@ fn without_mail_the_entry_leaves_it_out() {
     let project = fresh();
     project.run(["init", "--agent", "claude", "--agent", "opencode", "--mail", "off"]).ok();
     let read = |file: &str| serde_json::from_str::<serde_json::Value>(&project.read(file)).unwrap();
-    assert_eq!(read(".mcp.json")["mcpServers"]["hob"]["args"], serde_json::json!(["mcp", "repl", "ask"]));
-    assert_eq!(read("opencode.json")["mcp"]["hob"]["command"], serde_json::json!(["hob", "mcp", "repl", "ask"]));
+    assert_eq!(read(".mcp.json")["mcpServers"]["hob"]["args"], serde_json::json!(["mcp", "repl", "ask", "code"]));
+    assert_eq!(
+        read("opencode.json")["mcp"]["hob"]["command"],
+        serde_json::json!(["hob", "mcp", "repl", "ask", "code"])
+    );
     let said = project.run(["init", "--agent", "claude"]).ok();
-    assert!(said.contains("already registered in .mcp.json, as `hob mcp repl ask`."), "{said}");
+    assert!(said.contains("already registered in .mcp.json, as `hob mcp repl ask code`."), "{said}");
 }
 
 #[test]
@@ -278,7 +281,10 @@ fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
     assert!(mcp.contains("\"other\": {\"command\": \"x\"}") && mcp.contains("\"args\": [\"mcp\"]\r\n"), "{mcp}");
     let codex = project.read(".codex/config.toml");
     assert!(codex.starts_with("# mine\nmodel = 'o4'\n") && codex.contains("command = \"x\" # keep\n"), "{codex}");
-    assert!(codex.contains("[mcp_servers.hob]\ncommand = \"hob\"\nargs = [\"mcp\", \"repl,mail,ask\"]\n"), "{codex}");
+    assert!(
+        codex.contains("[mcp_servers.hob]\ncommand = \"hob\"\nargs = [\"mcp\", \"repl,mail,ask,code\"]\n"),
+        "{codex}"
+    );
     let vscode = project.read(".vscode/mcp.json");
     assert!(vscode.contains("// hand-written") && vscode.contains("\"type\": \"stdio\""), "{vscode}");
     for (file, key) in [(".cursor/mcp.json", "mcpServers"), (".gemini/settings.json", "mcpServers")] {

@@ -80,6 +80,14 @@ transcripts! {
     ask_wait: "tools/ask_wait";
     ask_cancel: "tools/ask_cancel";
     ask_list: "tools/ask_list";
+    find_callers: "tools/find_callers";
+    find_uses: "tools/find_uses";
+    show_definition: "tools/show_definition";
+    show_fields: "tools/show_fields";
+    show_constructors: "tools/show_constructors";
+    outline: "tools/outline";
+    code_status: "tools/code_status";
+    command_code: "commands/code";
     work_status: "tools/work_status" needs "git";
     command_work: "commands/work" needs "git";
     command_questions: "commands/questions";

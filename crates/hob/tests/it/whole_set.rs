@@ -211,6 +211,7 @@ fn results_of_the_mail_conform_too() {
 #[test]
 fn results_of_questions_conform_too() {
     let project = fresh();
+    project.write("src/geo.rs", GEOMETRY);
     for (start, more) in [(&["ask"][..], true), (&["--profile", "tidepool"], false)] {
         let mut peer = project.mcp(start);
         peer.initialize();
@@ -233,9 +234,40 @@ fn results_of_questions_conform_too() {
                 ("ask_list", json!({"state": "all"})),
                 ("ask_cancel", json!({"question": asked.structured["question"], "reason": "r"})),
             ]);
+        } else {
+            calls.extend([
+                ("find_callers", json!({"name": "area", "context_lines": 1, "max_results": 1})),
+                ("show_fields", json!({"type_name": "Shape"})),
+                ("show_constructors", json!({"type_name": "Shape"})),
+            ]);
         }
         conform(&mut peer, &tools, &calls);
     }
+}
+
+const GEOMETRY: &str =
+    "/// One.\npub enum Shape { Round { radius: f64 }, Empty }\nfn area(s: &Shape) {}\nfn b() { area(&c); d(area) }\n";
+
+#[test]
+fn results_about_code_conform_too() {
+    let project = fresh();
+    project.write("src/geo.rs", GEOMETRY);
+    project.write("src/Geo.hs", "data Shape a where\n  Round :: Ord a => { radius :: !a } -> Shape a\n");
+    let mut peer = project.mcp(&["code"]);
+    peer.initialize();
+    let tools = list(&mut peer);
+    let calls = [
+        ("find_callers", json!({"name": "area", "uses": ["call", "value"], "path": "src", "context_lines": 2})),
+        ("find_callers", json!({"name": "f64", "max_results": 1})),
+        ("find_uses", json!({"name": "Shape", "classes": ["type", "binding"]})),
+        ("find_uses", json!({"name": "area", "max_results": 1})),
+        ("show_definition", json!({"name": "Shape", "max_bytes": 10})),
+        ("show_fields", json!({"type_name": "Shape"})),
+        ("show_constructors", json!({"type_name": "Shape"})),
+        ("outline", json!({"path": "src", "match": "area"})),
+        ("code_status", json!({})),
+    ];
+    conform(&mut peer, &tools, &calls);
 }
 
 #[test]

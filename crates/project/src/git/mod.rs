@@ -1,12 +1,14 @@
 //! Git's directories, read without running git: the worktree around a directory and the main worktree that all
 //! worktrees of the repository share (gitrepository-layout(5), git-worktree(1) "DETAILS").
 
+mod head;
 mod index;
 
 use std::path::{Path, PathBuf};
 
 use crate::regular;
 
+pub use head::head_commit;
 pub use index::is_tracked;
 
 /// How many linked worktrees of a bare repository are examined.

@@ -1,0 +1,313 @@
+//! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
+use crate::place::Lines;
+use crate::question::Question;
+use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
+use crate::syntax::{Class, Kind, Language, Occurrence, Place, occurrences};
+
+/// A place that has the name, or a name that an import gave it.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    pub path: Arc<Path>,
+    pub language: Language,
+    pub line: usize,
+    pub column: usize,
+    pub class: Class,
+    /// The declarations around it; empty at the top of a file.
+    pub enclosing: String,
+    pub in_test: bool,
+    pub is_member: bool,
+    pub in_macro: bool,
+    pub is_broken: bool,
+    /// The other name that stands here.
+    pub alias: Option<String>,
+    /// The line, and the lines around it; only for sites that can be shown.
+    pub text: String,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub question: Question,
+    pub definitions: Vec<Definition>,
+    /// All uses, by path and line. The definitions themselves are not among them, other bindings are.
+    pub sites: Vec<Site>,
+    /// How many stand at definitions that are not meant.
+    pub files: usize,
+    pub skipped: Vec<Skipped>,
+}
+
+/// How many renames are followed one after the other, and in all.
+const MAX_RENAMES: usize = 3;
+const MAX_ALIASES: usize = 32;
+
+/// What lines are kept of a site.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown {
+    pub context_lines: usize,
+    /// Of how many sites in one file.
+    pub most: usize,
+}
+
+/// Definitions and uses of a name.
+pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, NoAnswer> {
+    let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let searched = search(&whole, &question.name);
+    let mut reader =
+        Reader { question: &question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    let Searched { files, hits, skipped } = searched;
+    for hit in &hits {
+        reader.read(hit, &question.name, None);
+    }
+    let Reader { definitions, sites, aliases, .. } = reader;
+    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites))?;
+    let mut found = Found { definitions, sites, files, skipped, question: question.clone() };
+    follow(&whole, &mut found, aliases, shown);
+    if scope.below != scope.root {
+        let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
+        found.sites.retain(|site| site.path.starts_with(below));
+    }
+    reclassify(&mut found);
+    found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+    Ok(found)
+}
+
+/// The definitions alone.
+pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
+    let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let Searched { files, hits, skipped } = search(&whole, &question.name);
+    let shown = Shown { context_lines: 0, most: 0 };
+    let mut reader =
+        Reader { question: &question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    for hit in &hits {
+        reader.read(hit, &question.name, None);
+    }
+    let Reader { mut definitions, sites, .. } = reader;
+    if scope.below != scope.root {
+        let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
+        definitions.retain(|definition| definition.path.starts_with(below));
+    }
+    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites))?;
+    Ok(Found { definitions, sites, files, skipped, question })
+}
+
+fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
+    match (hits, sites) {
+        ([], _) => Mentions::None,
+        (_, []) => Mentions::OfNoName,
+        _ => Mentions::Some,
+    }
+}
+
+/// Reads hits.
+struct Reader<'a> {
+    question: &'a Question,
+    shown: Shown,
+    definitions: Vec<Definition>,
+    sites: Vec<Site>,
+    /// Names that imports give: the name, the file, and whether other files may use it.
+    aliases: VecDeque<Alias>,
+}
+
+#[derive(Debug, Clone)]
+struct Alias {
+    name: String,
+    path: Arc<Path>,
+    /// Where it is given.
+    line: usize,
+    is_open: bool,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, hit: &Hit, name: &str, alias: Option<&Alias>) {
+        let Some(all) = occurrences(hit.language, &hit.text, name, &hit.starts) else { return };
+        let path: Arc<Path> = hit.path.as_path().into();
+        let lines = Lines::of(&hit.text);
+        let file_in_test = is_test_file(&hit.path);
+        for (number, one) in all.iter().enumerate() {
+            if let (Some(other), Some(alias)) = (&one.alias, alias) {
+                self.add_alias(other, &path, &lines, one, alias.depth + 1);
+            } else if let Some(other) = &one.alias {
+                self.add_alias(other, &path, &lines, one, 1);
+            }
+            if let (Some(declares), None) = (&one.declares, alias) {
+                let definition = definition(hit, &path, &lines, one, declares, name);
+                if !is_clause(self.definitions.last(), &definition) {
+                    self.definitions.push(definition);
+                } else if let Some(last) = self.definitions.last_mut().filter(|last| last.is_signature) {
+                    *last = Definition { bytes: last.bytes.start..definition.bytes.end, ..definition };
+                }
+            }
+            let line = lines.line(one.bytes.start);
+            let is_shown = number < self.shown.most.saturating_mul(4).max(1);
+            let context = |lines_of: Range<usize>| -> Vec<String> {
+                lines_of.filter_map(|line| lines.shown(line, None)).collect()
+            };
+            let around = self.shown.context_lines;
+            self.sites.push(Site {
+                path: path.clone(),
+                language: hit.language,
+                line,
+                column: lines.column(one.bytes.start),
+                class: one.class,
+                enclosing: label(&one.enclosing, hit.language),
+                in_test: file_in_test || is_test(&one.enclosing),
+                is_member: one.is_member,
+                in_macro: one.in_macro,
+                is_broken: one.is_broken,
+                alias: alias.map(|alias| alias.name.clone()),
+                text: if is_shown {
+                    lines.shown(line, Some(one.bytes.start)).unwrap_or_default()
+                } else {
+                    String::new()
+                },
+                before: if is_shown { context(line.saturating_sub(around).max(1)..line) } else { Vec::new() },
+                after: if is_shown { context(line + 1..line + 1 + around) } else { Vec::new() },
+            });
+        }
+    }
+
+    fn add_alias(&mut self, name: &str, path: &Arc<Path>, lines: &Lines<'_>, one: &Occurrence, depth: usize) {
+        let is_new =
+            name != self.question.name && !self.aliases.iter().any(|other| other.name == name && other.path == *path);
+        if is_new && depth <= MAX_RENAMES && self.aliases.len() < MAX_ALIASES {
+            let language = Language::by_name(path);
+            let is_open = one.class == Class::Export || language == Some(Language::Python);
+            self.aliases.push_back(Alias {
+                name: name.to_owned(),
+                path: path.clone(),
+                line: lines.line(one.bytes.start),
+                is_open,
+                depth,
+            });
+        }
+    }
+}
+
+fn label(places: &[Place], language: Language) -> String {
+    places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
+}
+
+/// Whether tests stand in a file, by its name.
+fn is_test_file(path: &Path) -> bool {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let folder =
+        |name: &std::ffi::OsStr| matches!(name.to_str(), Some("tests" | "test" | "__tests__" | "spec" | "testdata"));
+    path.parent().is_some_and(|parent| parent.iter().any(folder))
+        || ["test_", "conftest"].iter().any(|begin| stem.starts_with(begin))
+        || ["_test", ".test", ".spec", "_tests", "spec"].iter().any(|end| stem.ends_with(end))
+        || matches!(&*stem, "tests" | "test")
+}
+
+fn is_test(places: &[Place]) -> bool {
+    places.iter().any(|place| match place.kind {
+        Kind::Module => matches!(&*place.label, "tests" | "test"),
+        _ => place.label.starts_with("test_"),
+    })
+}
+
+/// Searches for the names that imports and re-exports give.
+fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
+    let mut seen: BTreeSet<(String, Arc<Path>)> = BTreeSet::new();
+    let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
+    while let Some(alias) = aliases.pop_front() {
+        if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
+            continue;
+        }
+        let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
+        let module = module_name(&alias.path);
+        let mut reader = Reader {
+            question: &found.question,
+            shown,
+            definitions: Vec::new(),
+            sites: Vec::new(),
+            aliases: VecDeque::new(),
+        };
+        for hit in &searched.hits {
+            let is_its_own = *hit.path == *alias.path;
+            let names_module = || module.as_deref().is_none_or(|module| has(&hit.text, module));
+            if is_its_own || alias.is_open && names_module() {
+                reader.read(hit, &alias.name, Some(&alias));
+            }
+        }
+        aliases.append(&mut reader.aliases);
+        let is_known = |site: &Site| {
+            found
+                .sites
+                .iter()
+                .any(|other| other.path == site.path && other.line == site.line && other.column == site.column)
+        };
+        // The import that gives the name is there already, under the name itself.
+        let gives = |site: &Site| {
+            *site.path == *alias.path
+                && site.line == alias.line
+                && matches!(site.class, Class::Import | Class::Export | Class::Binding)
+        };
+        let new: Vec<Site> = reader.sites.into_iter().filter(|site| !gives(site) && !is_known(site)).collect();
+        found.sites.extend(new);
+    }
+}
+
+/// What a file is imported as; `None` if that cannot be told.
+fn module_name(path: &Path) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    match stem {
+        "lib" | "main" => None,
+        "mod" | "index" | "__init__" => Some(path.parent()?.file_name()?.to_str()?.to_owned()),
+        _ => Some(stem.to_owned()),
+    }
+}
+
+fn has(text: &[u8], name: &str) -> bool {
+    memchr::memmem::find(text, name.as_bytes()).is_some()
+}
+
+/// What only the definitions tell: calling a class constructs, reading a function is no access to a field.
+fn reclassify(found: &mut Found) {
+    let all = |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
+    let are_fields = all(&|one| one.kind == Kind::Field);
+    let has_functions = found.definitions.iter().any(|one| matches!(one.kind, Kind::Function | Kind::Method));
+    let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type());
+    let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
+    for site in &mut found.sites {
+        let haskell = site.language == Language::Haskell;
+        site.class = match site.class {
+            Class::Call | Class::Value if are_fields && haskell => Class::FieldRead,
+            // In the others what is reached by a dot and not called is never a function.
+            Class::FieldRead if has_functions && has_bound_methods(site.language) => Class::Value,
+            Class::Call if construct => Class::Construct,
+            Class::Value if are_bare => Class::Construct,
+            other => other,
+        };
+    }
+    let at: BTreeSet<(PathBuf, usize)> =
+        found.definitions.iter().map(|definition| (definition.path.to_path_buf(), definition.line)).collect();
+    found.sites.retain(|site| {
+        !(matches!(site.class, Class::Binding | Class::Signature) && at.contains(&(site.path.to_path_buf(), site.line)))
+    });
+}
+
+/// Whether `x.name` can be a function without being called.
+fn has_bound_methods(language: Language) -> bool {
+    matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
+}
+
+/// How many sites there are of each language.
+pub(crate) fn by_language<'a>(sites: impl Iterator<Item = &'a Site>) -> BTreeMap<Language, usize> {
+    let mut counts = BTreeMap::new();
+    for site in sites {
+        *counts.entry(site.language).or_default() += 1;
+    }
+    counts
+}

@@ -1,0 +1,219 @@
+//! Definitions of a name: what one is, and which of them a question means.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::place::Lines;
+use crate::question::Question;
+use crate::search::{Hit, NoAnswer, Scope, near, read};
+use crate::syntax::{Declares, Kind, Language, Occurrence, declarations};
+
+/// A definition of the name.
+#[derive(Debug, Clone)]
+pub(crate) struct Definition {
+    pub kind: Kind,
+    pub language: Language,
+    /// Relative to the root.
+    pub path: Arc<Path>,
+    pub line: usize,
+    /// What it is inside of, outermost first; the names of each.
+    pub inside: Vec<Vec<String>>,
+    /// The same, as it is shown.
+    pub label: String,
+    pub is_signature: bool,
+    /// Where its name begins.
+    pub at: usize,
+    /// All of it.
+    pub bytes: Range<usize>,
+    /// Whether it holds nothing but its name.
+    pub is_bare: bool,
+}
+
+impl Definition {
+    /// `src/geo.rs:12 Shape::area`.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}:{} {} {}", project::visible::path(&self.path), self.line, self.kind.word(), self.label)
+    }
+}
+
+/// How many definitions are answered for together.
+const MAX_DEFINITIONS: usize = 8;
+/// How many of them an error lists.
+const MAX_LISTED: usize = 20;
+/// The name that a question means: a line stands for the name that is declared there.
+pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, NoAnswer> {
+    let Some(line) = question.line else { return Ok(question) };
+    let file = question.file.clone().unwrap_or_default();
+    let path = scope.root.join(&file);
+    let text = read(&path).map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
+    let language =
+        Language::of(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
+    let all = declarations(language, &text).unwrap_or_default();
+    let lines = Lines::of(&text);
+    let mut open: VecDeque<_> = all.into_iter().collect();
+    let mut best: Option<(usize, String)> = None;
+    while let Some(one) = open.pop_front() {
+        let (first, last) = (lines.line(one.bytes.start), lines.line(one.bytes.end));
+        if lines.line(one.at) == line && one.kind != Kind::Impl {
+            return Ok(Question { name: one.name, ..question });
+        }
+        if (first..=last).contains(&line) && one.kind != Kind::Impl {
+            best = Some((lines.line(one.at), one.name.clone()));
+        }
+        open.extend(one.members);
+    }
+    match best {
+        // The line is inside of it: it is meant.
+        Some((at, name)) => Ok(Question { name, line: Some(at), ..question }),
+        None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; outline {file} lists what is"))),
+    }
+}
+
+pub(crate) fn definition(
+    hit: &Hit,
+    path: &Arc<Path>,
+    lines: &Lines<'_>,
+    one: &Occurrence,
+    declares: &Declares,
+    name: &str,
+) -> Definition {
+    let mut inside: Vec<Vec<String>> = one.enclosing.iter().map(|place| place.names.clone()).collect();
+    inside.extend(declares.within.iter().map(|name| vec![name.clone()]));
+    let mut labels: Vec<String> = one.enclosing.iter().map(|place| place.label.clone()).collect();
+    labels.extend(declares.within.iter().cloned());
+    labels.push(name.to_owned());
+    Definition {
+        kind: declares.kind,
+        language: hit.language,
+        path: path.clone(),
+        line: lines.line(one.bytes.start),
+        inside,
+        label: labels.join(separator(hit.language)),
+        is_signature: declares.is_signature,
+        at: one.bytes.start,
+        bytes: declares.bytes.clone(),
+        is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| text == name.as_bytes()),
+    }
+}
+
+/// Haskell repeats the name in every clause, and before them in the signature.
+pub(crate) fn is_clause(last: Option<&Definition>, next: &Definition) -> bool {
+    last.is_some_and(|last| {
+        next.language == Language::Haskell
+            && matches!(next.kind, Kind::Function | Kind::Method)
+            && last.path == next.path
+            && last.kind == next.kind
+            && last.inside == next.inside
+            && !next.is_signature
+    })
+}
+
+pub(crate) fn separator(language: Language) -> &'static str {
+    match language {
+        Language::Rust | Language::C | Language::Cpp => "::",
+        _ => ".",
+    }
+}
+
+/// Whether a name is there at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mentions {
+    None,
+    /// Where the text has it, the syntax has something else.
+    OfNoName,
+    Some,
+}
+
+/// The definitions that the question means.
+pub(crate) fn chosen(
+    question: &Question,
+    all: Vec<Definition>,
+    scope: &Scope,
+    mentions: Mentions,
+) -> Result<Vec<Definition>, NoAnswer> {
+    let is_meant = |definition: &Definition| {
+        question.fits_file(&definition.path)
+            && question.line.is_none_or(|line| definition.line == line)
+            && is_inside(&question.qualifiers, definition)
+    };
+    let (meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
+    let name = &question.name;
+    if meant.is_empty() {
+        if !others.is_empty() {
+            return Err(NoAnswer(format!("there is no `{}`; `{name}` is {}", question.whole, listed(&others))));
+        }
+        if mentions == Mentions::OfNoName {
+            return Err(NoAnswer(format!(
+                "`{name}` stands in the source files, but as a keyword or within other words, never as a name"
+            )));
+        }
+        if mentions == Mentions::None {
+            let near = near(scope, name);
+            let next = match near.is_empty() {
+                true => "; `outline` lists what a file declares".to_owned(),
+                false => format!("; near to it: {}", near.join(", ")),
+            };
+            let root = project::visible::path(&scope.root);
+            return Err(NoAnswer(format!("there is no `{name}` in the source files of {root}{next}")));
+        }
+        // A name from outside of the project.
+        return Ok(meant);
+    }
+    // A prototype and what it announces are one.
+    let has_body = |one: &Definition| {
+        meant.iter().any(|other| {
+            !other.is_signature && other.inside == one.inside && other.language.word() == one.language.word()
+        })
+    };
+    let kept: Vec<Definition> = meant
+        .iter()
+        .filter(|one| {
+            !one.is_signature || one.inside.iter().any(|_| true) && one.language != Language::Cpp || !has_body(one)
+        })
+        .cloned()
+        .collect();
+    if kept.len() > MAX_DEFINITIONS {
+        let more = format!(
+            "`{}` has {} definitions: name one as path:name or Type::name. {}",
+            question.whole,
+            kept.len(),
+            listed(&kept)
+        );
+        return Err(NoAnswer(more));
+    }
+    Ok(kept)
+}
+
+fn listed(definitions: &[Definition]) -> String {
+    let shown: Vec<String> = definitions.iter().take(MAX_LISTED).map(Definition::shown).collect();
+    let more = definitions.len().saturating_sub(MAX_LISTED);
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{rest}", shown.join("; "))
+}
+
+/// Whether a definition is inside of what the qualifiers say: the last of its surroundings, files and folders included.
+fn is_inside(qualifiers: &[String], definition: &Definition) -> bool {
+    let mut around: Vec<Vec<String>> =
+        definition.path.parent().into_iter().flat_map(Path::iter).map(one_name).collect();
+    around.extend(definition.path.file_stem().map(one_name));
+    let declared = around.len();
+    around.extend(definition.inside.iter().cloned());
+    // From the end; what stands between may be left out, but the nearest qualifier must be near: a type, or the file.
+    let mut at = around.len();
+    for (number, qualifier) in qualifiers.iter().rev().enumerate() {
+        let Some(next) = around[..at].iter().rposition(|names| names.contains(qualifier)) else { return false };
+        // `mod.rs`, `index.ts`, `__init__.py` and Go's files do not name their module.
+        let gap = at - 1 - next;
+        if number == 0 && next < declared && (definition.inside.len() > 1 || gap > definition.inside.len() + 1) {
+            return false;
+        }
+        at = next;
+    }
+    true
+}
+
+fn one_name(name: &std::ffi::OsStr) -> Vec<String> {
+    vec![name.to_string_lossy().into_owned()]
+}

@@ -1,0 +1,52 @@
+//! Offsets as lines and columns, which count from 1; columns count characters.
+
+use memchr::memchr_iter;
+
+/// Where the lines of a text begin.
+pub(crate) struct Lines<'a> {
+    text: &'a [u8],
+    starts: Vec<usize>,
+}
+
+/// The longest line that is shown, in characters.
+const MAX_LINE: usize = 200;
+
+impl<'a> Lines<'a> {
+    pub(crate) fn of(text: &'a [u8]) -> Lines<'a> {
+        let starts = std::iter::once(0).chain(memchr_iter(b'\n', text).map(|end| end + 1)).collect();
+        Lines { text, starts }
+    }
+
+    /// The line that an offset is in.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at)
+    }
+
+    /// The column of an offset. A byte order mark is no character of the first line.
+    pub(crate) fn column(&self, at: usize) -> usize {
+        let start = self.starts[self.line(at) - 1];
+        let before = &self.text[start..at];
+        let before = if start == 0 { before.strip_prefix(b"\xef\xbb\xbf").unwrap_or(before) } else { before };
+        String::from_utf8_lossy(before).chars().count() + 1
+    }
+
+    /// The bytes of a line without its end; `None` if the text has fewer.
+    fn bytes(&self, line: usize) -> Option<&'a [u8]> {
+        let start = *self.starts.get(line.checked_sub(1)?)?;
+        let end = self.starts.get(line).map_or(self.text.len(), |next| next - 1);
+        (start < self.text.len() || line == 1).then(|| self.text[start..end].trim_ascii_end())
+    }
+
+    /// A line as it is shown: whole if it is short, else around an offset.
+    pub(crate) fn shown(&self, line: usize, around: Option<usize>) -> Option<String> {
+        let bytes = self.bytes(line)?;
+        if bytes.len() <= MAX_LINE {
+            return Some(String::from_utf8_lossy(bytes).into_owned());
+        }
+        let start = self.starts[line - 1];
+        let from = around.map_or(0, |at| (at - start).saturating_sub(MAX_LINE / 2));
+        let part = &bytes[from..(from + MAX_LINE).min(bytes.len())];
+        let before = if from > 0 { "…" } else { "" };
+        Some(format!("{before}{}…", String::from_utf8_lossy(part).trim_matches('\u{fffd}')))
+    }
+}

@@ -1,0 +1,136 @@
+//! A name as a person writes it: `area`, `Shape.area`, `geometry::Shape::area`, `src/geo.rs:Shape::area`, `src/geo.rs:41`,
+//! an operator.
+
+use std::path::Path;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Question {
+    /// As it was written.
+    pub whole: String,
+    /// The file that was named, or the end of its path.
+    pub file: Option<String>,
+    /// The line that was named.
+    pub line: Option<usize>,
+    /// What it is inside of, outermost first.
+    pub qualifiers: Vec<String>,
+    /// The name itself; empty if a line stands for it.
+    pub name: String,
+}
+
+/// The longest name that is looked for, in bytes.
+const MAX_NAME: usize = 500;
+
+impl Question {
+    /// Reads a name; `Err` says what is wrong with it.
+    pub(crate) fn read(whole: &str) -> Result<Question, String> {
+        let whole = whole.trim();
+        if whole.is_empty() {
+            return Err("the name is empty".to_owned());
+        }
+        if whole.len() > MAX_NAME {
+            return Err(format!("a name has at most {MAX_NAME} bytes; this one has {}", whole.len()));
+        }
+        let (file, rest) = file_and_rest(whole);
+        let mut question = Question { whole: whole.to_owned(), file: file.map(str::to_owned), ..Question::default() };
+        if file.is_some() && !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) {
+            question.line = Some(rest.parse().map_err(|_| format!("there is no line {rest}"))?);
+            return Ok(question);
+        }
+        let rest = rest.trim_end_matches("()").trim_end_matches('!');
+        let rest = if rest.is_empty() { whole } else { rest };
+        let bare = rest.trim_start_matches('(').trim_end_matches(')');
+        let is_operator = |text: &str| !text.is_empty() && text.chars().all(is_symbol);
+        if is_operator(bare) {
+            question.name = bare.to_owned();
+            return Ok(question);
+        }
+        let mut parts: Vec<&str> = rest.split("::").flat_map(|part| part.split(['.', '#', '/'])).collect();
+        parts.retain(|part| !part.is_empty());
+        // `Data.Map.<+>`: the operator after the last qualifier.
+        let Some(name) = parts.pop() else { return Err(format!("`{whole}` has no name in it")) };
+        if name.contains(char::is_whitespace) {
+            return Err(format!("`{whole}` is no name: write one name, such as `area` or `Shape::area`"));
+        }
+        question.name = name.split('<').next().filter(|name| !name.is_empty()).unwrap_or(name).to_owned();
+        let outside = |part: &&str| !matches!(*part, "crate" | "self" | "super" | "");
+        question.qualifiers = parts.into_iter().filter(outside).map(|part| bare_type(part).to_owned()).collect();
+        Ok(question)
+    }
+
+    /// Whether a file is the one that was named.
+    pub(crate) fn fits_file(&self, file: &Path) -> bool {
+        self.file.as_deref().is_none_or(|named| file.ends_with(named.trim_start_matches("./")))
+    }
+}
+
+fn bare_type(part: &str) -> &str {
+    part.split('<').next().unwrap_or(part)
+}
+
+fn is_symbol(c: char) -> bool {
+    !c.is_alphanumeric()
+        && !c.is_whitespace()
+        && !matches!(c, '_' | '(' | ')' | '"' | '`' | ',' | ';' | '[' | ']' | '{' | '}')
+}
+
+/// `src/geo.rs:area` is a file and a name; `a::b` is none.
+fn file_and_rest(whole: &str) -> (Option<&str>, &str) {
+    let mut from = 0;
+    while let Some(colon) = whole[from..].find(':').map(|at| from + at) {
+        let (before, after) = (&whole[..colon], &whole[colon + 1..]);
+        let is_file = before.contains('.') && crate::syntax::Language::by_name(Path::new(before)).is_some();
+        if is_file && !after.starts_with(':') {
+            return (Some(before), after);
+        }
+        from = colon + 1;
+    }
+    (None, whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn names_as_people_write_them() {
+        let read = |whole: &str| match Question::read(whole) {
+            Ok(Question { file, line, qualifiers, name, .. }) => {
+                format!("{whole}: {} {line:?} {qualifiers:?} {name}", file.unwrap_or_default())
+            }
+            Err(problem) => format!("{whole}: {problem}"),
+        };
+        let names = [
+            "area",
+            "area()",
+            "Shape.area",
+            "geometry::Shape::area",
+            "crate::geo::Shape<T>::area",
+            "src/geo.rs:Shape::area",
+            "src/geo.rs:41",
+            "Shape#area",
+            "<+>",
+            "(<+>)",
+            "println!",
+            "",
+            "two words",
+        ];
+        expect![[r#"
+            area:  None [] area
+            area():  None [] area
+            Shape.area:  None ["Shape"] area
+            geometry::Shape::area:  None ["geometry", "Shape"] area
+            crate::geo::Shape<T>::area:  None ["geo", "Shape"] area
+            src/geo.rs:Shape::area: src/geo.rs None ["Shape"] area
+            src/geo.rs:41: src/geo.rs Some(41) [] 
+            Shape#area:  None ["Shape"] area
+            <+>:  None [] <+>
+            (<+>):  None [] <+>
+            println!:  None [] println
+            : the name is empty
+            two words: `two words` is no name: write one name, such as `area` or `Shape::area`"#]]
+        .assert_eq(&names.map(read).join("\n"));
+    }
+}

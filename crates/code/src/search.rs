@@ -1,0 +1,275 @@
+//! The files that mention a name, read from disk at every question, so that nothing found is stale. What `.gitignore` and
+//! its kind leave out is left out, links are not followed, and nothing is written.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ignore::{WalkBuilder, WalkState};
+use memchr::memmem::Finder;
+
+use crate::syntax::{Language, is_word};
+
+/// A file that mentions a name.
+#[derive(Debug)]
+pub(crate) struct Hit {
+    /// Relative to the root.
+    pub path: PathBuf,
+    pub language: Language,
+    pub text: Vec<u8>,
+    /// Where the name stands as a word, in order.
+    pub starts: Vec<usize>,
+}
+
+/// A file or folder that was not looked into, and why.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Skipped {
+    pub path: PathBuf,
+    pub why: Why,
+    /// How often it mentions the name, as far as that is known.
+    pub mentions: usize,
+}
+
+/// Why something was not looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Why {
+    TooLarge,
+    Minified,
+    Unreadable,
+    OutOfTime,
+    OverMemory,
+}
+
+impl Why {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Why::TooLarge => "larger than 2 MiB: searched as text, not parsed",
+            Why::Minified => "a line longer than 20,000 bytes: searched as text, not parsed",
+            Why::Unreadable => "unreadable",
+            Why::OutOfTime => "not searched: out of time",
+            Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Searched {
+    /// How many files of known languages there are.
+    pub files: usize,
+    /// Sorted by path.
+    pub hits: Vec<Hit>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// Where to search, and how long.
+#[derive(Debug, Clone)]
+pub(crate) struct Scope {
+    pub root: PathBuf,
+    /// The file or folder to look into; the root if none.
+    pub below: PathBuf,
+    pub until: Instant,
+    /// Set when nobody waits for the answer any more.
+    pub is_given_up: Arc<AtomicBool>,
+}
+
+impl Scope {
+    fn is_over(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed) || Instant::now() >= self.until
+    }
+}
+
+/// A file larger than this is not parsed.
+pub(crate) const MAX_PARSED: u64 = 2 << 20;
+/// A file larger than this is not read.
+const MAX_READ: u64 = 64 << 20;
+/// A file with a longer line was written by a program.
+const MAX_LINE: usize = 20_000;
+/// How many bytes of files may be held at once.
+const MAX_HELD: usize = 256 << 20;
+/// How many threads read.
+const THREADS: usize = 2;
+
+/// The files that mention a name as a word.
+pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
+    let finder = Finder::new(name.as_bytes());
+    let found = Mutex::new((Searched::default(), 0));
+    let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
+    each_file(scope, |path, language| {
+        let read = match language {
+            Ok(_) => read(&path),
+            Err(why) => Err(why),
+        };
+        let relative = path.strip_prefix(&scope.root).unwrap_or(&path).to_owned();
+        let skip = |why, mentions| Skipped { path: relative.clone(), why, mentions };
+        let (text, is_file) = match read {
+            Ok(text) => (text, true),
+            Err(why) => {
+                let mut found = lock();
+                found.0.files += usize::from(language.is_ok());
+                found.0.skipped.push(skip(why, 0));
+                return;
+            }
+        };
+        let starts = words(&finder, &text, name);
+        let mut found = lock();
+        found.0.files += usize::from(is_file);
+        if starts.is_empty() {
+            return;
+        }
+        let why = if text.len() as u64 > MAX_PARSED {
+            Some(Why::TooLarge)
+        } else if text.split(|byte| *byte == b'\n').any(|line| line.len() > MAX_LINE) {
+            Some(Why::Minified)
+        } else if found.1 + text.len() > MAX_HELD {
+            Some(Why::OverMemory)
+        } else {
+            None
+        };
+        match (why, Language::of(&path, &text)) {
+            (None, Some(language)) => {
+                found.1 += text.len();
+                found.0.hits.push(Hit { path: relative, language, text, starts });
+            }
+            (Some(why), _) => found.0.skipped.push(skip(why, starts.len())),
+            (None, None) => {}
+        }
+    });
+    let (mut searched, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if scope.is_over() {
+        searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
+    }
+    searched.hits.sort_by(|a, b| a.path.cmp(&b.path));
+    searched.skipped.sort();
+    searched
+}
+
+/// The files of known languages, sorted, at most `most` of them; whether there are more; and what cannot be read.
+pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipped>) {
+    let found = Mutex::new((Vec::new(), Vec::new()));
+    each_file(scope, |path, language| {
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        match language {
+            Ok(_) => found.0.push(path),
+            Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
+        }
+    });
+    let (mut files, skipped) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort();
+    let more = files.len() > most;
+    files.truncate(most);
+    (files, more, skipped)
+}
+
+/// The words of the files that are near to a name: it was mistyped perhaps.
+pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let allowed = (name.chars().count() / 3).clamp(1, 3);
+    let found = Mutex::new(std::collections::BTreeMap::<String, usize>::new());
+    each_file(scope, |path, language| {
+        let Some(text) = language.ok().and_then(|_| read(&path).ok()) else { return };
+        let mut near = Vec::new();
+        for word in text.split(|byte| !is_word(*byte)) {
+            // Most words are told apart by their length.
+            if word.len().abs_diff(name.len()) > allowed || word.first().is_none_or(u8::is_ascii_digit) {
+                continue;
+            }
+            let word = String::from_utf8_lossy(word);
+            let far = strsim::osa_distance(&wanted, &word.to_lowercase());
+            if far <= allowed {
+                near.push((word.into_owned(), far));
+            }
+        }
+        found.lock().unwrap_or_else(PoisonError::into_inner).extend(near);
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut near: Vec<(usize, String)> = found.into_iter().map(|(word, far)| (far, word)).collect();
+    near.sort();
+    near.into_iter().take(5).map(|(_, word)| word).collect()
+}
+
+/// Calls for each file of a known language, and for what cannot be read, on several threads.
+fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
+    let mut walk = WalkBuilder::new(&scope.below);
+    walk.threads(THREADS).follow_links(false).require_git(false);
+    walk.build_parallel().run(|| {
+        Box::new(|entry| {
+            if scope.is_over() {
+                return WalkState::Quit;
+            }
+            match entry {
+                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                    if let Some(language) = Language::by_name(entry.path()) {
+                        visit(entry.into_path(), Ok(language));
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    if let Some(path) = path_of(&error) {
+                        visit(path, Err(Why::Unreadable));
+                    }
+                }
+            }
+            WalkState::Continue
+        })
+    });
+}
+
+fn path_of(error: &ignore::Error) -> Option<PathBuf> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path.clone()),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        _ => None,
+    }
+}
+
+/// The text of a regular file; nothing waits for a writer.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Why> {
+    let file = project::regular::open(path).map_err(|_| Why::Unreadable)?;
+    let mut text = Vec::new();
+    file.take(MAX_READ + 1).read_to_end(&mut text).map_err(|_| Why::Unreadable)?;
+    if text.len() as u64 > MAX_READ { Err(Why::TooLarge) } else { Ok(text) }
+}
+
+/// Where a name stands as a word.
+fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
+    let bytes = name.as_bytes();
+    let is_operator = bytes.iter().all(|byte| !is_word(*byte));
+    // A name that ends in a character beyond ASCII has no edge that bytes would show: the parser tells.
+    let is_inside = |byte: Option<&u8>| match is_operator {
+        true => byte.is_some_and(|byte| b"!#$%&*+./<=>?@\\^|-~:".contains(byte)),
+        false => byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'),
+    };
+    let is_word = |start: &usize| {
+        let before = start.checked_sub(1).and_then(|before| text.get(before));
+        !is_inside(before) && !is_inside(text.get(start + bytes.len()))
+    };
+    finder.find_iter(text).filter(is_word).collect()
+}
+
+/// Why there is no answer. The text says what to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoAnswer(pub String);
+
+/// Nothing is waited for longer than this.
+pub(crate) const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A scope in a root; `Err` says what is wrong with the path.
+pub(crate) fn scope(root: &Path, path: Option<&str>) -> Result<Scope, NoAnswer> {
+    let shown = project::visible::path(root);
+    let root = root.canonicalize().map_err(|_| NoAnswer(format!("{shown} is gone; go to a directory that exists")))?;
+    let below = match path.map(str::trim).filter(|path| !path.is_empty()) {
+        None => root.clone(),
+        Some(path) => {
+            let there = root.join(path).canonicalize();
+            let there = there.map_err(|_| NoAnswer(format!("there is no {} in {shown}", project::visible(path))))?;
+            if !there.starts_with(&root) {
+                return Err(NoAnswer(format!("{} is outside of {shown}", project::visible(path))));
+            }
+            there
+        }
+    };
+    Ok(Scope { root, below, until: Instant::now() + BUDGET, is_given_up: Arc::default() })
+}

@@ -1,0 +1,389 @@
+//! The fields and constructors of a type, as its declaration writes them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use tree_sitter::Node;
+
+use crate::syntax::{Declaration, Kind, Language, parse};
+
+/// A field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Field {
+    /// A number for a field without a name.
+    pub name: String,
+    /// As written; empty if it is not said.
+    #[serde(rename = "type")]
+    pub of: String,
+    /// Whether it is evaluated when constructed; null outside of Haskell.
+    pub strict: Option<bool>,
+    /// The constructor that has it.
+    pub constructor: Option<String>,
+    pub line: usize,
+    pub doc: Option<String>,
+    pub optional: bool,
+    pub default: Option<String>,
+    /// Where its name stands.
+    #[serde(skip)]
+    pub at: usize,
+}
+
+/// A constructor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Constructor {
+    pub name: String,
+    /// The types of its fields.
+    pub fields: Vec<String>,
+    pub is_record: bool,
+    pub field_names: Vec<String>,
+    /// What it makes, where that is written: in a GADT.
+    pub result: Option<String>,
+    pub constraints: Option<String>,
+    pub line: usize,
+    pub doc: Option<String>,
+    #[serde(skip)]
+    pub at: usize,
+}
+
+/// A type.
+#[derive(Debug, Default)]
+pub(crate) struct Shape {
+    pub fields: Vec<Field>,
+    pub constructors: Vec<Constructor>,
+    pub is_gadt: bool,
+}
+
+/// The fields and constructors of a declaration.
+pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration) -> Shape {
+    let Some(tree) = parse(language, text) else { return Shape::default() };
+    let reading = Reading { language, text };
+    let mut shape = match language {
+        Language::Haskell => reading.haskell(&tree.root_node(), declaration),
+        Language::Rust => reading.rust(&tree.root_node(), declaration),
+        _ => reading.members(&tree.root_node(), declaration),
+    };
+    let lines = crate::place::Lines::of(text);
+    shape.fields.iter_mut().for_each(|field| field.line = lines.line(field.at));
+    shape.constructors.iter_mut().for_each(|constructor| constructor.line = lines.line(constructor.at));
+    shape
+}
+
+struct Reading<'a> {
+    language: Language,
+    text: &'a [u8],
+}
+
+impl Reading<'_> {
+    /// What a node says, on one line.
+    fn said(&self, node: Node<'_>) -> String {
+        let text = String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn field(&self, node: Option<Node<'_>>, field: &str) -> Option<String> {
+        node.and_then(|node| node.child_by_field_name(field)).map(|node| self.said(node))
+    }
+
+    fn new_field(&self, name: String, of: String, at: usize) -> Field {
+        Field { name, of, strict: None, constructor: None, line: 0, doc: None, optional: false, default: None, at }
+    }
+
+    fn constructor(&self, name: String, at: usize) -> Constructor {
+        Constructor {
+            name,
+            fields: Vec::new(),
+            is_record: false,
+            field_names: Vec::new(),
+            result: None,
+            constraints: None,
+            line: 0,
+            doc: None,
+            at,
+        }
+    }
+
+    // Most languages: what the outline calls fields and constructors.
+    fn members(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
+        let mut shape = Shape::default();
+        for member in &declaration.members {
+            let node = around(*root, member.at, member.name.len());
+            match member.kind {
+                Kind::Field => shape.fields.push(self.member(node, member)),
+                Kind::Constructor => {
+                    let doc = member.doc.clone();
+                    shape.constructors.push(Constructor { doc, ..self.constructor(member.name.clone(), member.at) });
+                }
+                // Python's constructor declares what it assigns to `self`.
+                Kind::Method if self.language == Language::Python && member.name == "__init__" => {
+                    shape.fields.extend(self.assigned(*root, member));
+                }
+                _ => {}
+            }
+        }
+        // A union of TypeScript.
+        if declaration.kind == Kind::Type {
+            let value = around(*root, declaration.at, declaration.name.len())
+                .and_then(|node| node.child_by_field_name("value"));
+            let mut open: Vec<Node<'_>> = value.into_iter().filter(|value| value.kind() == "union_type").collect();
+            while let Some(node) = open.pop() {
+                match node.kind() {
+                    "union_type" => {
+                        open.extend((0..node.named_child_count() as u32).rev().filter_map(|at| node.named_child(at)))
+                    }
+                    _ => shape.constructors.push(self.constructor(self.said(node), node.start_byte())),
+                }
+            }
+            shape.constructors.sort_by_key(|constructor| constructor.at);
+        }
+        shape
+    }
+
+    fn member(&self, node: Option<Node<'_>>, member: &Declaration) -> Field {
+        let of = match self.language {
+            Language::C | Language::Cpp => node.map(|node| self.c_type(node, member)),
+            _ => self.field(node, "type"),
+        };
+        let of = of.map(|of| of.trim_start_matches(':').trim().to_owned()).unwrap_or_default();
+        let value = ["value", "right", "default_value"].into_iter().find_map(|name| self.field(node, name));
+        let optional = node.is_some_and(|node| {
+            (0..node.child_count()).filter_map(|at| node.child(at)).any(|child| child.kind() == "?")
+        });
+        Field {
+            optional: optional || of.starts_with("Optional[") || of.starts_with("NotRequired["),
+            default: value,
+            doc: member.doc.clone(),
+            ..self.new_field(member.name.clone(), of, member.at)
+        }
+    }
+
+    /// The declaration without the name: what C writes around it is its type.
+    fn c_type(&self, node: Node<'_>, member: &Declaration) -> String {
+        let Some(of) = node.child_by_field_name("type") else { return String::new() };
+        let mut cursor = node.walk();
+        let own =
+            node.children_by_field_name("declarator", &mut cursor).find(|one| one.byte_range().contains(&member.at));
+        let before = String::from_utf8_lossy(&self.text[node.start_byte()..of.end_byte()]).into_owned();
+        let declarator = own.map(|own| {
+            let text = |from: usize, to: usize| String::from_utf8_lossy(&self.text[from..to]).into_owned();
+            format!("{}{}", text(own.start_byte(), member.at), text(member.at + member.name.len(), own.end_byte()))
+        });
+        let whole = format!("{before} {}", declarator.unwrap_or_default());
+        whole.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn assigned(&self, root: Node<'_>, init: &Declaration) -> Vec<Field> {
+        let Some(body) = around(root, init.at, init.name.len()).and_then(|node| node.child_by_field_name("body"))
+        else {
+            return Vec::new();
+        };
+        let mut fields: Vec<Field> = Vec::new();
+        for statement in (0..body.named_child_count() as u32).filter_map(|at| body.named_child(at)) {
+            let assignment = statement.named_child(0).filter(|node| node.kind() == "assignment");
+            let left = assignment.and_then(|node| node.child_by_field_name("left"));
+            let is_self = self.field(left, "object").as_deref() == Some("self");
+            let Some(name) = left.and_then(|left| left.child_by_field_name("attribute")).filter(|_| is_self) else {
+                continue;
+            };
+            let field =
+                self.new_field(self.said(name), self.field(assignment, "type").unwrap_or_default(), name.start_byte());
+            if fields.iter().all(|other| other.name != field.name) {
+                fields.push(Field { default: self.field(assignment, "right"), ..field });
+            }
+        }
+        fields
+    }
+
+    fn rust(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
+        let mut shape = Shape::default();
+        let holders: Vec<(&str, usize, &Declaration)> = match declaration.kind {
+            Kind::Enum => {
+                let variants = declaration.members.iter().filter(|member| member.kind == Kind::Constructor);
+                variants.map(|variant| (variant.name.as_str(), variant.at, variant)).collect()
+            }
+            Kind::Struct | Kind::Union => vec![(declaration.name.as_str(), declaration.at, declaration)],
+            _ => Vec::new(),
+        };
+        for (name, at, holder) in holders {
+            let mut made = Constructor { doc: holder.doc.clone(), ..self.constructor(name.to_owned(), at) };
+            let node = around(*root, at, name.len());
+            let positional = node.and_then(|node| node.child_by_field_name("body"));
+            let positional = positional.filter(|body| body.kind() == "ordered_field_declaration_list");
+            let mut fields: Vec<Field> = Vec::new();
+            if let Some(list) = positional {
+                let mut cursor = list.walk();
+                for (number, of) in list.children_by_field_name("type", &mut cursor).enumerate() {
+                    fields.push(self.new_field(number.to_string(), self.said(of), of.start_byte()));
+                }
+            } else {
+                let named = holder.members.iter().filter(|member| member.kind == Kind::Field);
+                fields.extend(named.map(|member| self.member(around(*root, member.at, member.name.len()), member)));
+                made.is_record = !fields.is_empty();
+                made.field_names = fields.iter().map(|field| field.name.clone()).collect();
+            }
+            made.fields = fields.iter().map(|field| field.of.clone()).collect();
+            let constructor = (declaration.kind == Kind::Enum).then(|| name.to_owned());
+            shape.fields.extend(fields.into_iter().map(|field| Field { constructor: constructor.clone(), ..field }));
+            shape.constructors.push(made);
+        }
+        shape
+    }
+
+    fn haskell(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
+        let mut shape = Shape::default();
+        let Some(node) = around(*root, declaration.at, declaration.name.len()) else { return shape };
+        let has_pragma = |name: &str| {
+            let pragmas = (0..root.named_child_count() as u32).filter_map(|at| root.named_child(at));
+            pragmas.take_while(|node| node.kind() == "pragma" || node.kind().contains("comment")).any(|node| {
+                let text = self.said(node);
+                node.kind() == "pragma" && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
+            })
+        };
+        let all_strict = has_pragma("StrictData") || has_pragma("Strict");
+        let is_newtype = node.kind() == "newtype";
+        let list = node.child_by_field_name("constructors").or_else(|| node.child_by_field_name("constructor"));
+        let Some(list) = list else { return shape };
+        shape.is_gadt = list.kind() == "gadt_constructors";
+        let constructors: Vec<Node<'_>> = match list.kind() {
+            "newtype_constructor" => vec![list],
+            _ => (0..list.named_child_count() as u32).filter_map(|at| list.named_child(at)).collect(),
+        };
+        for constructor in constructors {
+            self.haskell_constructor(constructor, all_strict && !is_newtype, &mut shape);
+        }
+        for one in declaration.members.iter().flat_map(|member| std::iter::once(member).chain(&member.members)) {
+            let doc = || one.doc.clone();
+            shape.constructors.iter_mut().filter(|made| made.at == one.at).for_each(|made| made.doc = doc());
+            shape.fields.iter_mut().filter(|field| field.at == one.at).for_each(|field| field.doc = doc());
+        }
+        shape
+    }
+
+    fn haskell_constructor(&self, node: Node<'_>, all_strict: bool, shape: &mut Shape) {
+        let children = |node: Node<'_>, field: &str| -> Vec<(usize, usize)> {
+            let mut cursor = node.walk();
+            node.children_by_field_name(field, &mut cursor).map(|node| (node.start_byte(), node.end_byte())).collect()
+        };
+        let text = |(from, to): (usize, usize)| {
+            String::from_utf8_lossy(&self.text[from..to]).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let inner = node.child_by_field_name("constructor").unwrap_or(node);
+        let name = inner.child_by_field_name("name").or_else(|| inner.child_by_field_name("operator"));
+        let names = match (name, node.child_by_field_name("names")) {
+            (Some(name), _) => vec![(name.start_byte(), name.end_byte())],
+            (None, Some(names)) => (0..names.named_child_count() as u32)
+                .filter_map(|at| names.named_child(at))
+                .map(|name| (name.start_byte(), name.end_byte()))
+                .collect(),
+            (None, None) => return,
+        };
+        let constraints = self.field(Some(node), "context").or_else(|| self.field(Some(inner), "context"));
+        let of = node.child_by_field_name("type");
+        let record = inner.child_by_field_name("fields").or_else(|| of.and_then(|of| of.child_by_field_name("fields")));
+        let record = record.or_else(|| {
+            inner
+                .child_by_field_name("field")
+                .filter(|field| field.kind() == "record")
+                .and_then(|field| field.child_by_field_name("fields").or(Some(field)))
+        });
+        let mut result = None;
+        let mut fields: Vec<Field> = Vec::new();
+        if let Some(record) = record {
+            let mut cursor = record.walk();
+            for field in record.named_children(&mut cursor).filter(|child| child.kind() == "field") {
+                let Some(of) = field.child_by_field_name("type") else { continue };
+                let (of, strict) = self.strictness(of, all_strict);
+                for at in children(field, "name") {
+                    fields.push(Field { strict: Some(strict), ..self.new_field(text(at), of.clone(), at.0) });
+                }
+            }
+            result = of.and_then(|of| self.field(Some(of), "type"));
+        } else if let Some(of) = of {
+            // `A -> B -> T` of a GADT.
+            let mut rest = of.child_by_field_name("type").unwrap_or(of);
+            while matches!(rest.kind(), "function" | "context" | "forall") {
+                if rest.kind() == "function" {
+                    let Some(parameter) = rest.child_by_field_name("parameter") else { break };
+                    let (of, strict) = self.strictness(parameter, all_strict);
+                    let number = fields.len().to_string();
+                    fields.push(Field { strict: Some(strict), ..self.new_field(number, of, parameter.start_byte()) });
+                }
+                match rest.child_by_field_name("result").or_else(|| rest.child_by_field_name("type")) {
+                    Some(next) => rest = next,
+                    None => break,
+                }
+            }
+            result = Some(self.said(rest));
+        } else {
+            let mut places = children(inner, "field");
+            places.extend(children(inner, "left_operand"));
+            places.extend(children(inner, "right_operand"));
+            for (from, to) in places {
+                let Some(node) = inner.named_descendant_for_byte_range(from, to) else { continue };
+                let (of, strict) = self.strictness(node, all_strict);
+                let number = fields.len().to_string();
+                fields.push(Field { strict: Some(strict), ..self.new_field(number, of, from) });
+            }
+        }
+        for at in names {
+            let name = text(at).trim_matches(['(', ')']).to_owned();
+            let own = fields.iter().cloned().map(|field| Field { constructor: Some(name.clone()), ..field });
+            shape.fields.extend(own);
+            shape.constructors.push(Constructor {
+                fields: fields.iter().map(|field| field.of.clone()).collect(),
+                is_record: record.is_some(),
+                field_names: if record.is_some() {
+                    fields.iter().map(|field| field.name.clone()).collect()
+                } else {
+                    Vec::new()
+                },
+                result: result.clone(),
+                constraints: constraints.clone(),
+                ..self.constructor(name, at.0)
+            });
+        }
+    }
+
+    /// A type without its mark, and whether a field of it is strict.
+    fn strictness(&self, node: Node<'_>, all_strict: bool) -> (String, bool) {
+        let inner = |node: Node<'_>| {
+            let of = node.child_by_field_name("type").unwrap_or(node);
+            let text = self.said(of);
+            // Parentheses only set the field apart.
+            match of.kind() {
+                "parens" => text[1..text.len() - 1].trim().to_owned(),
+                _ => text,
+            }
+        };
+        match node.kind() {
+            "strict_field" => (inner(node), true),
+            "lazy_field" => (inner(node), false),
+            "parens" => (inner(node), all_strict),
+            _ => (self.said(node), all_strict),
+        }
+    }
+}
+
+/// The node that declares the name at an offset: the nearest with more than the name in it.
+fn around(root: Node<'_>, at: usize, length: usize) -> Option<Node<'_>> {
+    let mut node = root.named_descendant_for_byte_range(at, at + length)?;
+    loop {
+        node = node.parent()?;
+        let wraps = matches!(
+            node.kind(),
+            "field_name"
+                | "pointer_declarator"
+                | "array_declarator"
+                | "function_declarator"
+                | "parenthesized_declarator"
+                | "init_declarator"
+                | "reference_declarator"
+                | "bitfield_clause"
+                | "attribute"
+                | "prefix_id"
+        );
+        if !wraps {
+            return Some(node);
+        }
+    }
+}

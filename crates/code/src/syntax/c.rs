@@ -1,0 +1,174 @@
+//! C and C++.
+
+use tree_sitter::Node;
+
+use super::declaration::Kind;
+use super::rules::{Rule, Table, direct, through};
+use super::trail::{Declared, Trail, children_in};
+use super::{Class, Grammar};
+
+const NAMES: &[&str] =
+    &["identifier", "type_identifier", "field_identifier", "namespace_identifier", "operator_name", "primitive_type"];
+
+pub(super) static C: Grammar = grammar(|| tree_sitter_c::LANGUAGE.into());
+pub(super) static CPP: Grammar = grammar(|| tree_sitter_cpp::LANGUAGE.into());
+
+const fn grammar(language: fn() -> tree_sitter::Language) -> Grammar {
+    Grammar { language, names: NAMES, declared, classify, alias }
+}
+
+const RULES: &Table = &[
+    ("qualified_identifier", "name", Rule::Through),
+    ("qualified_identifier", "scope", Rule::Is(Class::Type)),
+    ("template_function", "name", Rule::Through),
+    ("template_method", "name", Rule::Through),
+    ("template_type", "name", Rule::Through),
+    ("dependent_name", "", Rule::Through),
+    ("parenthesized_expression", "", Rule::Through),
+    ("call_expression", "function", Rule::Is(Class::Call)),
+    ("new_expression", "type", Rule::Is(Class::Construct)),
+    ("compound_literal_expression", "type", Rule::Is(Class::Construct)),
+    ("field_initializer", "", Rule::Is(Class::FieldWrite)),
+    ("field_designator", "", Rule::Is(Class::FieldWrite)),
+    ("base_class_clause", "", Rule::Is(Class::Type)),
+    ("using_declaration", "", Rule::Is(Class::Import)),
+    ("assignment_expression", "left", Rule::Is(Class::Binding)),
+    ("init_declarator", "declarator", Rule::Through),
+    ("pointer_declarator", "declarator", Rule::Through),
+    ("array_declarator", "declarator", Rule::Through),
+    ("reference_declarator", "", Rule::Through),
+    ("function_declarator", "declarator", Rule::Through),
+    ("parenthesized_declarator", "", Rule::Through),
+    ("variadic_declarator", "", Rule::Through),
+    ("parameter_declaration", "declarator", Rule::Is(Class::Binding)),
+    ("optional_parameter_declaration", "declarator", Rule::Is(Class::Binding)),
+    ("declaration", "declarator", Rule::Is(Class::Binding)),
+    ("field_declaration", "declarator", Rule::Is(Class::Binding)),
+    ("function_definition", "declarator", Rule::Is(Class::Binding)),
+    ("for_range_loop", "declarator", Rule::Is(Class::Binding)),
+    ("condition_clause", "declarator", Rule::Is(Class::Binding)),
+    ("preproc_params", "", Rule::Is(Class::Binding)),
+    ("type_parameter_declaration", "", Rule::Is(Class::Binding)),
+];
+
+fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
+    let is_label = matches!(trail.kind(1), "labeled_statement" | "goto_statement");
+    if is_label {
+        return None;
+    }
+    if trail.kind(1) == "field_expression" && trail.field(0) == "field"
+        || trail.kind(1) == "template_method" && trail.kind(2) == "field_expression"
+        || trail.kind(1) == "dependent_name" && trail.kind(2) == "field_expression"
+    {
+        let field = if trail.kind(1) == "field_expression" { 1 } else { 2 };
+        let up = field + through(&trail.above(field), RULES);
+        return Some(match (trail.kind(up + 1), trail.field(up)) {
+            ("call_expression", "function") => Class::Call,
+            ("assignment_expression", "left") | ("update_expression", _) => Class::FieldWrite,
+            _ => Class::FieldRead,
+        });
+    }
+    if trail.kind(1) == "type_descriptor" && matches!(trail.kind(2), "compound_literal_expression" | "new_expression") {
+        return Some(Class::Construct);
+    }
+    if let Some(class) = direct(trail, RULES) {
+        let is_value = trail.kind(1) == "field_initializer" && trail.node().prev_sibling().is_some();
+        return Some(if is_value { Class::Value } else { class });
+    }
+    Some(match trail.node().kind() {
+        "type_identifier" | "namespace_identifier" | "primitive_type" => Class::Type,
+        "field_identifier" => Class::FieldRead,
+        _ => Class::Value,
+    })
+}
+
+/// `using Other = geo::Circle;` and `namespace g = geo;` give another name.
+fn alias(_: &Trail<'_, '_>) -> Option<String> {
+    None
+}
+
+/// The name at the end of a chain of declarators, the scopes it names, and whether it is a function's.
+fn declarator<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Option<(Node<'t>, Vec<String>, bool)> {
+    let (mut node, mut within, mut is_function, mut is_pointer) = (node, Vec::new(), false, false);
+    // The declarators of a line that a person wrote are fewer.
+    for _ in 0..32 {
+        node = match node.kind() {
+            "qualified_identifier" => {
+                within.extend(node.child_by_field_name("scope").map(|scope| bare(&trail.text_of(scope))));
+                node.child_by_field_name("name")?
+            }
+            "template_function" | "template_type" => node.child_by_field_name("name")?,
+            "function_declarator" => {
+                let inner = node.child_by_field_name("declarator")?;
+                // `(*name)(…)` is a pointer to a function.
+                is_pointer |= inner.kind() == "parenthesized_declarator" && trail.text_of(inner).contains('*');
+                is_function = true;
+                inner
+            }
+            "parenthesized_declarator" | "reference_declarator" | "variadic_declarator" => node.named_child(0)?,
+            "init_declarator" | "pointer_declarator" | "array_declarator" => node.child_by_field_name("declarator")?,
+            kind if NAMES.contains(&kind) || kind == "destructor_name" => {
+                return Some((node, within, is_function && !is_pointer));
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+fn bare(scope: &str) -> String {
+    scope.split('<').next().unwrap_or(scope).trim().to_owned()
+}
+
+fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let in_class = || {
+        let above = trail.above(1).nearest(&["field_declaration_list", "compound_statement"]);
+        above.is_some_and(|up| trail.kind(up + 1) == "field_declaration_list")
+    };
+    let has_body = node.child_by_field_name("body").is_some();
+    match node.kind() {
+        "struct_specifier" if has_body => Declared::named(node, Kind::Struct),
+        "union_specifier" if has_body => Declared::named(node, Kind::Union),
+        "class_specifier" if has_body => Declared::named(node, Kind::Class),
+        "enum_specifier" if has_body => Declared::named(node, Kind::Enum),
+        "enumerator" => Declared::named(node, Kind::Constructor),
+        "namespace_definition" => Declared::named(node, Kind::Module),
+        "alias_declaration" | "concept_definition" => Declared::named(node, Kind::Type),
+        "preproc_def" | "preproc_function_def" => Declared::named(node, Kind::Macro),
+        "type_definition" => {
+            let names = children_in(node, "declarator").into_iter();
+            names.filter_map(|name| declarator(trail, name)).map(|(name, ..)| Declared::new(name, Kind::Type)).collect()
+        }
+        "function_definition" => {
+            let found = node.child_by_field_name("declarator").and_then(|of| declarator(trail, of));
+            let is_method = in_class();
+            let one = |(name, within, _): (Node<'t>, Vec<String>, bool)| {
+                let kind = if is_method || !within.is_empty() { Kind::Method } else { Kind::Function };
+                Declared { within, ..Declared::new(name, kind) }
+            };
+            found.map(one).into_iter().collect()
+        }
+        "field_declaration" | "declaration" => {
+            if trail.above(1).nearest(&["compound_statement", "for_statement", "condition_clause"]).is_some()
+                && !in_class()
+            {
+                return Vec::new();
+            }
+            let is_member = in_class();
+            let names = children_in(node, "declarator").into_iter();
+            names.filter_map(|of| declarator(trail, of)).map(|found| member(found, is_member)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn member<'t>((name, within, is_function): (Node<'t>, Vec<String>, bool), is_member: bool) -> Declared<'t> {
+    let kind = match (is_function, is_member) {
+        (true, true) => Kind::Method,
+        (true, false) => Kind::Function,
+        (false, true) => Kind::Field,
+        (false, false) => Kind::Variable,
+    };
+    Declared { within, is_signature: is_function, ..Declared::new(name, kind) }
+}

@@ -1,0 +1,356 @@
+//! What a file declares: its outline, and for one declaration signature, documentation and members.
+
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tree_sitter::{Node, TreeCursor};
+
+use super::trail::{Step, Trail};
+use super::{Language, parse};
+
+/// What is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Kind {
+    Function,
+    Method,
+    Struct,
+    Enum,
+    Union,
+    Class,
+    Interface,
+    Type,
+    Constructor,
+    Field,
+    Constant,
+    Variable,
+    Module,
+    Macro,
+    /// An implementation for a type: no definition of the type's name.
+    Impl,
+}
+
+impl Kind {
+    /// The name in results.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Function => "function",
+            Kind::Method => "method",
+            Kind::Struct => "struct",
+            Kind::Enum => "enum",
+            Kind::Union => "union",
+            Kind::Class => "class",
+            Kind::Interface => "interface",
+            Kind::Type => "type",
+            Kind::Constructor => "constructor",
+            Kind::Field => "field",
+            Kind::Constant => "constant",
+            Kind::Variable => "variable",
+            Kind::Module => "module",
+            Kind::Macro => "macro",
+            Kind::Impl => "impl",
+        }
+    }
+
+    /// Whether what stands inside is said to be inside of it.
+    fn encloses(self) -> bool {
+        !matches!(self, Kind::Field | Kind::Type | Kind::Macro)
+    }
+
+    /// Whether it is a type, which can have fields and constructors.
+    pub(crate) fn is_type(self) -> bool {
+        matches!(self, Kind::Struct | Kind::Enum | Kind::Union | Kind::Class | Kind::Interface | Kind::Type)
+    }
+
+    fn has_code(self) -> bool {
+        matches!(self, Kind::Function | Kind::Method | Kind::Constant | Kind::Variable | Kind::Macro)
+    }
+}
+
+/// A declaration around a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// What is shown.
+    pub label: String,
+    /// By what it may be named: a method is found by its type and by its trait.
+    pub names: Vec<String>,
+    pub kind: Kind,
+    /// Where its name stands.
+    pub at: usize,
+}
+
+/// The declarations around the end of a trail, outermost first.
+pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Place> {
+    let mut places = Vec::new();
+    let name = trail.node().id();
+    for up in (1..trail.steps.len()).rev() {
+        let declared = (language.grammar().declared)(&trail.above(up));
+        let [one] = &declared[..] else { continue };
+        if one.kind.encloses() && one.name.id() != name {
+            places.extend(outside(&one.within, one.kind, one.name.start_byte()));
+            let label = trail.text_of(one.name).into_owned();
+            let names = match one.kind {
+                Kind::Impl => one.within.clone(),
+                _ => vec![label.clone()],
+            };
+            let label = if one.kind == Kind::Impl { names.first().cloned().unwrap_or(label) } else { label };
+            places.push(Place { label, names, kind: one.kind, at: one.name.start_byte() });
+        }
+    }
+    places
+}
+
+/// The scope that a declaration names itself: a receiver in Go, a class before `::` in C++.
+fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Place> {
+    match kind {
+        Kind::Impl => Vec::new(),
+        _ => within
+            .iter()
+            .map(|name| Place { label: name.clone(), names: vec![name.clone()], kind: Kind::Impl, at })
+            .collect(),
+    }
+}
+
+/// A declaration with what it holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Declaration {
+    pub name: String,
+    pub kind: Kind,
+    pub within: Vec<String>,
+    pub is_signature: bool,
+    /// Where its name stands.
+    pub at: usize,
+    /// All of it, with what belongs to it before: attributes, decorators, `export`.
+    pub bytes: Range<usize>,
+    /// What comes before its body, on one line.
+    pub signature: String,
+    /// The comment before it, or the string that documents it.
+    pub doc: Option<String>,
+    pub members: Vec<Declaration>,
+}
+
+/// How deep declarations are looked for: deeper trees are expressions.
+const MAX_DEPTH: usize = 200;
+/// The longest signature and documentation, in bytes.
+const MAX_SIGNATURE: usize = 240;
+const MAX_DOC: usize = 600;
+
+/// All declarations of a text but those inside of functions. `None` if it cannot be parsed at all.
+pub(crate) fn declarations(language: Language, text: &[u8]) -> Option<Vec<Declaration>> {
+    let tree = parse(language, text)?;
+    let mut cursor = tree.walk();
+    let mut steps = vec![Step { node: cursor.node(), field: None }];
+    let mut found = Vec::new();
+    descend(language, text, &mut cursor, &mut steps, &mut found);
+    Some(merged(found))
+}
+
+/// The declaration whose name stands at an offset.
+pub(crate) fn described(language: Language, text: &[u8], at: usize) -> Option<Declaration> {
+    fn find(all: Vec<Declaration>, at: usize) -> Option<Declaration> {
+        all.into_iter().find_map(|one| match one.at == at {
+            true => Some(one),
+            false => find(one.members, at),
+        })
+    }
+    find(declarations(language, text)?, at)
+}
+
+fn descend<'t>(
+    language: Language,
+    text: &[u8],
+    cursor: &mut TreeCursor<'t>,
+    steps: &mut Vec<Step<'t>>,
+    found: &mut Vec<Declaration>,
+) {
+    if steps.len() > MAX_DEPTH || !cursor.goto_first_child() {
+        return;
+    }
+    loop {
+        steps.push(Step { node: cursor.node(), field: cursor.field_name() });
+        let trail = Trail { steps, text, at: (0, 0) };
+        let declared = if cursor.node().is_named() { (language.grammar().declared)(&trail) } else { Vec::new() };
+        match declared.is_empty() {
+            true => descend(language, text, cursor, steps, found),
+            false => {
+                let mut members = Vec::new();
+                let whole = extent(&trail);
+                let (signature, doc) = (signature(&trail, &whole), doc(&trail));
+                if !declared.iter().all(|one| one.kind.has_code()) {
+                    descend(language, text, cursor, steps, &mut members);
+                }
+                for one in declared {
+                    let name = Trail { steps, text, at: (0, 0) }.text_of(one.name).into_owned();
+                    found.push(Declaration {
+                        name: if one.kind == Kind::Impl { one.within.join(" ") } else { name },
+                        kind: one.kind,
+                        within: one.within,
+                        is_signature: one.is_signature,
+                        at: one.name.start_byte(),
+                        bytes: whole.clone(),
+                        signature: signature.clone(),
+                        doc: doc.clone(),
+                        members: merged(std::mem::take(&mut members)),
+                    });
+                }
+            }
+        }
+        steps.pop();
+        if !cursor.goto_next_sibling() {
+            break;
+        }
+    }
+    cursor.goto_parent();
+}
+
+/// Haskell writes a function as its signature and several clauses: they are one declaration.
+fn merged(all: Vec<Declaration>) -> Vec<Declaration> {
+    let mut merged: Vec<Declaration> = Vec::with_capacity(all.len());
+    for one in all {
+        match merged.last_mut() {
+            Some(last)
+                if last.name == one.name
+                    && last.kind == one.kind
+                    && matches!(one.kind, Kind::Function | Kind::Method)
+                    && last.within == one.within
+                    && one.bytes.start >= last.bytes.end
+                    && one.doc.is_none()
+                    && is_clause(&one, last) =>
+            {
+                last.bytes.end = one.bytes.end;
+                // The name where the body is.
+                if last.is_signature && !one.is_signature {
+                    last.at = one.at;
+                }
+                last.is_signature &= one.is_signature;
+            }
+            _ => merged.push(one),
+        }
+    }
+    merged
+}
+
+/// Whether a declaration goes on with the one before it, as only Haskell's do: other languages begin each with a word or
+/// a type, or say that there is a body.
+fn is_clause(one: &Declaration, last: &Declaration) -> bool {
+    let bare =
+        |declaration: &Declaration| declaration.at == declaration.bytes.start || declaration.signature.starts_with('(');
+    bare(one) && (bare(last) || last.is_signature) && !one.signature.ends_with(';')
+}
+
+/// A declaration with what wraps it: `export`, decorators, templates, the statement.
+pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
+    const WRAPPERS: &[&str] = &[
+        "export_statement",
+        "decorated_definition",
+        "template_declaration",
+        "ambient_declaration",
+        "expression_statement",
+    ];
+    // These wrap one declaration or a list of them.
+    const LISTS: &[&str] =
+        &["type_declaration", "lexical_declaration", "variable_declaration", "const_declaration", "var_declaration"];
+    let mut node = trail.node();
+    for up in 1..trail.steps.len() {
+        let Some(parent) = trail.up(up) else { break };
+        let only = LISTS.contains(&parent.kind()) && parent.named_child_count() == 1;
+        if !only && !WRAPPERS.contains(&parent.kind()) {
+            break;
+        }
+        node = parent;
+    }
+    node.byte_range()
+}
+
+/// What comes before the body, on one line.
+fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
+    let node = trail.node();
+    let value = || node.child_by_field_name("value");
+    let body = node
+        .child_by_field_name("body")
+        .or_else(|| value().and_then(|value| value.child_by_field_name("body")))
+        .or_else(|| node.child_by_field_name("match").filter(|_| matches!(node.kind(), "function" | "bind")))
+        .or_else(|| node.child_by_field_name("type").and_then(|of| body_of_type(of)))
+        .or_else(|| node.child_by_field_name("declarations"));
+    let end = body.map_or(whole.end, |body| body.start_byte());
+    let text = String::from_utf8_lossy(&trail.text[whole.start.min(end)..end]);
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if body.is_some() {
+        line.truncate(line.trim_end_matches(['{', ':', '=', '>', ' ']).len());
+    }
+    shortened(line.trim_end_matches([',', ';']), MAX_SIGNATURE)
+}
+
+/// Go's structs and interfaces have their body in the type.
+fn body_of_type(of: Node<'_>) -> Option<Node<'_>> {
+    match of.kind() {
+        "struct_type" | "interface_type" => (0..of.child_count())
+            .filter_map(|index| of.child(index))
+            .find(|child| child.kind() == "field_declaration_list" || child.kind() == "{"),
+        _ => None,
+    }
+}
+
+/// A text of at most `max` bytes, cut at a character.
+pub(crate) fn shortened(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let end = (0..=max).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// The comments right before a declaration, or Python's string at its beginning.
+fn doc(trail: &Trail<'_, '_>) -> Option<String> {
+    let comments = trail.text;
+    if let Some(text) = docstring(trail) {
+        return Some(shortened(&text, MAX_DOC));
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for up in 0..trail.steps.len() {
+        let mut before = trail.up(up).and_then(|node| node.prev_sibling());
+        while let Some(node) = before {
+            let kind = node.kind();
+            if kind.contains("comment") || kind == "haddock" {
+                let text = String::from_utf8_lossy(&comments[node.byte_range()]).into_owned();
+                lines.push(text);
+            } else if kind != "attribute_item" {
+                break;
+            }
+            before = node.prev_sibling();
+        }
+        let starts_parent = trail
+            .up(up + 1)
+            .zip(trail.up(up))
+            .is_some_and(|(parent, node)| parent.parent().is_some() && parent.start_byte() == node.start_byte());
+        if !lines.is_empty() || !starts_parent {
+            break;
+        }
+    }
+    lines.reverse();
+    let text = lines.iter().flat_map(|text| text.lines()).map(bare_comment).collect::<Vec<_>>().join("\n");
+    let text = text.trim();
+    (!text.is_empty()).then(|| shortened(text, MAX_DOC))
+}
+
+/// A line of a comment without its marks.
+fn bare_comment(line: &str) -> &str {
+    let line = line.trim().trim_end_matches("*/").trim_end_matches("-}");
+    let marks = ["///", "//!", "//", "/**", "/*", "-- |", "-- ^", "{-|", "{-", "--", "#", "*"];
+    marks.into_iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim()
+}
+
+fn docstring(trail: &Trail<'_, '_>) -> Option<String> {
+    let node = trail.node();
+    if !matches!(node.kind(), "function_definition" | "class_definition") {
+        return None;
+    }
+    let first = node.child_by_field_name("body")?.named_child(0)?;
+    let string = (first.kind() == "expression_statement").then(|| first.named_child(0)).flatten()?;
+    let content = (string.kind() == "string").then(|| string.named_child(1)).flatten()?;
+    let text = trail.text_of(content);
+    let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
+    Some(lines.join("\n"))
+}

@@ -1,0 +1,115 @@
+//! Go.
+
+use super::declaration::Kind;
+use super::rules::{Rule, Table, around, direct, through};
+use super::trail::{Declared, Trail, children_in};
+use super::{Class, Grammar};
+
+pub(super) static GRAMMAR: Grammar = Grammar {
+    language: || tree_sitter_go::LANGUAGE.into(),
+    names: &["identifier", "type_identifier", "field_identifier", "package_identifier"],
+    declared,
+    classify,
+    alias: |_| None,
+};
+
+const RULES: &Table = &[
+    ("parenthesized_expression", "", Rule::Through),
+    ("qualified_type", "name", Rule::Through),
+    ("generic_type", "type", Rule::Through),
+    ("type_instantiation_expression", "type", Rule::Through),
+    ("index_expression", "operand", Rule::Through),
+    ("call_expression", "function", Rule::Is(Class::Call)),
+    ("composite_literal", "type", Rule::Is(Class::Construct)),
+    ("qualified_type", "package", Rule::Is(Class::Type)),
+    ("package_clause", "", Rule::Is(Class::Mention)),
+    ("parameter_declaration", "name", Rule::Is(Class::Binding)),
+    ("variadic_parameter_declaration", "name", Rule::Is(Class::Binding)),
+    ("type_parameter_declaration", "name", Rule::Is(Class::Binding)),
+    ("const_spec", "name", Rule::Is(Class::Binding)),
+    ("var_spec", "name", Rule::Is(Class::Binding)),
+];
+
+const AROUND: &Table = &[
+    ("call_expression", "", Rule::Stop),
+    ("selector_expression", "", Rule::Stop),
+    ("index_expression", "", Rule::Stop),
+    ("block", "", Rule::Stop),
+    ("short_var_declaration", "left", Rule::Is(Class::Binding)),
+    ("assignment_statement", "left", Rule::Is(Class::Binding)),
+    ("range_clause", "left", Rule::Is(Class::Binding)),
+    ("type_switch_statement", "alias", Rule::Is(Class::Binding)),
+];
+
+fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
+    if matches!(trail.kind(1), "label_name" | "labeled_statement") {
+        return None;
+    }
+    if trail.nearest(&["import_declaration"]).is_some() {
+        return Some(Class::Import);
+    }
+    if trail.kind(1) == "selector_expression" && trail.field(0) == "field" {
+        let up = 1 + through(&trail.above(1), RULES);
+        let is_left = around(&trail.above(1), AROUND) == Some(Class::Binding);
+        return Some(match (trail.kind(up + 1), trail.field(up)) {
+            ("call_expression", "function") => Class::Call,
+            ("inc_statement" | "dec_statement", _) => Class::FieldWrite,
+            _ if is_left => Class::FieldWrite,
+            _ => Class::FieldRead,
+        });
+    }
+    if trail.kind(1) == "literal_element" && trail.field(1) == "key" {
+        let literal = trail.nearest(&["composite_literal"]).and_then(|up| trail.up(up));
+        let of = literal.and_then(|literal| literal.child_by_field_name("type"));
+        // The keys of a map are expressions.
+        let is_map = of.is_some_and(|of| {
+            of.kind() == "map_type" || of.kind().ends_with("array_type") || of.kind() == "slice_type"
+        });
+        return Some(if is_map { Class::Value } else { Class::FieldWrite });
+    }
+    if let Some(class) = direct(trail, RULES) {
+        return Some(class);
+    }
+    Some(match trail.node().kind() {
+        "type_identifier" | "package_identifier" => Class::Type,
+        "field_identifier" => Class::FieldRead,
+        _ => around(trail, AROUND).unwrap_or(Class::Value),
+    })
+}
+
+fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let outside = || trail.nearest(&["block"]).is_none();
+    let named = |kind| children_in(node, "name").into_iter().map(|name| Declared::new(name, kind)).collect();
+    match node.kind() {
+        "function_declaration" => Declared::named(node, Kind::Function),
+        "method_declaration" => {
+            let receiver = node.child_by_field_name("receiver").map(|receiver| trail.text_of(receiver).into_owned());
+            let within = receiver.as_deref().map(receiver_type).into_iter().collect();
+            let name = node.child_by_field_name("name");
+            name.map(|name| Declared { within, ..Declared::new(name, Kind::Method) }).into_iter().collect()
+        }
+        "method_elem" | "method_spec" => {
+            let name = node.child_by_field_name("name");
+            name.map(|name| Declared::signature(name, Kind::Method)).into_iter().collect()
+        }
+        "type_spec" | "type_alias" => {
+            let kind = match node.child_by_field_name("type").map(|of| of.kind()) {
+                Some("struct_type") => Kind::Struct,
+                Some("interface_type") => Kind::Interface,
+                _ => Kind::Type,
+            };
+            Declared::named(node, kind)
+        }
+        "field_declaration" => named(Kind::Field),
+        "const_spec" if outside() => named(Kind::Constant),
+        "var_spec" if outside() => named(Kind::Variable),
+        _ => Vec::new(),
+    }
+}
+
+/// `(c *Circle[T])` is `Circle`.
+fn receiver_type(receiver: &str) -> String {
+    let of = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next().unwrap_or_default();
+    of.split('[').next().unwrap_or(of).to_owned()
+}

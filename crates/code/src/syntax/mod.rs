@@ -1,0 +1,189 @@
+//! What a file says by its syntax alone: where a name stands, what it does there, and what is declared.
+//!
+//! [`Language`] is what a file is written in; one module per language says how its tree is read. [`occurrences`] finds the
+//! places of a name in one file, [`declarations`] all that the file declares. Nothing here resolves a name: that two places
+//! have the same name does not mean that they mean the same thing.
+
+mod c;
+mod declaration;
+mod go;
+mod haskell;
+mod occurrence;
+mod python;
+mod rules;
+mod rust;
+mod script;
+mod trail;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tree_sitter::{Parser, Tree};
+
+pub use declaration::Kind;
+pub(crate) use declaration::{Declaration, Place, declarations, described, shortened};
+pub(crate) use occurrence::{Declares, Occurrence, occurrences};
+pub(crate) use rules::is_word;
+use trail::{Declared, Trail};
+
+/// What a name does where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Class {
+    Call,
+    Value,
+    Import,
+    Export,
+    Signature,
+    Type,
+    Pattern,
+    Construct,
+    Binding,
+    FieldRead,
+    FieldWrite,
+    Mention,
+}
+
+impl Class {
+    pub(crate) const ALL: [Class; 12] = [
+        Class::Call,
+        Class::Value,
+        Class::Import,
+        Class::Export,
+        Class::Signature,
+        Class::Type,
+        Class::Pattern,
+        Class::Construct,
+        Class::Binding,
+        Class::FieldRead,
+        Class::FieldWrite,
+        Class::Mention,
+    ];
+
+    /// The name in results.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Class::Call => "call",
+            Class::Value => "value",
+            Class::Import => "import",
+            Class::Export => "export",
+            Class::Signature => "signature",
+            Class::Type => "type",
+            Class::Pattern => "pattern",
+            Class::Construct => "construct",
+            Class::Binding => "binding",
+            Class::FieldRead => "field_read",
+            Class::FieldWrite => "field_write",
+            Class::Mention => "mention",
+        }
+    }
+}
+
+/// What a file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Language {
+    Rust,
+    Python,
+    TypeScript,
+    Tsx,
+    JavaScript,
+    Go,
+    C,
+    Cpp,
+    Haskell,
+}
+
+/// How a language's tree is read.
+struct Grammar {
+    language: fn() -> tree_sitter::Language,
+    /// The kinds of the leaves that are names.
+    names: &'static [&'static str],
+    /// What the node at the end of the trail declares.
+    declared: for<'t> fn(&Trail<'_, 't>) -> Vec<Declared<'t>>,
+    /// What the name at the end of the trail does; `None` if it is no name after all (a lifetime, a label).
+    classify: fn(&Trail<'_, '_>) -> Option<Class>,
+    /// The other name that an import or a re-export gives to the name at the end of the trail.
+    alias: fn(&Trail<'_, '_>) -> Option<String>,
+}
+
+impl Language {
+    /// The language of a file by its name; a header's by what it holds.
+    pub(crate) fn of(path: &Path, text: &[u8]) -> Option<Language> {
+        let language = Language::by_name(path)?;
+        let is_header = path.extension().is_some_and(|extension| extension == "h");
+        let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
+        Some(match is_header && ["class ", "namespace ", "template", "::"].into_iter().any(has) {
+            true => Language::Cpp,
+            false => language,
+        })
+    }
+
+    /// The language of a file by its name alone.
+    pub(crate) fn by_name(path: &Path) -> Option<Language> {
+        Some(match path.extension()?.to_str()? {
+            "rs" => Language::Rust,
+            "py" | "pyi" => Language::Python,
+            "ts" | "mts" | "cts" => Language::TypeScript,
+            "tsx" => Language::Tsx,
+            "js" | "mjs" | "cjs" | "jsx" => Language::JavaScript,
+            "go" => Language::Go,
+            "c" | "h" => Language::C,
+            "cc" | "cpp" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "ipp" | "inl" => Language::Cpp,
+            "hs" | "hsc" => Language::Haskell,
+            _ => return None,
+        })
+    }
+
+    /// The name that people use.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Language::Rust => "Rust",
+            Language::Python => "Python",
+            Language::TypeScript | Language::Tsx => "TypeScript",
+            Language::JavaScript => "JavaScript",
+            Language::Go => "Go",
+            Language::C => "C",
+            Language::Cpp => "C++",
+            Language::Haskell => "Haskell",
+        }
+    }
+
+    fn grammar(self) -> &'static Grammar {
+        match self {
+            Language::Rust => &rust::GRAMMAR,
+            Language::Python => &python::GRAMMAR,
+            Language::TypeScript => &script::TYPESCRIPT,
+            Language::Tsx => &script::TSX,
+            Language::JavaScript => &script::JAVASCRIPT,
+            Language::Go => &go::GRAMMAR,
+            Language::C => &c::C,
+            Language::Cpp => &c::CPP,
+            Language::Haskell => &haskell::GRAMMAR,
+        }
+    }
+}
+
+thread_local! {
+    /// A parser takes a while to make and is used by one thread at a time.
+    static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
+}
+
+/// The tree of a text, errors included.
+pub(crate) fn parse(language: Language, text: &[u8]) -> Option<Tree> {
+    PARSERS.with_borrow_mut(|parsers| {
+        let parser = parsers.entry(language).or_insert_with(|| {
+            let mut parser = Parser::new();
+            parser
+                .set_language(&(language.grammar().language)())
+                .expect("the grammars are pinned to versions that the parser knows");
+            parser
+        });
+        parser.parse(text, None)
+    })
+}

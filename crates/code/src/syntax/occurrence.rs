@@ -1,0 +1,144 @@
+//! The places of a name in one file: one walk down the tree, only where the name is mentioned.
+
+use std::ops::Range;
+
+use tree_sitter::{Tree, TreeCursor};
+
+use super::declaration::{Kind, Place, containers};
+use super::trail::{Step, Trail};
+use super::{Class, Language, parse};
+
+/// A name at one place of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Occurrence {
+    pub bytes: Range<usize>,
+    pub class: Class,
+    /// The declarations around it, outermost first.
+    pub enclosing: Vec<Place>,
+    /// What is declared here under this name.
+    pub declares: Option<Declares>,
+    /// The other name that an import or a re-export gives it here.
+    pub alias: Option<String>,
+    /// Whether the file's syntax is broken around this place.
+    pub is_broken: bool,
+    /// Whether it stands in the tokens of a macro, which the parser does not understand.
+    pub in_macro: bool,
+    /// Whether it is reached through a value: `x.name`.
+    pub is_member: bool,
+}
+
+/// A declaration at the place of its name.
+#[derive(Debug, Clone)]
+pub(crate) struct Declares {
+    pub kind: Kind,
+    pub within: Vec<String>,
+    pub is_signature: bool,
+    /// The whole declaration.
+    pub bytes: Range<usize>,
+}
+
+/// The places of a name in a text. `starts` are the offsets at which the text has it, in order; `None` if it cannot be
+/// parsed at all.
+pub(crate) fn occurrences(language: Language, text: &[u8], name: &str, starts: &[usize]) -> Option<Vec<Occurrence>> {
+    let tree = parse(language, text)?;
+    let mut found = Vec::new();
+    walk(&tree, starts, name.len(), |steps, start| {
+        let trail = Trail { steps, text, at: (start, start + name.len()) };
+        found.extend(occurrence(language, &trail));
+    });
+    Some(found)
+}
+
+fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
+    let grammar = language.grammar();
+    let (node, bytes) = (trail.node(), trail.at.0..trail.at.1);
+    let plain = |class| Occurrence {
+        bytes: bytes.clone(),
+        class,
+        enclosing: containers(language, trail),
+        declares: None,
+        alias: None,
+        is_broken: false,
+        in_macro: false,
+        is_member: false,
+    };
+    let is_name = grammar.names.contains(&node.kind()) && node.byte_range() == bytes;
+    if !is_name {
+        // The body of a macro in C is one token.
+        if node.kind() == "preproc_arg" {
+            return Some(Occurrence { in_macro: true, ..plain(super::rules::in_tokens(trail)) });
+        }
+        let says = |word: &str| node.kind().contains(word);
+        let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
+        return is_text.then(|| plain(Class::Mention));
+    }
+    let declares = declared_here(language, trail);
+    let class = match &declares {
+        Some(declares) if declares.is_signature => Class::Signature,
+        Some(_) => Class::Binding,
+        None => (grammar.classify)(trail)?,
+    };
+    let is_import = matches!(class, Class::Import | Class::Export | Class::Binding | Class::FieldRead);
+    Some(Occurrence {
+        declares,
+        alias: is_import.then(|| (grammar.alias)(trail)).flatten().filter(|alias| *alias != trail.name()),
+        is_broken: trail.nearest(&["ERROR"]).is_some(),
+        in_macro: trail.nearest(&["token_tree", "macro_definition"]).is_some(),
+        is_member: is_member(trail),
+        ..plain(class)
+    })
+}
+
+fn is_member(trail: &Trail<'_, '_>) -> bool {
+    matches!(trail.field(0), "field" | "attribute" | "property")
+        && matches!(trail.kind(1), "field_expression" | "attribute" | "member_expression" | "selector_expression")
+}
+
+/// What a node around the name declares under it. The nearest decides.
+fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> {
+    let name = trail.node();
+    // Nothing is declared further away from its name than this: the declarators of C are the deepest.
+    (0..trail.steps.len().min(10)).find_map(|up| {
+        let above = trail.above(up);
+        let declared = (language.grammar().declared)(&above).into_iter();
+        let found =
+            declared.into_iter().find(|declared| declared.name.id() == name.id() && declared.kind != Kind::Impl)?;
+        let bytes = super::declaration::extent(&above);
+        Some(Declares { kind: found.kind, within: found.within, is_signature: found.is_signature, bytes })
+    })
+}
+
+/// Visits the deepest node around each of the places, in their order.
+fn walk<'t>(tree: &'t Tree, starts: &[usize], length: usize, mut visit: impl FnMut(&[Step<'t>], usize)) {
+    let mut cursor = tree.walk();
+    let mut steps = vec![step(&cursor)];
+    for &start in starts {
+        let holds = |step: &Step<'_>| step.node.start_byte() <= start && start + length <= step.node.end_byte();
+        // From where the last place was: to the next sibling, or up.
+        let mut is_settled = false;
+        while !holds(&steps[steps.len() - 1]) && steps.len() > 1 {
+            if steps[steps.len() - 1].node.start_byte() <= start && cursor.goto_next_sibling() {
+                let last = steps.len() - 1;
+                steps[last] = step(&cursor);
+            } else {
+                is_settled = steps[steps.len() - 1].node.start_byte() > start;
+                cursor.goto_parent();
+                steps.pop();
+            }
+        }
+        while !is_settled && cursor.goto_first_child() {
+            while cursor.node().end_byte() < start + length && cursor.goto_next_sibling() {}
+            let child = step(&cursor);
+            if !holds(&child) {
+                cursor.goto_parent();
+                break;
+            }
+            steps.push(child);
+        }
+        visit(&steps, start);
+    }
+}
+
+fn step<'t>(cursor: &TreeCursor<'t>) -> Step<'t> {
+    Step { node: cursor.node(), field: cursor.field_name() }
+}

@@ -1,0 +1,127 @@
+//! Python.
+
+use super::declaration::Kind;
+use super::rules::{Rule, Table, around, direct, is_upper, through};
+use super::trail::{Declared, Trail};
+use super::{Class, Grammar};
+
+pub(super) static GRAMMAR: Grammar =
+    Grammar { language: || tree_sitter_python::LANGUAGE.into(), names: &["identifier"], declared, classify, alias };
+
+const IMPORTS: &[&str] = &["import_statement", "import_from_statement", "future_import_statement"];
+
+const RULES: &Table = &[
+    ("parenthesized_expression", "", Rule::Through),
+    ("call", "function", Rule::Is(Class::Call)),
+    ("decorator", "", Rule::Is(Class::Call)),
+    ("keyword_pattern", "", Rule::Is(Class::Pattern)),
+    ("keyword_argument", "name", Rule::Is(Class::FieldWrite)),
+    ("global_statement", "", Rule::Is(Class::Mention)),
+    ("nonlocal_statement", "", Rule::Is(Class::Mention)),
+    ("as_pattern_target", "", Rule::Is(Class::Binding)),
+    ("named_expression", "name", Rule::Is(Class::Binding)),
+    ("typed_parameter", "", Rule::Is(Class::Binding)),
+    ("default_parameter", "name", Rule::Is(Class::Binding)),
+    ("typed_default_parameter", "name", Rule::Is(Class::Binding)),
+    ("parameters", "", Rule::Is(Class::Binding)),
+    ("lambda_parameters", "", Rule::Is(Class::Binding)),
+];
+
+const AROUND: &Table = &[
+    ("typed_parameter", "type", Rule::Is(Class::Type)),
+    ("type", "", Rule::Is(Class::Type)),
+    ("class_pattern", "", Rule::Is(Class::Pattern)),
+    ("case_pattern", "", Rule::Is(Class::Pattern)),
+    ("class_definition", "superclasses", Rule::Is(Class::Type)),
+    ("default_parameter", "value", Rule::Stop),
+    ("typed_default_parameter", "value", Rule::Stop),
+    ("call", "", Rule::Stop),
+    ("subscript", "", Rule::Stop),
+    ("attribute", "", Rule::Stop),
+    ("block", "", Rule::Stop),
+    ("assignment", "left", Rule::Is(Class::Binding)),
+    ("augmented_assignment", "left", Rule::Is(Class::Binding)),
+    ("for_statement", "left", Rule::Is(Class::Binding)),
+    ("for_in_clause", "left", Rule::Is(Class::Binding)),
+    ("as_pattern_target", "", Rule::Is(Class::Binding)),
+    ("parameters", "", Rule::Is(Class::Binding)),
+    ("lambda_parameters", "", Rule::Is(Class::Binding)),
+];
+
+fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
+    if trail.nearest(IMPORTS).is_some() {
+        return Some(Class::Import);
+    }
+    if trail.kind(1) == "attribute" && trail.field(0) == "attribute" {
+        let up = 1 + through(&trail.above(1), RULES);
+        if matches!(around(&trail.above(1), AROUND), Some(Class::Type)) {
+            return Some(Class::Type);
+        }
+        let is_left = around(&trail.above(1), AROUND) == Some(Class::Binding);
+        return Some(match (trail.kind(up + 1), trail.field(up)) {
+            ("call", "function") | ("decorator", _) => Class::Call,
+            ("delete_statement", _) => Class::FieldWrite,
+            _ if is_left => Class::FieldWrite,
+            _ => Class::FieldRead,
+        });
+    }
+    // A dotted name in a pattern is looked up; a plain one binds.
+    if trail.kind(1) == "dotted_name" && trail.kind(2) == "case_pattern" {
+        let is_plain = trail.up(1).is_some_and(|dotted| dotted.named_child_count() == 1);
+        let binds = is_plain && !is_upper(&trail.name());
+        return Some(if binds { Class::Binding } else { Class::Pattern });
+    }
+    if trail.kind(1) == "dotted_name" && trail.kind(2) == "keyword_pattern" {
+        return Some(Class::Binding);
+    }
+    if let Some(class) = direct(trail, RULES) {
+        return Some(class);
+    }
+    Some(around(trail, AROUND).unwrap_or(Class::Value))
+}
+
+fn alias(trail: &Trail<'_, '_>) -> Option<String> {
+    let up = trail.nearest(&["aliased_import"])?;
+    let import = trail.up(up)?;
+    let is_last = import.child_by_field_name("name").is_some_and(|name| name.end_byte() == trail.at.1);
+    is_last.then(|| import.child_by_field_name("alias")).flatten().map(|alias| trail.text_of(alias).into_owned())
+}
+
+fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    // The function or class that the node stands in; the module if none.
+    let scope =
+        || trail.above(1).nearest(&["function_definition", "class_definition", "lambda"]).map(|up| trail.kind(up + 1));
+    match node.kind() {
+        "function_definition" if scope() == Some("class_definition") => Declared::named(node, Kind::Method),
+        "function_definition" => Declared::named(node, Kind::Function),
+        "class_definition" => Declared::named(node, Kind::Class),
+        "assignment" => {
+            let Some(left) = node.child_by_field_name("left") else { return Vec::new() };
+            match (left.kind(), scope()) {
+                ("identifier", None) => vec![Declared::new(left, Kind::Variable)],
+                ("identifier", Some("class_definition")) => vec![Declared::new(left, Kind::Field)],
+                ("attribute", Some("function_definition")) => attribute_of_self(trail, left),
+                _ => Vec::new(),
+            }
+        }
+        "type_alias_statement" => {
+            let name = node.child_by_field_name("left").and_then(|left| left.named_child(0));
+            name.map(|name| Declared::new(name, Kind::Type)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// `self.radius = …` in `__init__` declares a field.
+fn attribute_of_self<'t>(trail: &Trail<'_, 't>, left: tree_sitter::Node<'t>) -> Vec<Declared<'t>> {
+    let function = trail.nearest(&["function_definition"]).and_then(|up| trail.up(up));
+    let is_init = function
+        .and_then(|function| function.child_by_field_name("name"))
+        .is_some_and(|name| trail.text_of(name) == "__init__");
+    let is_self = left.child_by_field_name("object").is_some_and(|object| trail.text_of(object) == "self");
+    match left.child_by_field_name("attribute").filter(|_| is_init && is_self) {
+        Some(name) => vec![Declared::new(name, Kind::Field)],
+        None => Vec::new(),
+    }
+}

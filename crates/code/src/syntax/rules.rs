@@ -1,0 +1,80 @@
+//! Tables of rules, by which the languages say what a name does: by the way its node stands in its parent.
+
+use super::Class;
+use super::trail::Trail;
+
+/// What follows from how a node stands in its parent.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    Is(Class),
+    /// The parent stands for the node: ask how the parent stands in its own.
+    Through,
+    /// Nothing, and no parent further up decides either.
+    Stop,
+}
+
+/// A parent's kind, the field in it (empty for any), and what follows.
+pub(super) type Table = [(&'static str, &'static str, Rule)];
+
+fn look(table: &Table, parent: &str, field: &str) -> Option<Rule> {
+    let fits =
+        |(kind, in_field, _): &&(&str, &str, Rule)| *kind == parent && (in_field.is_empty() || *in_field == field);
+    table.iter().find(fits).map(|(_, _, rule)| *rule)
+}
+
+/// What the place of the name itself says.
+pub(super) fn direct(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
+    match look(table, trail.kind(through(trail, table) + 1), trail.field(through(trail, table)))? {
+        Rule::Is(class) => Some(class),
+        Rule::Through | Rule::Stop => None,
+    }
+}
+
+/// How far up the node is that stands for the name.
+pub(super) fn through(trail: &Trail<'_, '_>, table: &Table) -> usize {
+    let mut up = 0;
+    while let Some(Rule::Through) = look(table, trail.kind(up + 1), trail.field(up)) {
+        up += 1;
+    }
+    up
+}
+
+/// What the nearest node around the name says that says anything.
+pub(super) fn around(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
+    for up in 0..trail.steps.len() - 1 {
+        match look(table, trail.kind(up + 1), trail.field(up)) {
+            Some(Rule::Is(class)) => return Some(class),
+            Some(Rule::Stop) => return None,
+            Some(Rule::Through) | None => {}
+        }
+    }
+    None
+}
+
+/// Whether a name begins as constructors do where that matters.
+pub(super) fn is_upper(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_uppercase() || c == ':')
+}
+
+/// Whether a byte can be part of a name. Beyond ASCII every character counts: the parser decides.
+pub(crate) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// What a name in the tokens of a macro does, by the bytes around it: before a parenthesis it is called.
+pub(super) fn in_tokens(trail: &Trail<'_, '_>) -> Class {
+    let after = trail.text[trail.at.1..].trim_ascii_start();
+    let before = trail.text[..trail.at.0].trim_ascii_end();
+    let is_macro = after.starts_with(b"!") && !after.starts_with(b"!=");
+    if after.starts_with(b"(") || is_macro {
+        Class::Call
+    } else if after.starts_with(b"::") {
+        Class::Type
+    } else if before.ends_with(b".") && !before.ends_with(b"..") || before.ends_with(b"->") {
+        Class::FieldRead
+    } else if after.starts_with(b"{") && is_upper(&trail.name()) {
+        Class::Construct
+    } else {
+        Class::Value
+    }
+}

@@ -1,0 +1,138 @@
+//! Rust.
+
+use super::declaration::Kind;
+use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, through};
+use super::trail::{Declared, Trail};
+use super::{Class, Grammar};
+
+pub(super) static GRAMMAR: Grammar = Grammar {
+    language: || tree_sitter_rust::LANGUAGE.into(),
+    names: &["identifier", "type_identifier", "primitive_type", "field_identifier", "shorthand_field_identifier"],
+    declared,
+    classify,
+    alias,
+};
+
+const RULES: &Table = &[
+    ("scoped_identifier", "name", Rule::Through),
+    ("scoped_type_identifier", "name", Rule::Through),
+    ("generic_function", "function", Rule::Through),
+    ("generic_type", "type", Rule::Through),
+    ("generic_type_with_turbofish", "type", Rule::Through),
+    ("parenthesized_expression", "", Rule::Through),
+    ("scoped_identifier", "path", Rule::Is(Class::Type)),
+    ("scoped_type_identifier", "path", Rule::Is(Class::Type)),
+    ("call_expression", "function", Rule::Is(Class::Call)),
+    ("macro_invocation", "macro", Rule::Is(Class::Call)),
+    ("attribute", "", Rule::Is(Class::Call)),
+    ("struct_expression", "name", Rule::Is(Class::Construct)),
+    ("field_initializer", "field", Rule::Is(Class::FieldWrite)),
+    ("shorthand_field_initializer", "", Rule::Is(Class::FieldWrite)),
+    ("tuple_struct_pattern", "type", Rule::Is(Class::Pattern)),
+    ("struct_pattern", "type", Rule::Is(Class::Pattern)),
+    ("field_pattern", "name", Rule::Is(Class::Pattern)),
+    ("assignment_expression", "left", Rule::Is(Class::Binding)),
+    ("compound_assignment_expr", "left", Rule::Is(Class::Binding)),
+];
+
+/// Where a name that nothing else decides is bound, or in upper case matched.
+const PATTERNS: &Table = &[
+    ("match_pattern", "condition", Rule::Stop),
+    ("block", "", Rule::Stop),
+    ("match_arm", "pattern", Rule::Is(Class::Binding)),
+    ("let_declaration", "pattern", Rule::Is(Class::Binding)),
+    ("let_condition", "pattern", Rule::Is(Class::Binding)),
+    ("parameter", "pattern", Rule::Is(Class::Binding)),
+    ("closure_parameters", "", Rule::Is(Class::Binding)),
+    ("for_expression", "pattern", Rule::Is(Class::Binding)),
+    ("type_parameters", "", Rule::Is(Class::Binding)),
+];
+
+fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
+    if matches!(trail.kind(1), "lifetime" | "label") {
+        return None;
+    }
+    if let Some(up) = trail.nearest(&["use_declaration"]) {
+        let is_public = trail
+            .up(up)
+            .is_some_and(|node| node.named_child(0).is_some_and(|first| first.kind() == "visibility_modifier"));
+        return Some(if is_public { Class::Export } else { Class::Import });
+    }
+    if trail.nearest(&["extern_crate_declaration"]).is_some() {
+        return Some(Class::Import);
+    }
+    if trail.nearest(&["token_tree", "macro_definition"]).is_some() {
+        let in_attribute = trail.nearest(&["attribute_item", "inner_attribute_item"]).is_some();
+        return Some(if in_attribute { Class::Value } else { in_tokens(trail) });
+    }
+    if trail.kind(1) == "field_expression" && trail.field(0) == "field" {
+        let up = 1 + through(&trail.above(1), RULES);
+        return Some(match (trail.kind(up + 1), trail.field(up)) {
+            ("call_expression", "function") if up == 1 || trail.kind(2) == "generic_function" => Class::Call,
+            ("assignment_expression" | "compound_assignment_expr", "left") => Class::FieldWrite,
+            _ => Class::FieldRead,
+        });
+    }
+    if let Some(class) = direct(trail, RULES) {
+        return Some(class);
+    }
+    let in_pattern = around(trail, PATTERNS).is_some() && trail.node().kind() != "type_identifier";
+    Some(match trail.node().kind() {
+        _ if in_pattern && (is_upper(&trail.name()) || through(trail, RULES) > 0) => Class::Pattern,
+        "shorthand_field_identifier" => Class::Pattern,
+        _ if in_pattern => Class::Binding,
+        "type_identifier" if trail.kind(1) == "type_parameter" => Class::Binding,
+        "type_identifier" | "primitive_type" => Class::Type,
+        _ => Class::Value,
+    })
+}
+
+fn alias(trail: &Trail<'_, '_>) -> Option<String> {
+    let up = trail.nearest(&["use_as_clause"])?;
+    let clause = trail.up(up)?;
+    // Only the last name of the path is renamed.
+    let path = clause.child_by_field_name("path")?;
+    let is_last = path.end_byte() == trail.at.1;
+    is_last.then(|| clause.child_by_field_name("alias")).flatten().map(|alias| trail.text_of(alias).into_owned())
+}
+
+fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let in_type = || {
+        let above = trail.above(1).nearest(&["impl_item", "trait_item", "function_item", "mod_item"]);
+        above.is_some_and(|up| matches!(trail.kind(up + 1), "impl_item" | "trait_item"))
+    };
+    let kind = match node.kind() {
+        "function_item" if in_type() => Kind::Method,
+        "function_item" => Kind::Function,
+        "function_signature_item" => {
+            let kind = if in_type() { Kind::Method } else { Kind::Function };
+            return node.child_by_field_name("name").map(|name| Declared::signature(name, kind)).into_iter().collect();
+        }
+        "struct_item" => Kind::Struct,
+        "union_item" => Kind::Union,
+        "enum_item" => Kind::Enum,
+        "enum_variant" => Kind::Constructor,
+        "field_declaration" => Kind::Field,
+        "trait_item" => Kind::Interface,
+        "type_item" | "associated_type" => Kind::Type,
+        "const_item" => Kind::Constant,
+        "static_item" => Kind::Variable,
+        "mod_item" => Kind::Module,
+        "macro_definition" => Kind::Macro,
+        "impl_item" => {
+            let Some(of) = node.child_by_field_name("type") else { return Vec::new() };
+            let within = [Some(of), node.child_by_field_name("trait")].into_iter().flatten();
+            let within = within.map(|name| bare_type(&trail.text_of(name))).collect();
+            return vec![Declared { within, ..Declared::new(of, Kind::Impl) }];
+        }
+        _ => return Vec::new(),
+    };
+    Declared::named(node, kind)
+}
+
+/// `geo::Circle<T>` is `Circle`.
+fn bare_type(text: &str) -> String {
+    let text = text.split('<').next().unwrap_or(text);
+    text.rsplit("::").next().unwrap_or(text).trim().trim_start_matches('&').to_owned()
+}

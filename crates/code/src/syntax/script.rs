@@ -1,0 +1,197 @@
+//! JavaScript and TypeScript, with and without JSX.
+
+use tree_sitter::Node;
+
+use super::declaration::Kind;
+use super::rules::{Rule, Table, around, direct, through};
+use super::trail::{Declared, Trail, named_children};
+use super::{Class, Grammar};
+
+const NAMES: &[&str] = &[
+    "identifier",
+    "type_identifier",
+    "property_identifier",
+    "private_property_identifier",
+    "shorthand_property_identifier",
+    "shorthand_property_identifier_pattern",
+];
+
+pub(super) static JAVASCRIPT: Grammar = grammar(|| tree_sitter_javascript::LANGUAGE.into());
+pub(super) static TYPESCRIPT: Grammar = grammar(|| tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
+pub(super) static TSX: Grammar = grammar(|| tree_sitter_typescript::LANGUAGE_TSX.into());
+
+const fn grammar(language: fn() -> tree_sitter::Language) -> Grammar {
+    Grammar { language, names: NAMES, declared, classify, alias }
+}
+
+const RULES: &Table = &[
+    ("parenthesized_expression", "", Rule::Through),
+    ("non_null_expression", "", Rule::Through),
+    ("nested_identifier", "property", Rule::Through),
+    ("nested_type_identifier", "name", Rule::Through),
+    ("generic_type", "name", Rule::Through),
+    ("instantiation_expression", "", Rule::Through),
+    ("await_expression", "", Rule::Stop),
+    ("call_expression", "function", Rule::Is(Class::Call)),
+    ("new_expression", "constructor", Rule::Is(Class::Construct)),
+    ("decorator", "", Rule::Is(Class::Call)),
+    ("jsx_opening_element", "name", Rule::Is(Class::Call)),
+    ("jsx_self_closing_element", "name", Rule::Is(Class::Call)),
+    ("jsx_closing_element", "name", Rule::Is(Class::Mention)),
+    ("jsx_attribute", "", Rule::Is(Class::FieldWrite)),
+    ("pair", "key", Rule::Is(Class::FieldWrite)),
+    ("pair_pattern", "key", Rule::Is(Class::FieldRead)),
+    ("extends_clause", "value", Rule::Is(Class::Type)),
+    ("class_heritage", "", Rule::Is(Class::Type)),
+    ("type_query", "", Rule::Is(Class::Type)),
+    ("type_parameter", "name", Rule::Is(Class::Binding)),
+    ("assignment_expression", "left", Rule::Is(Class::Binding)),
+    ("augmented_assignment_expression", "left", Rule::Is(Class::Binding)),
+];
+
+const AROUND: &Table = &[
+    ("type_query", "", Rule::Is(Class::Type)),
+    ("type_annotation", "", Rule::Is(Class::Type)),
+    ("required_parameter", "value", Rule::Stop),
+    ("optional_parameter", "value", Rule::Stop),
+    ("assignment_pattern", "right", Rule::Stop),
+    ("object_assignment_pattern", "right", Rule::Stop),
+    ("statement_block", "", Rule::Stop),
+    ("member_expression", "", Rule::Stop),
+    ("subscript_expression", "", Rule::Stop),
+    ("call_expression", "", Rule::Stop),
+    ("variable_declarator", "name", Rule::Is(Class::Binding)),
+    ("formal_parameters", "", Rule::Is(Class::Binding)),
+    ("arrow_function", "parameter", Rule::Is(Class::Binding)),
+    ("for_in_statement", "left", Rule::Is(Class::Binding)),
+    ("catch_clause", "parameter", Rule::Is(Class::Binding)),
+    ("assignment_expression", "left", Rule::Is(Class::Binding)),
+];
+
+fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
+    if trail.nearest(&["import_statement"]).is_some() {
+        return Some(Class::Import);
+    }
+    if trail.nearest(&["export_clause"]).is_some() || trail.kind(1) == "export_statement" {
+        return Some(Class::Export);
+    }
+    let kind = trail.node().kind();
+    let is_member = trail.kind(1) == "member_expression" && trail.field(0) == "property";
+    if is_member {
+        let up = 1 + through(&trail.above(1), RULES);
+        return Some(match (trail.kind(up + 1), trail.field(up)) {
+            ("call_expression", "function") | ("decorator", _) => Class::Call,
+            ("jsx_opening_element" | "jsx_self_closing_element", "name") => Class::Call,
+            ("new_expression", "constructor") => Class::Construct,
+            ("assignment_expression" | "augmented_assignment_expression", "left") | ("update_expression", _) => {
+                Class::FieldWrite
+            }
+            _ => Class::FieldRead,
+        });
+    }
+    if is_required(trail) && kind != "identifier" {
+        return Some(Class::Import);
+    }
+    if let Some(class) = direct(trail, RULES) {
+        return Some(class);
+    }
+    Some(match kind {
+        "type_identifier" => Class::Type,
+        "shorthand_property_identifier" => Class::Value,
+        "shorthand_property_identifier_pattern" => Class::Binding,
+        "property_identifier" | "private_property_identifier" => Class::FieldRead,
+        _ => around(trail, AROUND).unwrap_or(Class::Value),
+    })
+}
+
+/// Whether the name stands in the pattern of `const { … } = require(…)`.
+fn is_required(trail: &Trail<'_, '_>) -> bool {
+    let Some(up) = trail.nearest(&["variable_declarator"]).filter(|up| *up > 0) else { return false };
+    let called = trail
+        .up(up)
+        .and_then(|node| node.child_by_field_name("value"))
+        .filter(|value| value.kind() == "call_expression");
+    let function = called.and_then(|call| call.child_by_field_name("function"));
+    trail.field(up - 1) == "name" && function.is_some_and(|function| trail.text_of(function) == "require")
+}
+
+fn alias(trail: &Trail<'_, '_>) -> Option<String> {
+    let parent = trail.up(1)?;
+    let other = match parent.kind() {
+        "import_specifier" | "export_specifier" if trail.field(0) == "name" => parent.child_by_field_name("alias"),
+        "pair_pattern" if trail.field(0) == "key" => parent.child_by_field_name("value"),
+        _ => None,
+    }?;
+    (other.kind() == "identifier").then(|| trail.text_of(other).into_owned())
+}
+
+fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let signature = |kind| {
+        let name = node.child_by_field_name("name");
+        name.map(|name| Declared::signature(name, kind)).into_iter().collect()
+    };
+    let kind = match node.kind() {
+        "function_declaration" | "generator_function_declaration" => Kind::Function,
+        "function_signature" => return signature(Kind::Function),
+        "abstract_method_signature" | "method_signature" => return signature(Kind::Method),
+        "class_declaration" | "abstract_class_declaration" => Kind::Class,
+        "interface_declaration" => Kind::Interface,
+        "type_alias_declaration" => Kind::Type,
+        "enum_declaration" => Kind::Enum,
+        "internal_module" | "module" => Kind::Module,
+        "method_definition" => Kind::Method,
+        "public_field_definition" => return member(node, "name"),
+        "field_definition" => return member(node, "property"),
+        "property_signature" => Kind::Field,
+        "enum_assignment" => Kind::Constructor,
+        "property_identifier" if trail.kind(1) == "enum_body" => return vec![Declared::new(node, Kind::Constructor)],
+        "required_parameter" => {
+            let is_field = named_children(node).iter().any(|child| child.kind() == "accessibility_modifier");
+            let name = node.child_by_field_name("pattern").filter(|_| is_field);
+            return name.map(|name| Declared::new(name, Kind::Field)).into_iter().collect();
+        }
+        "variable_declarator" => return variable(trail),
+        "assignment_expression" => return exported(trail),
+        _ => return Vec::new(),
+    };
+    Declared::named(node, kind)
+}
+
+fn is_function(node: Option<Node<'_>>) -> bool {
+    node.is_some_and(|node| {
+        matches!(node.kind(), "arrow_function" | "function_expression" | "function" | "generator_function")
+    })
+}
+
+/// A member of a class: a method, if its value is a function.
+fn member<'t>(node: Node<'t>, field: &str) -> Vec<Declared<'t>> {
+    let kind = if is_function(node.child_by_field_name("value")) { Kind::Method } else { Kind::Field };
+    node.child_by_field_name(field).map(|name| Declared::new(name, kind)).into_iter().collect()
+}
+
+/// A variable outside of functions, and any function that has a name by its variable.
+fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let Some(name) = node.child_by_field_name("name").filter(|name| name.kind() == "identifier") else {
+        return Vec::new();
+    };
+    let outside = matches!(trail.kind(2), "program" | "export_statement")
+        || trail.kind(2) == "statement_block" && trail.kind(3) == "internal_module";
+    match is_function(node.child_by_field_name("value")) {
+        true => vec![Declared::new(name, Kind::Function)],
+        false if outside => vec![Declared::new(name, Kind::Variable)],
+        false => Vec::new(),
+    }
+}
+
+/// `exports.area = function …` and `Shape.prototype.area = …`.
+fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
+    let name = left.and_then(|left| left.child_by_field_name("property"));
+    match name.filter(|_| is_function(node.child_by_field_name("right"))) {
+        Some(name) => vec![Declared::new(name, Kind::Function)],
+        None => Vec::new(),
+    }
+}

@@ -1,0 +1,136 @@
+//! The tools, one file each.
+
+mod code_status;
+mod find_callers;
+mod find_uses;
+mod outline;
+mod show_constructors;
+mod show_definition;
+mod show_fields;
+mod uses;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
+use project::Caller;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::Semaphore;
+
+use crate::answer::Found;
+use crate::definition::Definition;
+use crate::head::Head;
+use crate::search::{NoAnswer, Scope, scope as scope_of};
+
+/// The tools that a connection is offered first.
+pub const CORE: &[&str] = &[
+    find_callers::FindCallers::<false>::NAME,
+    find_uses::FindUses::NAME,
+    show_definition::ShowDefinition::NAME,
+    show_fields::ShowFields::<false>::NAME,
+    show_constructors::ShowConstructors::<false>::NAME,
+    outline::Outline::NAME,
+];
+
+/// How many questions are searched for at once: each reads with two threads.
+const AT_ONCE: usize = 2;
+
+/// What the tools share.
+pub struct Questions(Semaphore);
+
+impl Questions {
+    pub fn new() -> Arc<Questions> {
+        Arc::new(Questions(Semaphore::new(AT_ONCE)))
+    }
+}
+
+/// All tools of the toolset.
+pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
+    let questions = || questions.clone();
+    vec![
+        tool(find_callers::FindCallers::<false>(questions())),
+        tool(find_uses::FindUses(questions())),
+        tool(show_definition::ShowDefinition(questions())),
+        tool(show_fields::ShowFields::<false>(questions())),
+        tool(show_constructors::ShowConstructors::<false>(questions())),
+        tool(outline::Outline(questions())),
+        tool(code_status::CodeStatus(questions())),
+    ]
+}
+
+/// The tools of Tidepool's control server that this part replaces. Their text is their JSON.
+pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
+    let questions = || questions.clone();
+    vec![
+        tool(find_callers::FindCallers::<true>(questions())),
+        tool(show_fields::ShowFields::<true>(questions())),
+        tool(show_constructors::ShowConstructors::<true>(questions())),
+    ]
+}
+
+/// A definition in a result.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct DefinitionOut {
+    name: String,
+    kind: &'static str,
+    file: String,
+    line: usize,
+}
+
+impl DefinitionOut {
+    fn of(definition: &Definition) -> DefinitionOut {
+        DefinitionOut {
+            name: definition.label.clone(),
+            kind: definition.kind.word(),
+            file: shown(&definition.path),
+            line: definition.line,
+        }
+    }
+}
+
+/// A path in a result.
+fn shown(path: &Path) -> String {
+    project::visible::path(path)
+}
+
+/// Runs a search on a thread that may block, for as long as the call is waited for.
+async fn searched<T: Send + 'static>(
+    questions: &Questions,
+    cx: &Context,
+    path: Option<&str>,
+    search: impl FnOnce(&Scope) -> Result<T, NoAnswer> + Send + 'static,
+) -> Result<T, ToolError> {
+    let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+    let _slot = questions.0.acquire().await.map_err(ToolError::internal)?;
+    let scope = scope_of(&caller.worktree, path).map_err(refused)?;
+    let _waiting = Waiting(scope.is_given_up.clone());
+    let searching = tokio::task::spawn_blocking(move || search(&scope));
+    searching.await.map_err(ToolError::internal)?.map_err(refused)
+}
+
+/// Dropped with the call.
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
+    ToolError::user(problem)
+}
+
+/// The head of an answer that needs no judge: it is final if nothing that may hold more was left out.
+fn syntactic(scope: &Scope, found: &Found, since: std::time::Instant) -> Head {
+    let head = Head::default().searched(&scope.root, found.files, &found.skipped, since);
+    Head { is_final: found.skipped.is_empty(), ..head }
+}
+
+/// Why an answer is not final, as a line of its own.
+fn doubt(head: &Head) -> Option<String> {
+    (!head.is_final).then(|| format!("not final: {}", head.why()))
+}

@@ -1,0 +1,203 @@
+//! `outline`: what a file or the files of a folder declare.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Questions, doubt, searched, shown};
+use crate::head::Head;
+use crate::place::Lines;
+use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
+use crate::syntax::{Declaration, Kind, Language, declarations};
+
+/// What a file or a folder declares.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// A file or folder; the whole worktree if none.
+    pub path: Option<String>,
+    /// Part of a name.
+    #[serde(rename = "match")]
+    pub matching: Option<String>,
+    #[schemars(skip)]
+    #[serde(default)]
+    pub kinds: Vec<Kind>,
+    #[schemars(skip)]
+    pub depth: Option<usize>,
+}
+
+/// The declarations of each file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    head: Head,
+    files: Vec<Outlined>,
+    /// Whether there is more than is shown.
+    truncated: bool,
+    #[serde(skip)]
+    text: Vec<String>,
+}
+
+/// A file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Outlined {
+    path: String,
+    symbols: Vec<Symbol>,
+}
+
+/// A declaration.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Symbol {
+    kind: &'static str,
+    name: String,
+    signature: String,
+    line: usize,
+    end_line: usize,
+    children: Vec<Symbol>,
+}
+
+pub(super) struct Outline(pub(super) Arc<Questions>);
+
+/// How deep a file is shown, and each file of a folder.
+const DEPTH: usize = 2;
+const FOLDER_DEPTH: usize = 1;
+/// How many files of a folder are read, and how many declarations shown.
+const MAX_FILES: usize = 200;
+const MAX_SYMBOLS: usize = 400;
+const MOST_DEPTH: usize = 10;
+
+impl Tool for Outline {
+    const NAME: &'static str = "outline";
+    const TITLE: &'static str = "Outline";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let since = Instant::now();
+        let path = args.path.clone();
+        searched(&self.0, &cx, path.as_deref(), move |scope| {
+            let is_file = scope.below.is_file();
+            let (files, more, mut skipped) = list(scope, MAX_FILES);
+            if is_file && files.is_empty() {
+                return Err(NoAnswer(format!(
+                    "{} is in no language that is known here, or too odd to read",
+                    shown(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
+                )));
+            }
+            let depth = args.depth.unwrap_or(if is_file { DEPTH } else { FOLDER_DEPTH }).clamp(1, MOST_DEPTH);
+            let mut filter = Filter {
+                part: args.matching.as_deref().unwrap_or_default().to_lowercase(),
+                kinds: args.kinds,
+                depth,
+                left: MAX_SYMBOLS,
+                is_over: false,
+            };
+            let mut outlined = Vec::new();
+            let count = files.len();
+            for file in files {
+                let path = file.strip_prefix(&scope.root).unwrap_or(&file).to_owned();
+                let Some((language, text)) =
+                    read(&file).ok().and_then(|text| Some((Language::of(&file, &text)?, text)))
+                else {
+                    skipped.push(Skipped { path, why: Why::Unreadable, mentions: 0 });
+                    continue;
+                };
+                if text.len() > MAX_PARSED as usize {
+                    skipped.push(Skipped { path, why: Why::TooLarge, mentions: 0 });
+                    continue;
+                }
+                let all = declarations(language, &text).unwrap_or_default();
+                let symbols = filter.kept(&all, &Lines::of(&text), 1);
+                if !symbols.is_empty() || is_file {
+                    outlined.push(Outlined { path: shown(&path), symbols });
+                }
+            }
+            let head = Head::default().searched(&scope.root, count, &skipped, since);
+            let truncated = more || filter.is_over;
+            let head = Head { is_final: skipped.is_empty(), ..head };
+            let mut text: Vec<String> = doubt(&head).into_iter().collect();
+            for file in &outlined {
+                text.push(file.path.clone());
+                lines(&file.symbols, 1, &mut text);
+                if file.symbols.is_empty() {
+                    text.push("  declares nothing that was asked for".to_owned());
+                }
+            }
+            if outlined.is_empty() {
+                text.push(format!("nothing that was asked for is declared in {count} files"));
+            }
+            if truncated {
+                text.push(format!(
+                    "more than {MAX_SYMBOLS} declarations or {MAX_FILES} files: name a folder or file, or `match`"
+                ));
+            }
+            Ok(Output { head, files: outlined, truncated, text })
+        })
+        .await
+    }
+
+    fn text(output: &Output) -> String {
+        output.text.join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "A file", arguments: json!({"path": "src/geo.rs"}), text: None }]
+    }
+}
+
+/// What is shown.
+struct Filter {
+    part: String,
+    kinds: Vec<Kind>,
+    depth: usize,
+    left: usize,
+    is_over: bool,
+}
+
+impl Filter {
+    fn kept(&mut self, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
+        let mut kept = Vec::new();
+        let is_asked = !self.part.is_empty() || !self.kinds.is_empty();
+        for one in all {
+            let fits = one.name.to_lowercase().contains(&self.part)
+                && (self.kinds.is_empty() || self.kinds.contains(&one.kind));
+            // What was asked for is found however deep it is.
+            let children =
+                if depth < self.depth || is_asked { self.kept(&one.members, lines, depth + 1) } else { Vec::new() };
+            if !fits && children.is_empty() || !is_asked && depth > self.depth {
+                continue;
+            }
+            if self.left == 0 {
+                self.is_over = true;
+                break;
+            }
+            self.left -= 1;
+            let prefix = if one.within.is_empty() || one.kind == Kind::Impl {
+                String::new()
+            } else {
+                format!("{}.", one.within[0])
+            };
+            kept.push(Symbol {
+                kind: one.kind.word(),
+                name: project::visible(&format!("{prefix}{}", one.name)),
+                signature: project::visible(&one.signature),
+                line: lines.line(one.at),
+                end_line: lines.line(one.bytes.end.saturating_sub(1)),
+                children,
+            });
+        }
+        kept
+    }
+}
+
+fn lines(symbols: &[Symbol], depth: usize, text: &mut Vec<String>) {
+    for one in symbols {
+        text.push(format!("{:indent$}{}  {}", "", one.line, one.signature, indent = depth * 2));
+        lines(&one.children, depth + 1, text);
+    }
+}

@@ -1,0 +1,107 @@
+//! `show_constructors`: the constructors of a type.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::show_fields::{only, types};
+use super::{DefinitionOut, Questions, doubt, searched, syntactic};
+use crate::head::Head;
+use crate::shape::Constructor;
+
+/// The constructors, variants or members of a type.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// As in find_callers.
+    pub type_name: String,
+    #[schemars(skip)]
+    pub path: Option<String>,
+}
+
+/// The constructors.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    head: Head,
+    type_name: String,
+    /// Null if several types have the name.
+    file: Option<String>,
+    line: Option<usize>,
+    constructors: Vec<Constructor>,
+    is_gadt: bool,
+    raw_definition: String,
+    /// Null if the answer is final.
+    warning: Option<String>,
+    definitions: Vec<DefinitionOut>,
+    #[serde(skip)]
+    text: Vec<String>,
+}
+
+pub(super) struct ShowConstructors<const JSON: bool>(pub(super) Arc<Questions>);
+
+impl<const JSON: bool> Tool for ShowConstructors<JSON> {
+    const NAME: &'static str = "show_constructors";
+    const TITLE: &'static str = "Show the constructors of a type";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let since = Instant::now();
+        let path = args.path.clone();
+        searched(&self.0, &cx, path.as_deref(), move |scope| {
+            let (found, types) = types(scope, &args.type_name)?;
+            let head = syntactic(scope, &found, since);
+            let mut text: Vec<String> = doubt(&head).into_iter().collect();
+            for one in &types {
+                text.push(one.definition.shown());
+                text.extend(one.shape.constructors.iter().map(line));
+                if one.shape.constructors.is_empty() {
+                    text.push("  no constructors of its own; show_fields shows its fields".to_owned());
+                }
+            }
+            let (file, line) = only(&types);
+            Ok(Output {
+                type_name: found.question.name.clone(),
+                file,
+                line,
+                constructors: types.iter().flat_map(|one| one.shape.constructors.clone()).collect(),
+                is_gadt: types.iter().any(|one| one.shape.is_gadt),
+                raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
+                warning: doubt(&head),
+                definitions: types.iter().map(|one| DefinitionOut::of(&one.definition)).collect(),
+                head,
+                text,
+            })
+        })
+        .await
+    }
+
+    fn text(output: &Output) -> String {
+        if JSON {
+            return serde_json::to_string(output).unwrap_or_default();
+        }
+        output.text.join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "An enum", arguments: json!({"type_name": "Shape"}), text: None }]
+    }
+}
+
+/// `  Circle {radius: f64}`, `  Square(f64)`.
+fn line(constructor: &Constructor) -> String {
+    let named = constructor.field_names.iter().zip(&constructor.fields).map(|(name, of)| format!("{name}: {of}"));
+    let fields = match (constructor.is_record, constructor.fields.is_empty()) {
+        (true, _) => format!(" {{{}}}", named.collect::<Vec<_>>().join(", ")),
+        (false, true) => String::new(),
+        (false, false) => format!("({})", constructor.fields.join(", ")),
+    };
+    let result = constructor.result.as_deref().map(|result| format!(" -> {result}")).unwrap_or_default();
+    let constraints = constructor.constraints.as_deref().map(|of| format!(" ({of})")).unwrap_or_default();
+    project::visible(&format!("  {}{fields}{result}{constraints}", constructor.name))
+}

@@ -1,0 +1,136 @@
+//! `show_definition`: where a name is defined, and its source.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Questions, doubt, searched, shown, syntactic};
+use crate::answer::define;
+use crate::head::Head;
+use crate::place::Lines;
+use crate::search::{NoAnswer, read};
+use crate::syntax::{described, shortened};
+
+/// The source of a definition by its name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// As in find_callers.
+    pub name: String,
+    /// 6000, of each source.
+    pub max_bytes: Option<usize>,
+    #[schemars(skip)]
+    pub members: Option<bool>,
+    #[schemars(skip)]
+    pub path: Option<String>,
+}
+
+/// The definitions of that name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    head: Head,
+    definitions: Vec<Shown>,
+    #[serde(skip)]
+    text: Vec<String>,
+}
+
+/// A definition.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Shown {
+    name: String,
+    kind: &'static str,
+    signature: String,
+    doc: Option<String>,
+    file: String,
+    line: usize,
+    end_line: usize,
+    source: String,
+    /// Whether the source goes on.
+    truncated: bool,
+    /// The signatures of what it holds.
+    members: Vec<String>,
+}
+
+pub(super) struct ShowDefinition(pub(super) Arc<Questions>);
+
+const MAX_BYTES: usize = 6000;
+const MOST_BYTES: usize = 200_000;
+const MOST_MEMBERS: usize = 200;
+
+impl Tool for ShowDefinition {
+    const NAME: &'static str = "show_definition";
+    const TITLE: &'static str = "Show a definition";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let since = Instant::now();
+        let path = args.path.clone();
+        searched(&self.0, &cx, path.as_deref(), move |scope| {
+            let found = define(scope, &args.name)?;
+            if found.definitions.is_empty() {
+                return Err(NoAnswer(format!(
+                    "`{}` is not defined in this project; find_uses shows where it is used",
+                    found.question.name
+                )));
+            }
+            let most = args.max_bytes.unwrap_or(MAX_BYTES).min(MOST_BYTES);
+            let head = syntactic(scope, &found, since);
+            let mut definitions = Vec::new();
+            let mut text: Vec<String> = doubt(&head).into_iter().collect();
+            for definition in &found.definitions {
+                let Ok(source) = read(&scope.root.join(&definition.path)) else { continue };
+                let lines = Lines::of(&source);
+                let bytes = source.get(definition.bytes.clone()).unwrap_or_default();
+                let whole = String::from_utf8_lossy(bytes);
+                let cut = shortened(&whole, most);
+                let described = described(definition.language, &source, definition.at);
+                let members = described.as_ref().filter(|_| args.members != Some(false)).map(|one| &one.members);
+                let members: Vec<String> =
+                    members.into_iter().flatten().take(MOST_MEMBERS).map(|one| one.signature.clone()).collect();
+                let shown = Shown {
+                    name: definition.label.clone(),
+                    kind: definition.kind.word(),
+                    signature: described.as_ref().map(|one| one.signature.clone()).unwrap_or_default(),
+                    doc: described.and_then(|one| one.doc),
+                    file: shown(&definition.path),
+                    line: definition.line,
+                    end_line: lines.line(definition.bytes.end.saturating_sub(1)),
+                    truncated: cut.len() != whole.len(),
+                    source: project::visible::escaped(&cut.replace("\r\n", "\n")),
+                    members,
+                };
+                text.push(format!("{}:{}-{} {} {}", shown.file, shown.line, shown.end_line, shown.kind, shown.name));
+                text.extend(
+                    shown
+                        .doc
+                        .iter()
+                        .flat_map(|doc| doc.lines())
+                        .map(|line| format!("> {}", project::visible::escaped(line))),
+                );
+                text.push(shown.source.clone());
+                if shown.truncated {
+                    text.push(format!("cut after {most} of {} bytes: max_bytes; it holds:", whole.len()));
+                    text.extend(shown.members.iter().map(|member| format!("  {member}")));
+                }
+                definitions.push(shown);
+            }
+            Ok(Output { head, definitions, text })
+        })
+        .await
+    }
+
+    fn text(output: &Output) -> String {
+        output.text.join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "A method", arguments: json!({"name": "Shape::area"}), text: None }]
+    }
+}

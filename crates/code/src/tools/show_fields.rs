@@ -1,0 +1,154 @@
+//! `show_fields`: the fields of a type.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{DefinitionOut, Questions, doubt, searched, shown, syntactic};
+use crate::answer::{Found, define};
+use crate::definition::Definition;
+use crate::head::Head;
+use crate::search::{NoAnswer, Scope, read};
+use crate::shape::{Field, Shape, shape};
+use crate::syntax::described;
+
+/// The fields of a type.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// As in find_callers.
+    pub type_name: String,
+    #[schemars(skip)]
+    pub path: Option<String>,
+}
+
+/// The fields.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    head: Head,
+    type_name: String,
+    /// Null if several types have the name.
+    file: Option<String>,
+    line: Option<usize>,
+    /// Whether the fields have names.
+    is_record: bool,
+    fields: Vec<Field>,
+    raw_definition: String,
+    /// Null if the answer is final.
+    warning: Option<String>,
+    definitions: Vec<DefinitionOut>,
+    #[serde(skip)]
+    text: Vec<String>,
+}
+
+/// A type with its source.
+pub(super) struct Typed {
+    pub definition: Definition,
+    pub shape: Shape,
+    pub raw: String,
+}
+
+/// The longest source of a type, in bytes.
+const MAX_RAW: usize = 20_000;
+
+/// The types of that name, and what they hold.
+pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), NoAnswer> {
+    let found = define(scope, name)?;
+    let is_type = |one: &&Definition| one.kind.is_type();
+    let mut types = Vec::new();
+    for definition in found.definitions.iter().filter(is_type) {
+        let Ok(text) = read(&scope.root.join(&definition.path)) else { continue };
+        let Some(declaration) = described(definition.language, &text, definition.at) else { continue };
+        let raw = String::from_utf8_lossy(text.get(definition.bytes.clone()).unwrap_or_default()).replace("\r\n", "\n");
+        types.push(Typed {
+            definition: definition.clone(),
+            shape: shape(definition.language, &text, &declaration),
+            raw: project::visible::escaped(&crate::syntax::shortened(&raw, MAX_RAW)),
+        });
+    }
+    if types.is_empty() {
+        let known: Vec<String> = found.definitions.iter().map(Definition::shown).collect();
+        let is = if known.is_empty() {
+            "not defined in this project".to_owned()
+        } else {
+            format!("no type: {}", known.join("; "))
+        };
+        return Err(NoAnswer(format!("`{}` is {is}", found.question.name)));
+    }
+    Ok((found, types))
+}
+
+/// The place of the only type.
+pub(super) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
+    match types {
+        [one] => (Some(shown(&one.definition.path)), Some(one.definition.line)),
+        _ => (None, None),
+    }
+}
+
+pub(super) struct ShowFields<const JSON: bool>(pub(super) Arc<Questions>);
+
+impl<const JSON: bool> Tool for ShowFields<JSON> {
+    const NAME: &'static str = "show_fields";
+    const TITLE: &'static str = "Show the fields of a type";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let since = Instant::now();
+        let path = args.path.clone();
+        searched(&self.0, &cx, path.as_deref(), move |scope| {
+            let (found, types) = types(scope, &args.type_name)?;
+            let head = syntactic(scope, &found, since);
+            let mut text: Vec<String> = doubt(&head).into_iter().collect();
+            for one in &types {
+                text.push(one.definition.shown());
+                text.extend(one.shape.fields.iter().map(line));
+                if one.shape.fields.is_empty() {
+                    text.push("  no fields".to_owned());
+                }
+            }
+            let (file, line) = only(&types);
+            let fields: Vec<Field> = types.iter().flat_map(|one| one.shape.fields.clone()).collect();
+            Ok(Output {
+                type_name: found.question.name.clone(),
+                file,
+                line,
+                is_record: fields.iter().any(|field| !field.name.starts_with(|c: char| c.is_ascii_digit())),
+                fields,
+                raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
+                warning: doubt(&head),
+                definitions: types.iter().map(|one| DefinitionOut::of(&one.definition)).collect(),
+                head,
+                text,
+            })
+        })
+        .await
+    }
+
+    fn text(output: &Output) -> String {
+        if JSON {
+            return serde_json::to_string(output).unwrap_or_default();
+        }
+        output.text.join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "A record", arguments: json!({"type_name": "Circle"}), text: None }]
+    }
+}
+
+/// `  radius: f64`.
+fn line(field: &Field) -> String {
+    let strict = if field.strict == Some(true) { "!" } else { "" };
+    let optional = if field.optional { "?" } else { "" };
+    let of = if field.of.is_empty() { String::new() } else { format!(": {strict}{}", field.of) };
+    let default = field.default.as_deref().map(|value| format!(" = {value}")).unwrap_or_default();
+    let constructor = field.constructor.as_deref().map(|name| format!("{name}.")).unwrap_or_default();
+    project::visible(&format!("  {constructor}{}{optional}{of}{default}", field.name))
+}

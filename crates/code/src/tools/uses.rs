@@ -1,0 +1,164 @@
+//! Uses in a result, as find_callers and find_uses have them: each site, the counts, and the text form.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::shown;
+use crate::answer::{Found, Site, by_language};
+use crate::head::Head;
+use crate::search::Scope;
+use crate::syntax::{Class, Kind};
+
+/// A use.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct Use {
+    pub file: String,
+    pub line: usize,
+    /// In characters.
+    pub column: usize,
+    pub class: Class,
+    /// The line.
+    pub context: String,
+    pub context_before: Vec<String>,
+    pub context_after: Vec<String>,
+    pub via: &'static str,
+    pub verdict: &'static str,
+    /// The declarations around it.
+    pub enclosing: Option<String>,
+    pub in_test: bool,
+    /// The definition that is meant; null while nothing has judged.
+    pub definition: Option<String>,
+    /// The name that stands here, if an import gave it another.
+    pub alias: Option<String>,
+}
+
+/// The uses of some classes.
+pub(super) struct Uses {
+    pub head: Head,
+    pub shown: Vec<Use>,
+    pub total: usize,
+    pub truncated: bool,
+    /// How many of each class, shown or not, wanted or not.
+    pub counts: BTreeMap<Class, usize>,
+    /// How many each file has of the wanted ones that are not shown.
+    pub rest: BTreeMap<String, usize>,
+}
+
+impl Uses {
+    pub(super) fn of(scope: &Scope, found: &Found, wanted: &[Class], most: usize, since: Instant) -> Uses {
+        let is_wanted = |site: &&Site| wanted.contains(&site.class);
+        let all: Vec<&Site> = found.sites.iter().filter(is_wanted).collect();
+        let mut counts = BTreeMap::new();
+        for site in &found.sites {
+            *counts.entry(site.class).or_default() += 1;
+        }
+        // What stands in comments and strings is known to mean nothing.
+        let mut undecided = by_language(all.iter().copied().filter(|site| site.class != Class::Mention));
+        for definition in &found.definitions {
+            undecided.entry(definition.language).or_default();
+        }
+        let judged = || all.iter().filter(|site| site.class != Class::Mention);
+        let in_macro = judged().filter(|site| site.in_macro).count();
+        let is_broken = judged().filter(|site| site.is_broken).count();
+        let head = Head::unjudged(&undecided).doubtful(in_macro, is_broken);
+        let head = head.searched(&scope.root, found.files, &found.skipped, since);
+        let mut rest: BTreeMap<String, usize> = BTreeMap::new();
+        for site in all.iter().skip(most) {
+            *rest.entry(shown(&site.path)).or_default() += 1;
+        }
+        let dispatched = found.definitions.iter().any(|one| one.is_signature && one.kind == Kind::Method);
+        Uses {
+            head,
+            total: all.len(),
+            truncated: all.len() > most,
+            shown: all.iter().take(most).map(|site| one(site, dispatched)).collect(),
+            counts,
+            rest,
+        }
+    }
+}
+
+fn one(site: &Site, dispatched: bool) -> Use {
+    Use {
+        file: shown(&site.path),
+        line: site.line,
+        column: site.column,
+        class: site.class,
+        context: project::visible::escaped(&site.text),
+        context_before: site.before.iter().map(|line| project::visible::escaped(line)).collect(),
+        context_after: site.after.iter().map(|line| project::visible::escaped(line)).collect(),
+        via: match site.class {
+            Class::Call if dispatched && site.is_member => "interface",
+            Class::Value => "value",
+            _ => "direct",
+        },
+        verdict: if site.class == Class::Mention { "not_judged" } else { "undecided" },
+        enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
+        in_test: site.in_test,
+        definition: None,
+        alias: site.alias.clone(),
+    }
+}
+
+/// `4 call, 1 value`.
+pub(super) fn counted(counts: &BTreeMap<Class, usize>, of: &[Class]) -> String {
+    let counted = of.iter().filter_map(|class| Some((class, counts.get(class).filter(|count| **count > 0)?)));
+    counted.map(|(class, count)| format!("{count} {}", class.word())).collect::<Vec<_>>().join(", ")
+}
+
+/// The head as a line: never that there are none, while nothing has judged.
+pub(super) fn head_line(head: &Head, counts: &BTreeMap<Class, usize>, wanted: &[Class]) -> String {
+    let why = head.why();
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let said = match (head.undecided, counted(counts, wanted)) {
+        (0, counted) if counted.is_empty() => format!("none found, which is no proof{why}"),
+        (0, counted) => counted,
+        (undecided, counted) => format!("none confirmed yet, {undecided} undecided ({counted}){why}"),
+    };
+    let others: Vec<Class> = Class::ALL.into_iter().filter(|class| !wanted.contains(class)).collect();
+    let others = counted(counts, &others);
+    let others = if others.is_empty() { String::new() } else { format!(" · besides {others}") };
+    format!("{said}{others}{}", head.at())
+}
+
+/// The uses as lines, grouped by file.
+pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut file = "";
+    for (number, one) in uses.iter().enumerate() {
+        if one.file != file {
+            file = &one.file;
+            lines.push(file.to_owned());
+        }
+        let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
+        let is_same = |next: &&Use| (&next.file, next.line, next.class) == (&one.file, one.line, one.class);
+        let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
+        if number > 0 && is_same(&&uses[number - 1]) {
+            continue;
+        }
+        if with_context {
+            lines.extend(one.context_before.iter().map(|line| format!("    | {line}")));
+        }
+        let line = format!("  {}  {enclosing}{}", one.line, one.class.word());
+        let times = if times > 1 { format!(" ×{times}") } else { String::new() };
+        lines.push(format!("{line}{times}  {}", one.context.trim()));
+        if with_context {
+            lines.extend(one.context_after.iter().map(|line| format!("    | {line}")));
+        }
+    }
+    lines
+}
+
+/// How many more there are and where, and the call that shows them.
+pub(super) fn rest_line(tool: &str, name: &str, rest: &BTreeMap<String, usize>, total: usize) -> Option<String> {
+    let (file, _) = rest.iter().max_by_key(|(_, count)| **count)?;
+    let count: usize = rest.values().sum();
+    let files: Vec<String> = rest.iter().take(10).map(|(file, count)| format!("{file} {count}")).collect();
+    let more = if rest.len() > 10 { format!(" and {} more files", rest.len() - 10) } else { String::new() };
+    let next = serde_json::json!({"name": name, "path": file, "max_results": total});
+    Some(format!("{count} more: {}{more}. For one file: {tool} {next}", files.join(", ")))
+}

@@ -1,0 +1,8 @@
+//! Answers about code, asked as an agent asks: by the tools.
+
+#![allow(clippy::unwrap_used)]
+
+mod marked;
+mod predecessor;
+mod worktree;
+mod wrong_use;

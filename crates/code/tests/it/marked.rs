@@ -1,0 +1,159 @@
+//! Fixtures in every language: beside each line stands what the name does there, in the order of its columns. `def` is a
+//! definition, `call@Shape.twice` a call inside of that declaration; `%` stands for the name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::worktree::Worktree;
+
+/// Sites by file and line: the class, what is around it, the column.
+type Sites = BTreeMap<(String, u64), Vec<(String, String)>>;
+
+/// A column, a class, and what is around it.
+type Found = (u64, String, String);
+
+/// What the marks of a text say.
+fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
+    for (number, line) in text.lines().enumerate() {
+        let Some((_, marks)) = line.split_once("//~ ").or(line.split_once("#~ ")).or(line.split_once("-- ~ ")) else {
+            continue;
+        };
+        let said = marks.split_whitespace().map(|mark| match mark.split_once('@') {
+            Some((class, around)) => (class.to_owned(), around.replace('_', " ").replace('%', name)),
+            None => (mark.to_owned(), String::new()),
+        });
+        sites.insert((file.to_owned(), number as u64 + 1), said.collect());
+    }
+}
+
+/// What find_uses says of the name.
+fn found(worktree: &Worktree, name: &str) -> Sites {
+    let classes = [
+        "call",
+        "value",
+        "import",
+        "export",
+        "signature",
+        "type",
+        "pattern",
+        "construct",
+        "binding",
+        "field_read",
+        "field_write",
+        "mention",
+    ];
+    let result =
+        worktree.result("find_uses", json!({"name": name, "classes": classes, "max_results": 5000, "path": ""}));
+    let mut sites: BTreeMap<(String, u64), Vec<Found>> = BTreeMap::new();
+    for one in result["uses"].as_array().unwrap() {
+        let place = (one["file"].as_str().unwrap().to_owned(), one["line"].as_u64().unwrap());
+        let text = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
+        let around = text("enclosing").replace('_', " ");
+        sites.entry(place).or_default().push((one["column"].as_u64().unwrap(), text("class"), around));
+    }
+    for one in result["definitions"].as_array().unwrap() {
+        let place = (one["file"].as_str().unwrap().to_owned(), one["line"].as_u64().unwrap());
+        sites.entry(place).or_default().push((0, "def".to_owned(), String::new()));
+    }
+    sites
+        .into_iter()
+        .map(|(place, mut all)| {
+            all.sort();
+            (place, all.into_iter().map(|(_, class, around)| (class, around)).collect())
+        })
+        .collect()
+}
+
+/// How a fixture is written anew, with the same meaning.
+type Change = fn(&str) -> String;
+
+/// Compares what is marked with what is found, and lists every difference with its place.
+fn differences(language: &str, change: Change) -> Vec<String> {
+    let worktree = Worktree::new();
+    let name = if language == "go" { "Area" } else { "area" };
+    let mut marked = Sites::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures").join(language);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = change(&std::fs::read_to_string(&path).unwrap());
+        marks(&file, name, &text, &mut marked);
+        worktree.write(&file, text);
+    }
+    assert!(!marked.is_empty());
+    let found = found(&worktree, name);
+    let places: std::collections::BTreeSet<_> = marked.keys().chain(found.keys()).collect();
+    let mut differences = Vec::new();
+    for place in places {
+        let of = |sites: &Sites| sites.get(place).cloned().unwrap_or_default();
+        let (wanted, got) = (of(&marked), of(&found));
+        let fits = wanted.len() == got.len()
+            && wanted
+                .iter()
+                .zip(&got)
+                .all(|((class, around), (other, there))| class == other && (around.is_empty() || around == there));
+        if !fits {
+            let (file, line) = place;
+            let said = |all: &[(String, String)]| {
+                all.iter().map(|(class, around)| format!("{class}@{around}")).collect::<Vec<_>>().join(", ")
+            };
+            differences.push(format!("{file}:{line}: marked [{}], found [{}]", said(&wanted), said(&got)));
+        }
+    }
+    differences
+}
+
+fn check(language: &str) {
+    let changes: [(&str, Change); 4] = [
+        ("as it is", str::to_owned),
+        ("with CRLF", |text| text.replace('\n', "\r\n")),
+        ("with a byte order mark", |text| format!("\u{feff}{text}")),
+        ("with tabs", |text| text.replace("    ", "\t")),
+    ];
+    for (how, change) in changes {
+        let differences = differences(language, change);
+        assert!(differences.is_empty(), "{language} {how}:\n{}", differences.join("\n"));
+    }
+}
+
+#[test]
+fn rust() {
+    check("rust");
+}
+
+#[test]
+fn python() {
+    check("python");
+}
+
+#[test]
+fn typescript() {
+    check("typescript");
+}
+
+#[test]
+fn javascript() {
+    check("javascript");
+}
+
+#[test]
+fn go() {
+    check("go");
+}
+
+#[test]
+fn c() {
+    check("c");
+}
+
+#[test]
+fn cpp() {
+    check("cpp");
+}
+
+#[test]
+fn haskell() {
+    check("haskell");
+}

@@ -1,0 +1,61 @@
+//! A worktree with files, and the tools that are asked about it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use code::tools::Questions;
+use mcp::tool::{AnyTool, Context, ToolError};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+pub(crate) struct Worktree(tempfile::TempDir);
+
+impl Worktree {
+    pub(crate) fn new() -> Worktree {
+        Worktree(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Worktree {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// What a tool of a list answers: its structured result and its text; `Err` with what it refuses.
+    pub(crate) fn ask_of(
+        &self,
+        tools: &[Arc<dyn AnyTool>],
+        name: &str,
+        arguments: Value,
+    ) -> Result<(Value, String), String> {
+        let tool = tools.iter().find(|tool| tool.declaration().name == name).unwrap().clone();
+        let caller = testkit::caller(self.path(), "");
+        let arguments = RawValue::from_string(arguments.to_string()).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+        let outcome = runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
+        match outcome {
+            Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
+            Ok(outcome) => {
+                let structured = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
+                Ok((structured, outcome.content[0].as_text().unwrap().to_owned()))
+            }
+            Err(ToolError::User { message, .. }) => Err(message),
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+
+    /// What a tool of the toolset answers.
+    pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
+        self.ask_of(&code::tools::tools(&Questions::new()), name, arguments)
+    }
+
+    /// Its structured result.
+    pub(crate) fn result(&self, name: &str, arguments: Value) -> Value {
+        self.ask(name, arguments).unwrap().0
+    }
+}

@@ -1,0 +1,166 @@
+//! Questions that cannot be answered, or only in part: each gets a clear answer with the next step.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::worktree::Worktree;
+
+fn refused(worktree: &Worktree, tool: &str, arguments: Value, expected: Expect) {
+    let said = worktree.ask(tool, arguments).expect_err("there is no answer");
+    let root = worktree.path().canonicalize().unwrap_or_else(|_| "/nowhere".into());
+    expected.assert_eq(
+        &said.replace(root.to_str().unwrap_or_default(), "[root]").replace(worktree.path().to_str().unwrap(), "[root]"),
+    );
+}
+
+#[test]
+fn an_unknown_name_gets_the_nearest() {
+    let worktree = Worktree::new();
+    worktree.write("geo.rs", "fn area() {}\nfn arena() {}\nfn perimeter() {}\n");
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "aera"}),
+        expect![[r#"there is no `aera` in the source files of [root]; near to it: area"#]],
+    );
+    refused(
+        &worktree,
+        "find_uses",
+        json!({"name": "completely_else"}),
+        expect!["there is no `completely_else` in the source files of [root]; `outline` lists what a file declares"],
+    );
+    refused(
+        &worktree,
+        "show_definition",
+        json!({"name": "other::area"}),
+        expect!["there is no `other::area`; `area` is geo.rs:1 function area"],
+    );
+    refused(&worktree, "find_callers", json!({"name": " "}), expect!["the name is empty"]);
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "geo.rs:9"}),
+        expect!["nothing is declared at geo.rs:9; outline geo.rs lists what is"],
+    );
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "gone.rs:9"}),
+        expect!["there is no file gone.rs that can be read here"],
+    );
+    refused(&worktree, "find_callers", json!({"name": "area", "path": "gone"}), expect!["there is no gone in [root]"]);
+    refused(&worktree, "find_callers", json!({"name": "area", "path": "../.."}), expect!["../.. is outside of [root]"]);
+    refused(
+        &worktree,
+        "show_fields",
+        json!({"type_name": "area"}),
+        expect!["`area` is no type: geo.rs:1 function area"],
+    );
+    refused(&worktree, "outline", json!({"path": "notes.txt"}), expect!["there is no notes.txt in [root]"]);
+}
+
+#[test]
+fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
+    let worktree = Worktree::new();
+    for number in 0..110 {
+        worktree.write(&format!("src/m{number:03}.rs"), "pub fn new() {}\npub fn other() { new() }\n");
+    }
+    let said = worktree.ask("find_callers", json!({"name": "new"})).expect_err("too many");
+    assert!(
+        said.starts_with(
+            "`new` has 110 definitions: name one as path:name or Type::name. src/m000.rs:1 function new; "
+        ),
+        "{said}"
+    );
+    assert!(said.ends_with("; and 90 more"), "{said}");
+    let result = worktree.result("find_callers", json!({"name": "src/m042.rs:new"}));
+    assert_eq!((&result["definition_file"], &result["definition_line"]), (&json!("src/m042.rs"), &json!(1)));
+    // Which of them a call means is not known, so each is shown.
+    assert_eq!(result["total"], 110);
+}
+
+#[test]
+fn fifty_thousand_mentions_are_counted_and_some_are_shown() {
+    let worktree = Worktree::new();
+    worktree.write("a.py", "def area():\n    pass\n".to_owned() + &"area()\n".repeat(50_000));
+    let (result, text) = worktree.ask("find_callers", json!({"name": "area", "max_results": 3})).unwrap();
+    assert_eq!((&result["total"], &result["truncated"]), (&json!(50_000), &json!(true)));
+    assert_eq!(result["call_sites"].as_array().unwrap().len(), 3);
+    assert!(
+        text.ends_with(
+            r#"49997 more: a.py 49997. For one file: find_callers {"name":"area","path":"a.py","max_results":50000}"#
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
+    let worktree = Worktree::new();
+    worktree.write("a.js", "function area() {}\narea();\n");
+    worktree.write("bundle.js", "area();".repeat(3_000_000));
+    worktree.write("min.js", format!("{}area();", " ".repeat(30_000)));
+    let (result, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
+    assert_eq!((&result["total"], &result["head"]["searched"]["skipped"]), (&json!(1), &json!(2)));
+    let reasons: Vec<&str> =
+        result["head"]["reasons"].as_array().unwrap().iter().map(|reason| reason["text"].as_str().unwrap()).collect();
+    expect![[r#"
+        no judge for JavaScript
+        bundle.js: larger than 2 MiB: searched as text, not parsed
+        min.js: a line longer than 20,000 bytes: searched as text, not parsed"#]]
+    .assert_eq(&reasons.join("\n"));
+    assert!(text.contains("bundle.js: larger than 2 MiB"), "{text}");
+    // A definition could be in there.
+    assert_eq!(worktree.result("show_definition", json!({"name": "area"}))["head"]["final"], false);
+}
+
+#[test]
+fn odd_bytes_links_and_folders_that_cannot_be_read() {
+    let worktree = Worktree::new();
+    worktree.write("a.c", b"/* \xff\xfe */ int area(int x) { return x; }\nint b = area(\"\xc3\x28\");\n");
+    worktree.write("empty.c", "");
+    worktree.write("nul.c", b"int \0area;\n");
+    symlink(".", worktree.path().join("loop")).unwrap();
+    symlink("/etc", worktree.path().join("out")).unwrap();
+    symlink("nowhere.c", worktree.path().join("broken.c")).unwrap();
+    let result = worktree.result("find_callers", json!({"name": "area"}));
+    assert_eq!(result["call_sites"][0]["column"], 9, "{result:#}");
+    assert_eq!(
+        result["head"]["searched"],
+        json!({"root": result["head"]["searched"]["root"], "files": 3, "skipped": 0})
+    );
+    // Root reads everything.
+    let folder = worktree.path().join("locked");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let is_readable = std::fs::read_dir(&folder).is_ok();
+    let result = worktree.result("find_callers", json!({"name": "area"}));
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    if !is_readable {
+        assert_eq!(result["head"]["reasons"][1]["text"], "locked: unreadable", "{result:#}");
+    }
+}
+
+#[test]
+fn a_root_that_vanished() {
+    let worktree = Worktree::new();
+    worktree.write("a.rs", "fn area() {}\n");
+    std::fs::remove_dir_all(worktree.path()).unwrap();
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "area"}),
+        expect!["[root] is gone; go to a directory that exists"],
+    );
+}
+
+#[test]
+fn a_name_from_outside_of_the_project_is_answered() {
+    let worktree = Worktree::new();
+    worktree.write("a.rs", "fn f() { println!(\"{}\", format(1)); }\n");
+    let (result, text) = worktree.ask("find_callers", json!({"name": "format"})).unwrap();
+    assert_eq!((&result["definitions"], &result["total"]), (&json!([]), &json!(1)));
+    assert!(text.contains("not defined in this project"), "{text}");
+}

@@ -1,0 +1,146 @@
+//! `hob callers`, `uses`, `def`, `outline` and `code`: questions about code on a command line.
+
+use clap::{Args, Subcommand};
+use project::Project;
+use serde_json::{Map, Value, json};
+
+use super::call::{control_failure, finish};
+use crate::exit::{Exit, Failure};
+
+/// Show who calls a function or passes it as a value
+#[derive(Debug, Args)]
+pub(crate) struct Callers {
+    #[command(flatten)]
+    asked: Asked,
+}
+
+/// Show every use of a name, by what it does there
+#[derive(Debug, Args)]
+pub(crate) struct Uses {
+    #[command(flatten)]
+    asked: Asked,
+    /// Only these: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
+    #[arg(long = "class", value_name = "CLASS")]
+    classes: Vec<String>,
+}
+
+/// Show the source of a definition
+#[derive(Debug, Args)]
+pub(crate) struct Def {
+    /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
+    name: String,
+    /// How many bytes of each source
+    #[arg(long, value_name = "BYTES")]
+    max: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show what a file or the files of a folder declare
+#[derive(Debug, Args)]
+pub(crate) struct Outline {
+    /// A file or folder; the whole worktree if none is named
+    path: Option<String>,
+    /// Part of a name
+    #[arg(long = "match", value_name = "TEXT")]
+    matching: Option<String>,
+    /// How deep
+    #[arg(long, value_name = "LEVELS")]
+    depth: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show what stands behind the answers about code
+#[derive(Debug, Args)]
+pub(crate) struct CodeCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// The languages of this worktree, and who judges each
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Asked {
+    /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
+    name: String,
+    /// Look only in this file or folder
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Lines around each use
+    #[arg(short = 'C', long, value_name = "LINES")]
+    context: Option<u64>,
+    /// How many uses to show
+    #[arg(long, value_name = "N")]
+    max: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Asked {
+    fn arguments(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("name", json!(self.name)),
+            ("path", json!(self.path)),
+            ("context_lines", json!(self.context)),
+            ("max_results", json!(self.max)),
+        ]
+    }
+}
+
+impl Callers {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        ask(project, "find_callers", self.asked.arguments(), self.asked.json)
+    }
+}
+
+impl Uses {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let mut arguments = self.asked.arguments();
+        arguments.push(("classes", json!(self.classes)));
+        ask(project, "find_uses", arguments, self.asked.json)
+    }
+}
+
+impl Def {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let arguments = vec![("name", json!(self.name)), ("max_bytes", json!(self.max))];
+        ask(project, "show_definition", arguments, self.json)
+    }
+}
+
+impl Outline {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let arguments = vec![("path", json!(self.path)), ("match", json!(self.matching)), ("depth", json!(self.depth))];
+        ask(project, "outline", arguments, self.json)
+    }
+}
+
+impl CodeCommand {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let What::Status { json } = self.what;
+        ask(project, "code_status", Vec::new(), json)
+    }
+}
+
+/// Calls a tool; what was not said is left out.
+fn ask(project: &Project, tool: &str, arguments: Vec<(&str, Value)>, as_json: bool) -> Result<Exit, Failure> {
+    let mut hello = super::hello(project)?;
+    hello.toolsets = vec!["code".to_owned()];
+    let mut control = super::connect_or_start(project, &hello)?;
+    let said = arguments.into_iter().filter(|(_, value)| !value.is_null());
+    let arguments = Map::from_iter(said.map(|(name, value)| (name.to_owned(), value)));
+    let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    finish(&result, as_json)
+}
