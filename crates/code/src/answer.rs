@@ -69,7 +69,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
         reader.read(hit, &question.name, None);
     }
     let Reader { definitions, sites, aliases, .. } = reader;
-    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites))?;
+    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
     let mut found = Found { definitions, sites, files, skipped, question: question.clone() };
     follow(&whole, &mut found, aliases, shown);
     if scope.below != scope.root {
@@ -97,7 +97,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
         definitions.retain(|definition| definition.path.starts_with(below));
     }
-    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites))?;
+    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
     Ok(Found { definitions, sites, files, skipped, question })
 }
 
@@ -278,7 +278,11 @@ fn reclassify(found: &mut Found) {
     let all = |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
     let are_fields = all(&|one| one.kind == Kind::Field);
     let has_functions = found.definitions.iter().any(|one| matches!(one.kind, Kind::Function | Kind::Method));
-    let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type());
+    // C++ names a constructor as its class.
+    let is_own = |one: &Definition| {
+        one.kind == Kind::Method && one.inside.last().is_some_and(|names| names.contains(&found.question.name))
+    };
+    let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || is_own(one));
     let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
     for site in &mut found.sites {
         let haskell = site.language == Language::Haskell;
@@ -287,6 +291,8 @@ fn reclassify(found: &mut Found) {
             // In the others what is reached by a dot and not called is never a function.
             Class::FieldRead if has_functions && has_bound_methods(site.language) => Class::Value,
             Class::Call if construct => Class::Construct,
+            // A base class in the list of what a constructor initializes.
+            Class::FieldWrite if construct && site.language == Language::Cpp => Class::Construct,
             Class::Value if are_bare => Class::Construct,
             other => other,
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, near, read};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, near, read};
 use crate::syntax::{Declares, Kind, Language, Occurrence, declarations};
 
 /// A definition of the name.
@@ -132,6 +132,7 @@ pub(crate) fn chosen(
     all: Vec<Definition>,
     scope: &Scope,
     mentions: Mentions,
+    skipped: &[Skipped],
 ) -> Result<Vec<Definition>, NoAnswer> {
     let is_meant = |definition: &Definition| {
         question.fits_file(&definition.path)
@@ -141,22 +142,28 @@ pub(crate) fn chosen(
     let (meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
     let name = &question.name;
     if meant.is_empty() {
+        let besides = left_out(skipped);
         if !others.is_empty() {
-            return Err(NoAnswer(format!("there is no `{}`; `{name}` is {}", question.whole, listed(&others))));
-        }
-        if mentions == Mentions::OfNoName {
             return Err(NoAnswer(format!(
-                "`{name}` stands in the source files, but as a keyword or within other words, never as a name"
+                "there is no `{}`; `{name}` is {}{besides}",
+                question.whole,
+                listed(&others)
             )));
         }
-        if mentions == Mentions::None {
-            let near = near(scope, name);
-            let next = match near.is_empty() {
-                true => "; `outline` lists what a file declares".to_owned(),
-                false => format!("; near to it: {}", near.join(", ")),
+        if mentions == Mentions::OfNoName && skipped.is_empty() {
+            let problem = "stands in the source files, but as a keyword or within other words, never as a name";
+            return Err(NoAnswer(format!("`{name}` {problem}")));
+        }
+        if mentions != Mentions::Some {
+            let near: Vec<String> = near(scope, name).into_iter().filter(|near| near != name).collect();
+            let next = match (near.is_empty(), besides.is_empty()) {
+                (true, true) => "; `outline` lists what a file declares".to_owned(),
+                (true, false) => String::new(),
+                (false, _) => format!("; near to it: {}", near.join(", ")),
             };
             let root = project::visible::path(&scope.root);
-            return Err(NoAnswer(format!("there is no `{name}` in the source files of {root}{next}")));
+            let parsed = if besides.is_empty() { "the source files of" } else { "what was parsed of" };
+            return Err(NoAnswer(format!("there is no `{name}` in {parsed} {root}{next}{besides}")));
         }
         // A name from outside of the project.
         return Ok(meant);
@@ -191,6 +198,20 @@ fn listed(definitions: &[Definition]) -> String {
     let more = definitions.len().saturating_sub(MAX_LISTED);
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{rest}", shown.join("; "))
+}
+
+/// What was not parsed, and may hold the name.
+fn left_out(skipped: &[Skipped]) -> String {
+    let one = |skipped: &Skipped| {
+        let times = match skipped.mentions {
+            0 => String::new(),
+            times => format!(" mentions it {times} times"),
+        };
+        format!("; {}{times} ({})", project::visible::path(&skipped.path), skipped.why.words())
+    };
+    let more = skipped.len().saturating_sub(MAX_LISTED);
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    skipped.iter().take(MAX_LISTED).map(one).collect::<String>() + &rest
 }
 
 /// Whether a definition is inside of what the qualifiers say: the last of its surroundings, files and folders included.

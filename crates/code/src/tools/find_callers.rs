@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, Questions, searched, shown};
+use super::{DefinitionOut, Questions, searched, shown, undefined};
 use crate::answer::{Shown, find};
 use crate::head::Head;
 use crate::syntax::{Class, Kind};
@@ -143,7 +143,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
             let mut text = vec![head.clone()];
             text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
             if found.definitions.is_empty() {
-                text.push("not defined in this project".to_owned());
+                text.push(undefined(&found));
             }
             text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
             text.extend(rest_line("find_callers", &args.name, &uses.rest, uses.total));

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::find_callers::shown_lines;
 use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, Questions, searched};
+use super::{DefinitionOut, Questions, searched, undefined};
 use crate::answer::find;
 use crate::head::Head;
 use crate::syntax::Class;
@@ -75,7 +75,7 @@ impl Tool for FindUses {
             let mut text = vec![head.clone()];
             text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
             if found.definitions.is_empty() {
-                text.push("not defined in this project".to_owned());
+                text.push(undefined(&found));
             }
             text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
             text.extend(rest_line("find_uses", &args.name, &uses.rest, uses.total));

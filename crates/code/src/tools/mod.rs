@@ -130,6 +130,12 @@ fn syntactic(scope: &Scope, found: &Found, since: std::time::Instant) -> Head {
     Head { is_final: found.skipped.is_empty(), ..head }
 }
 
+/// That there is no definition, as far as that is known.
+fn undefined(found: &Found) -> String {
+    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
+    format!("not defined in {whole}")
+}
+
 /// Why an answer is not final, as a line of its own.
 fn doubt(head: &Head) -> Option<String> {
     (!head.is_final).then(|| format!("not final: {}", head.why()))

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Questions, doubt, searched, shown, syntactic};
+use super::{Questions, doubt, searched, shown, syntactic, undefined};
 use crate::answer::define;
 use crate::head::Head;
 use crate::place::Lines;
@@ -76,8 +76,9 @@ impl Tool for ShowDefinition {
             let found = define(scope, &args.name)?;
             if found.definitions.is_empty() {
                 return Err(NoAnswer(format!(
-                    "`{}` is not defined in this project; find_uses shows where it is used",
-                    found.question.name
+                    "`{}` is {}; find_uses shows where it is used",
+                    found.question.name,
+                    undefined(&found)
                 )));
             }
             let most = args.max_bytes.unwrap_or(MAX_BYTES).min(MOST_BYTES);

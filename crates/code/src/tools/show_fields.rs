@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{DefinitionOut, Questions, doubt, searched, shown, syntactic};
+use super::{DefinitionOut, Questions, doubt, searched, shown, syntactic, undefined};
 use crate::answer::{Found, define};
 use crate::definition::Definition;
 use crate::head::Head;
@@ -72,11 +72,7 @@ pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), No
     }
     if types.is_empty() {
         let known: Vec<String> = found.definitions.iter().map(Definition::shown).collect();
-        let is = if known.is_empty() {
-            "not defined in this project".to_owned()
-        } else {
-            format!("no type: {}", known.join("; "))
-        };
+        let is = if known.is_empty() { undefined(&found) } else { format!("no type: {}", known.join("; ")) };
         return Err(NoAnswer(format!("`{}` is {is}", found.question.name)));
     }
     Ok((found, types))

@@ -112,6 +112,15 @@ fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
         min.js: a line longer than 20,000 bytes: searched as text, not parsed"#]]
     .assert_eq(&reasons.join("\n"));
     assert!(text.contains("bundle.js: larger than 2 MiB"), "{text}");
+    worktree.write("large.js", format!("function lonely() {{}}\n{}", "other();\n".repeat(300_000)));
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "lonely"}),
+        expect![
+            "there is no `lonely` in what was parsed of [root]; large.js mentions it 1 times (larger than 2 MiB: searched as text, not parsed)"
+        ],
+    );
     // A definition could be in there.
     assert_eq!(worktree.result("show_definition", json!({"name": "area"}))["head"]["final"], false);
 }
