@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
 use crate::place::Lines;
@@ -61,13 +63,7 @@ pub(crate) struct Shown {
 pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, NoAnswer> {
     let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let searched = search(&whole, &question.name);
-    let mut reader =
-        Reader { question: &question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
-    let Searched { files, hits, skipped } = searched;
-    for hit in &hits {
-        reader.read(hit, &question.name, None);
-    }
+    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
     let mut found = Found { definitions, sites, files, skipped, question: question.clone() };
@@ -85,13 +81,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let Searched { files, hits, skipped } = search(&whole, &question.name);
     let shown = Shown { context_lines: 0, most: 0 };
-    let mut reader =
-        Reader { question: &question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
-    for hit in &hits {
-        reader.read(hit, &question.name, None);
-    }
+    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { mut definitions, sites, .. } = reader;
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
@@ -99,6 +90,45 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     }
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
     Ok(Found { definitions, sites, files, skipped, question })
+}
+
+/// How many files are parsed at once.
+const THREADS: usize = 2;
+
+/// Parses and reads all files that mention the name.
+fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
+    let mut searched = search(scope, &question.name);
+    let hits = &searched.hits;
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut parsed = Vec::new();
+        while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
+        {
+            parsed.push((at, occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until)));
+        }
+        parsed
+    };
+    let mut parsed: Vec<(usize, Option<Vec<Occurrence>>)> = std::thread::scope(|threads| {
+        let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
+        let own = work();
+        // A panic there is one here.
+        let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
+    });
+    parsed.sort_by_key(|(at, _)| *at);
+    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    for (hit, (_, all)) in hits.iter().zip(parsed) {
+        match all {
+            Some(all) => reader.read(hit, &all, &question.name, None),
+            None => searched.skipped.push(unparsed(scope, hit)),
+        }
+    }
+    (reader, searched)
+}
+
+/// A file that could not be parsed in time.
+fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
+    Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: hit.starts.len() }
 }
 
 fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
@@ -130,8 +160,7 @@ struct Alias {
 }
 
 impl Reader<'_> {
-    fn read(&mut self, hit: &Hit, name: &str, alias: Option<&Alias>) {
-        let Some(all) = occurrences(hit.language, &hit.text, name, &hit.starts) else { return };
+    fn read(&mut self, hit: &Hit, all: &[Occurrence], name: &str, alias: Option<&Alias>) {
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::of(&hit.text);
         let file_in_test = is_test_file(&hit.path);
@@ -238,7 +267,10 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
             let is_its_own = *hit.path == *alias.path;
             let names_module = || module.as_deref().is_none_or(|module| has(&hit.text, module));
             if is_its_own || alias.is_open && names_module() {
-                reader.read(hit, &alias.name, Some(&alias));
+                match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
+                    Some(all) => reader.read(hit, &all, &alias.name, Some(&alias)),
+                    None => found.skipped.push(unparsed(scope, hit)),
+                }
             }
         }
         aliases.append(&mut reader.aliases);

@@ -50,7 +50,7 @@ pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, No
     let text = read(&path).map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
     let language =
         Language::of(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
-    let all = declarations(language, &text).unwrap_or_default();
+    let all = declarations(language, &text, scope.until).unwrap_or_default();
     let lines = Lines::of(&text);
     let mut open: VecDeque<_> = all.into_iter().collect();
     let mut best: Option<(usize, String)> = None;

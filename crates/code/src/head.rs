@@ -157,7 +157,7 @@ impl Head {
         }
         for (why, all) in by_why {
             let code = match why {
-                Why::TooLarge | Why::Minified | Why::OverMemory => Code::OverALimit,
+                Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
                 Why::OutOfTime => Code::OutOfTime,
             };

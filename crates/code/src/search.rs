@@ -38,6 +38,7 @@ pub(crate) enum Why {
     TooLarge,
     Minified,
     Unreadable,
+    TooSlow,
     OutOfTime,
     OverMemory,
 }
@@ -48,7 +49,8 @@ impl Why {
             Why::TooLarge => "larger than 2 MiB: searched as text, not parsed",
             Why::Minified => "a line longer than 20,000 bytes: searched as text, not parsed",
             Why::Unreadable => "unreadable",
-            Why::OutOfTime => "not searched: out of time",
+            Why::TooSlow => "takes longer than 3 s to parse: searched as text",
+            Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
         }
     }
@@ -76,6 +78,11 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
+    /// Why a file was not parsed: its own fault, or that of those before it.
+    pub(crate) fn why_not_parsed(&self) -> Why {
+        if self.is_over() { Why::OutOfTime } else { Why::TooSlow }
+    }
+
     fn is_over(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed) || Instant::now() >= self.until
     }

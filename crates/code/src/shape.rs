@@ -1,5 +1,7 @@
 //! The fields and constructors of a type, as its declaration writes them.
 
+use std::time::Instant;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use tree_sitter::Node;
@@ -55,8 +57,8 @@ pub(crate) struct Shape {
 }
 
 /// The fields and constructors of a declaration.
-pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration) -> Shape {
-    let Some(tree) = parse(language, text) else { return Shape::default() };
+pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration, until: Instant) -> Shape {
+    let Some(tree) = parse(language, text, until) else { return Shape::default() };
     let reading = Reading { language, text };
     let mut shape = match language {
         Language::Haskell => reading.haskell(&tree.root_node(), declaration),

@@ -1,6 +1,7 @@
 //! What a file declares: its outline, and for one declaration signature, documentation and members.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,9 +138,9 @@ const MAX_DEPTH: usize = 200;
 const MAX_SIGNATURE: usize = 240;
 const MAX_DOC: usize = 600;
 
-/// All declarations of a text but those inside of functions. `None` if it cannot be parsed at all.
-pub(crate) fn declarations(language: Language, text: &[u8]) -> Option<Vec<Declaration>> {
-    let tree = parse(language, text)?;
+/// All declarations of a text but those inside of functions. `None` if it cannot be parsed in time.
+pub(crate) fn declarations(language: Language, text: &[u8], until: Instant) -> Option<Vec<Declaration>> {
+    let tree = parse(language, text, until)?;
     let mut cursor = tree.walk();
     let mut steps = vec![Step { node: cursor.node(), field: None }];
     let mut found = Vec::new();
@@ -148,14 +149,14 @@ pub(crate) fn declarations(language: Language, text: &[u8]) -> Option<Vec<Declar
 }
 
 /// The declaration whose name stands at an offset.
-pub(crate) fn described(language: Language, text: &[u8], at: usize) -> Option<Declaration> {
+pub(crate) fn described(language: Language, text: &[u8], at: usize, until: Instant) -> Option<Declaration> {
     fn find(all: Vec<Declaration>, at: usize) -> Option<Declaration> {
         all.into_iter().find_map(|one| match one.at == at {
             true => Some(one),
             false => find(one.members, at),
         })
     }
-    find(declarations(language, text)?, at)
+    find(declarations(language, text, until)?, at)
 }
 
 fn descend<'t>(

@@ -17,11 +17,13 @@ mod trail;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tree_sitter::{Parser, Tree};
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, shortened};
@@ -174,8 +176,12 @@ thread_local! {
     static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
 }
 
-/// The tree of a text, errors included.
-pub(crate) fn parse(language: Language, text: &[u8]) -> Option<Tree> {
+/// How long one file may take: text that is no program, or made to be slow, takes minutes.
+const MAX_PARSE: Duration = Duration::from_secs(3);
+
+/// The tree of a text, errors included. `None` if it takes too long.
+pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
+    let until = until.min(Instant::now() + MAX_PARSE);
     PARSERS.with_borrow_mut(|parsers| {
         let parser = parsers.entry(language).or_insert_with(|| {
             let mut parser = Parser::new();
@@ -184,6 +190,16 @@ pub(crate) fn parse(language: Language, text: &[u8]) -> Option<Tree> {
                 .expect("the grammars are pinned to versions that the parser knows");
             parser
         });
-        parser.parse(text, None)
+        let mut is_late = |_: &ParseState| match Instant::now() >= until {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let options = ParseOptions::new().progress_callback(&mut is_late);
+        let tree = parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options));
+        if tree.is_none() {
+            // It would go on where it stopped, with another text.
+            parser.reset();
+        }
+        tree
     })
 }

@@ -1,6 +1,7 @@
 //! The places of a name in one file: one walk down the tree, only where the name is mentioned.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use tree_sitter::{Tree, TreeCursor};
 
@@ -38,9 +39,15 @@ pub(crate) struct Declares {
 }
 
 /// The places of a name in a text. `starts` are the offsets at which the text has it, in order; `None` if it cannot be
-/// parsed at all.
-pub(crate) fn occurrences(language: Language, text: &[u8], name: &str, starts: &[usize]) -> Option<Vec<Occurrence>> {
-    let tree = parse(language, text)?;
+/// parsed in time.
+pub(crate) fn occurrences(
+    language: Language,
+    text: &[u8],
+    name: &str,
+    starts: &[usize],
+    until: Instant,
+) -> Option<Vec<Occurrence>> {
+    let tree = parse(language, text, until)?;
     let mut found = Vec::new();
     walk(&tree, starts, name.len(), |steps, start| {
         let trail = Trail { steps, text, at: (start, start + name.len()) };

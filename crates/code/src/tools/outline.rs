@@ -111,7 +111,10 @@ impl Tool for Outline {
                     skipped.push(Skipped { path, why: Why::TooLarge, mentions: 0 });
                     continue;
                 }
-                let all = declarations(language, &text).unwrap_or_default();
+                let Some(all) = declarations(language, &text, scope.until) else {
+                    skipped.push(Skipped { path, why: scope.why_not_parsed(), mentions: 0 });
+                    continue;
+                };
                 let symbols = filter.kept(&all, &Lines::of(&text), 1);
                 if !symbols.is_empty() || is_file {
                     outlined.push(Outlined { path: shown(&path), symbols });

@@ -91,7 +91,7 @@ impl Tool for ShowDefinition {
                 let bytes = source.get(definition.bytes.clone()).unwrap_or_default();
                 let whole = String::from_utf8_lossy(bytes);
                 let cut = shortened(&whole, most);
-                let described = described(definition.language, &source, definition.at);
+                let described = described(definition.language, &source, definition.at, scope.until);
                 let members = described.as_ref().filter(|_| args.members != Some(false)).map(|one| &one.members);
                 let members: Vec<String> =
                     members.into_iter().flatten().take(MOST_MEMBERS).map(|one| one.signature.clone()).collect();

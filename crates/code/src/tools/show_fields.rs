@@ -62,11 +62,11 @@ pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), No
     let mut types = Vec::new();
     for definition in found.definitions.iter().filter(is_type) {
         let Ok(text) = read(&scope.root.join(&definition.path)) else { continue };
-        let Some(declaration) = described(definition.language, &text, definition.at) else { continue };
+        let Some(declaration) = described(definition.language, &text, definition.at, scope.until) else { continue };
         let raw = String::from_utf8_lossy(text.get(definition.bytes.clone()).unwrap_or_default()).replace("\r\n", "\n");
         types.push(Typed {
             definition: definition.clone(),
-            shape: shape(definition.language, &text, &declaration),
+            shape: shape(definition.language, &text, &declaration, scope.until),
             raw: project::visible::escaped(&crate::syntax::shortened(&raw, MAX_RAW)),
         });
     }

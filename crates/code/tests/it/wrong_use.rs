@@ -173,3 +173,17 @@ fn a_name_from_outside_of_the_project_is_answered() {
     assert_eq!((&result["definitions"], &result["total"]), (&json!([]), &json!(1)));
     assert!(text.contains("not defined in this project"), "{text}");
 }
+
+#[test]
+fn a_file_that_is_slow_to_parse_is_given_up_and_named() {
+    let worktree = Worktree::new();
+    worktree.write("a.py", "def area():\n    pass\narea()\n");
+    // Broken in a way that the parser cannot mend: it took more than ten seconds.
+    worktree.write("slow.rs", "fn f() { area() }\n".to_owned() + &"if a < b < c { [ ( <\n".repeat(90_000));
+    let result = worktree.result("find_callers", json!({"name": "area"}));
+    assert_eq!((&result["call_sites"][0]["file"], &result["total"]), (&json!("a.py"), &json!(1)));
+    assert_eq!(
+        result["head"]["reasons"][1]["text"], "slow.rs: takes longer than 3 s to parse: searched as text",
+        "{result:#}"
+    );
+}
