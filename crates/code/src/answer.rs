@@ -11,7 +11,7 @@ use crate::definition::{Definition, Mentions, chosen, definition, is_clause, res
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, occurrences};
+use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -254,8 +254,12 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
         if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
             continue;
         }
-        let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
         let module = module_name(&alias.path);
+        if alias.name == DEFAULT {
+            aliases.extend(module.map(|module| imported_as(scope, found, &alias, &module)).unwrap_or_default());
+            continue;
+        }
+        let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
         let mut reader = Reader {
             question: &found.question,
             shown,
@@ -291,12 +295,37 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
     }
 }
 
+/// The names that files give to a default export.
+fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+    let mut given = Vec::new();
+    for hit in search(scope, module).hits {
+        let Some(all) = default_imports(hit.language, &hit.text, module, scope.until) else {
+            found.skipped.push(unparsed(scope, &hit));
+            continue;
+        };
+        let path: Arc<Path> = hit.path.as_path().into();
+        let is_other = |one: &DefaultImport| one.name != found.question.name && one.name != DEFAULT;
+        given.extend(all.into_iter().filter(is_other).filter(|_| alias.depth < MAX_RENAMES).map(|one| Alias {
+            name: one.name,
+            path: path.clone(),
+            // The import does not have the name itself, so it is a site of its own.
+            line: 0,
+            is_open: one.is_export,
+            depth: alias.depth + 1,
+        }));
+    }
+    given
+}
+
 /// What a file is imported as; `None` if that cannot be told.
 fn module_name(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_str()?;
     match stem {
         "lib" | "main" => None,
-        "mod" | "index" | "__init__" => Some(path.parent()?.file_name()?.to_str()?.to_owned()),
+        "mod" | "index" | "__init__" => match path.parent()?.file_name() {
+            Some(folder) => Some(folder.to_str()?.to_owned()),
+            None => Some(stem.to_owned()),
+        },
         _ => Some(stem.to_owned()),
     }
 }

@@ -29,6 +29,7 @@ pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, shortened};
 pub(crate) use occurrence::{Declares, Occurrence, occurrences};
 pub(crate) use rules::is_word;
+pub(crate) use script::{DEFAULT, DefaultImport};
 use trail::{Declared, Trail};
 
 /// What a name does where it stands.
@@ -174,6 +175,22 @@ impl Language {
 thread_local! {
     /// A parser takes a while to make and is used by one thread at a time.
     static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
+}
+
+/// The names that a file gives to the default export of the modules of this name. Only JavaScript's kin has any.
+pub(crate) fn default_imports(
+    language: Language,
+    text: &[u8],
+    module: &str,
+    until: Instant,
+) -> Option<Vec<DefaultImport>> {
+    match language {
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            let tree = parse(language, text, until)?;
+            Some(script::default_imports(tree.root_node(), text, module))
+        }
+        _ => Some(Vec::new()),
+    }
 }
 
 /// How long one file may take: text that is no program, or made to be slow, takes minutes.
