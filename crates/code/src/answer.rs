@@ -25,6 +25,9 @@ pub(crate) struct Site {
     pub enclosing: String,
     pub in_test: bool,
     pub is_member: bool,
+    pub is_qualified: bool,
+    /// Whether a local of that name stands before it in the same declaration, which it may mean.
+    pub may_be_local: bool,
     pub in_macro: bool,
     pub is_broken: bool,
     /// The other name that stands here.
@@ -42,8 +45,9 @@ pub(crate) struct Found {
     pub definitions: Vec<Definition>,
     /// All uses, by path and line. The definitions themselves are not among them, other bindings are.
     pub sites: Vec<Site>,
-    /// How many stand at definitions that are not meant.
     pub files: usize,
+    /// How many places have the name in a language that shares no names with that of the definitions.
+    pub elsewhere: usize,
     pub skipped: Vec<Skipped>,
 }
 
@@ -66,7 +70,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
-    let mut found = Found { definitions, sites, files, skipped, question: question.clone() };
+    let mut found = Found { definitions, sites, files, elsewhere: 0, skipped, question: question.clone() };
+    leave_out_other_languages(&mut found);
     follow(&whole, &mut found, aliases, shown);
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
@@ -74,6 +79,9 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     }
     reclassify(&mut found);
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+    mark_locals(&mut found.sites);
+    // What is surely no local comes first.
+    found.sites.sort_by_key(|site| site.may_be_local);
     Ok(found)
 }
 
@@ -89,7 +97,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         definitions.retain(|definition| definition.path.starts_with(below));
     }
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
-    Ok(Found { definitions, sites, files, skipped, question })
+    Ok(Found { definitions, sites, files, elsewhere: 0, skipped, question })
 }
 
 /// How many files are parsed at once.
@@ -193,6 +201,8 @@ impl Reader<'_> {
                 enclosing: label(&one.enclosing, hit.language),
                 in_test: file_in_test || is_test(&one.enclosing),
                 is_member: one.is_member,
+                is_qualified: one.is_qualified,
+                may_be_local: false,
                 in_macro: one.in_macro,
                 is_broken: one.is_broken,
                 alias: alias.map(|alias| alias.name.clone()),
@@ -363,6 +373,41 @@ fn reclassify(found: &mut Found) {
     found.sites.retain(|site| {
         !(matches!(site.class, Class::Binding | Class::Signature) && at.contains(&(site.path.to_path_buf(), site.line)))
     });
+}
+
+/// A name in Python is not the one that Rust defines, unless one is declared to the other: then both define it.
+fn leave_out_other_languages(found: &mut Found) {
+    let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
+    if !families.is_empty() {
+        let all = found.sites.len();
+        found.sites.retain(|site| families.contains(family(site.language)));
+        found.elsewhere = all - found.sites.len();
+    }
+}
+
+/// The languages that use each other's names.
+fn family(language: Language) -> &'static str {
+    match language {
+        Language::TypeScript | Language::Tsx | Language::JavaScript => "JavaScript",
+        Language::C | Language::Cpp => "C",
+        other => other.word(),
+    }
+}
+
+/// Marks what a local binding before it in the same declaration may be meant by. The sites are sorted by place. Scopes are
+/// not read, so it stays a guess.
+fn mark_locals(sites: &mut [Site]) {
+    let mut bound: BTreeSet<(Arc<Path>, String)> = BTreeSet::new();
+    for site in sites {
+        let place = (site.path.clone(), site.enclosing.clone());
+        match site.class {
+            Class::Binding if !site.enclosing.is_empty() => _ = bound.insert(place),
+            Class::Call | Class::Value if !site.is_member && !site.is_qualified => {
+                site.may_be_local = bound.contains(&place);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether `x.name` can be a function without being called.

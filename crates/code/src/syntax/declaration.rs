@@ -279,7 +279,8 @@ fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     let text = String::from_utf8_lossy(&trail.text[whole.start.min(end)..end]);
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if body.is_some() {
-        line.truncate(line.trim_end_matches(['{', ':', '=', '>', ' ']).len());
+        let bare = line.trim_end().trim_end_matches("=>").trim_end_matches(['{', ':', '=', ' ']);
+        line.truncate(bare.len());
     }
     shortened(line.trim_end_matches([',', ';']), MAX_SIGNATURE)
 }

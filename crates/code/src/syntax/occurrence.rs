@@ -26,6 +26,8 @@ pub(crate) struct Occurrence {
     pub in_macro: bool,
     /// Whether it is reached through a value: `x.name`.
     pub is_member: bool,
+    /// Whether what it is inside of is named: `geo::name`.
+    pub is_qualified: bool,
 }
 
 /// A declaration at the place of its name.
@@ -68,6 +70,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         is_broken: false,
         in_macro: false,
         is_member: false,
+        is_qualified: false,
     };
     let is_name = grammar.names.contains(&node.kind()) && node.byte_range() == bytes;
     if !is_name {
@@ -92,8 +95,18 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         is_broken: trail.nearest(&["ERROR"]).is_some(),
         in_macro: trail.nearest(&["token_tree", "macro_definition"]).is_some(),
         is_member: is_member(trail),
+        is_qualified: is_qualified(trail),
         ..plain(class)
     })
+}
+
+fn is_qualified(trail: &Trail<'_, '_>) -> bool {
+    matches!(
+        (trail.kind(1), trail.field(0)),
+        ("scoped_identifier" | "scoped_type_identifier" | "qualified_identifier", "name")
+            | ("qualified", "id")
+            | ("nested_identifier", "property")
+    )
 }
 
 fn is_member(trail: &Trail<'_, '_>) -> bool {

@@ -124,7 +124,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
                 wanted.push(Class::Construct);
             }
             let uses = Uses::of(scope, &found, &wanted, lines_of.most, since);
-            let head = head_line(&uses.head, &uses.counts, &wanted);
+            let head = head_line(&uses, &wanted);
             let mut callers: BTreeMap<(String, String), Calling> = BTreeMap::new();
             for site in found.sites.iter().filter(|site| wanted.contains(&site.class)) {
                 let key = (shown(&site.path), site.enclosing.clone());
@@ -181,7 +181,7 @@ fn output(
         name: found.question.name.clone(),
         definition_file,
         definition_line,
-        filtered_count: all - uses.total,
+        filtered_count: all - uses.total + uses.elsewhere,
         truncated: uses.truncated,
         warning: (!uses.head.is_final).then_some(head),
         definitions: found.definitions.iter().map(DefinitionOut::of).collect(),

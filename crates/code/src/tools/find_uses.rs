@@ -71,7 +71,7 @@ impl Tool for FindUses {
             };
             let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
             let uses = Uses::of(scope, &found, &wanted, lines_of.most, since);
-            let head = head_line(&uses.head, &uses.counts, &wanted);
+            let head = head_line(&uses, &wanted);
             let mut text = vec![head.clone()];
             text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
             if found.definitions.is_empty() {

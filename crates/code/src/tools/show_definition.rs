@@ -89,7 +89,7 @@ impl Tool for ShowDefinition {
                 let Ok(source) = read(&scope.root.join(&definition.path)) else { continue };
                 let lines = Lines::of(&source);
                 let bytes = source.get(definition.bytes.clone()).unwrap_or_default();
-                let whole = String::from_utf8_lossy(bytes);
+                let whole = dedented(&source, definition.bytes.start, &String::from_utf8_lossy(bytes));
                 let cut = shortened(&whole, most);
                 let described = described(definition.language, &source, definition.at, scope.until);
                 let members = described.as_ref().filter(|_| args.members != Some(false)).map(|one| &one.members);
@@ -134,4 +134,15 @@ impl Tool for ShowDefinition {
     fn examples() -> Vec<Example> {
         vec![Example { title: "A method", arguments: json!({"name": "Shape::area"}), text: None }]
     }
+}
+
+/// A source without the indentation of its first line, which is not part of it.
+fn dedented(text: &[u8], start: usize, source: &str) -> String {
+    let line = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let indentation = String::from_utf8_lossy(&text[line..start]);
+    if indentation.is_empty() || !indentation.trim().is_empty() {
+        return source.to_owned();
+    }
+    let bare = |line| str::strip_prefix(line, &*indentation).unwrap_or(line);
+    source.split('\n').map(bare).collect::<Vec<_>>().join("\n")
 }

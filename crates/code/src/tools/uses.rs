@@ -32,6 +32,8 @@ pub(super) struct Use {
     pub in_test: bool,
     /// The definition that is meant; null while nothing has judged.
     pub definition: Option<String>,
+    /// Whether a local of that name is bound before it in the same declaration. Such uses come last.
+    pub may_be_local: bool,
     /// The name that stands here, if an import gave it another.
     pub alias: Option<String>,
 }
@@ -46,6 +48,8 @@ pub(super) struct Uses {
     pub counts: BTreeMap<Class, usize>,
     /// How many each file has of the wanted ones that are not shown.
     pub rest: BTreeMap<String, usize>,
+    /// How many places have the name in other languages.
+    pub elsewhere: usize,
 }
 
 impl Uses {
@@ -78,6 +82,7 @@ impl Uses {
             shown: all.iter().take(most).map(|site| one(site, dispatched)).collect(),
             counts,
             rest,
+            elsewhere: found.elsewhere,
         }
     }
 }
@@ -100,6 +105,7 @@ fn one(site: &Site, dispatched: bool) -> Use {
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
         definition: None,
+        may_be_local: site.may_be_local,
         alias: site.alias.clone(),
     }
 }
@@ -111,7 +117,8 @@ pub(super) fn counted(counts: &BTreeMap<Class, usize>, of: &[Class]) -> String {
 }
 
 /// The head as a line: never that there are none, while nothing has judged.
-pub(super) fn head_line(head: &Head, counts: &BTreeMap<Class, usize>, wanted: &[Class]) -> String {
+pub(super) fn head_line(uses: &Uses, wanted: &[Class]) -> String {
+    let Uses { head, counts, elsewhere, .. } = uses;
     let why = head.why();
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
     let said = match (head.undecided, counted(counts, wanted)) {
@@ -120,7 +127,11 @@ pub(super) fn head_line(head: &Head, counts: &BTreeMap<Class, usize>, wanted: &[
         (undecided, counted) => format!("none confirmed yet, {undecided} undecided ({counted}){why}"),
     };
     let others: Vec<Class> = Class::ALL.into_iter().filter(|class| !wanted.contains(class)).collect();
-    let others = counted(counts, &others);
+    let mut others = counted(counts, &others);
+    if *elsewhere > 0 {
+        let comma = if others.is_empty() { "" } else { ", " };
+        others = format!("{others}{comma}{elsewhere} in other languages");
+    }
     let others = if others.is_empty() { String::new() } else { format!(" · besides {others}") };
     format!("{said}{others}{}", head.at())
 }
@@ -143,7 +154,8 @@ pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
         if with_context {
             lines.extend(one.context_before.iter().map(|line| format!("    | {line}")));
         }
-        let line = format!("  {}  {enclosing}{}", one.line, one.class.word());
+        let local = if one.may_be_local { " of a local?" } else { "" };
+        let line = format!("  {}  {enclosing}{}{local}", one.line, one.class.word());
         let times = if times > 1 { format!(" ×{times}") } else { String::new() };
         lines.push(format!("{line}{times}  {}", one.context.trim()));
         if with_context {

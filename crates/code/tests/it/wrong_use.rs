@@ -187,3 +187,56 @@ fn a_file_that_is_slow_to_parse_is_given_up_and_named() {
         "{result:#}"
     );
 }
+
+#[test]
+fn what_may_mean_a_local_comes_last_and_says_so() {
+    let worktree = Worktree::new();
+    worktree.write(
+        "a.rs",
+        "fn f(area: f64) -> f64 {\n    area\n}\nfn area() {}\nfn g() {\n    let h = area;\n    geo::area();\n}\n",
+    );
+    let (_, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
+    expect![[r#"
+        none confirmed yet, 3 undecided (1 call, 2 value): no judge for Rust · besides 1 binding
+        defined: a.rs:4 function area
+        a.rs
+          6  g  value  let h = area;
+          7  g  call  geo::area();
+          2  f  value of a local?  area"#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn a_source_is_shown_without_the_indentation_it_stands_in() {
+    let worktree = Worktree::new();
+    worktree.write("a.py", "class Circle:\n    def area(self):\n        return 1\n");
+    worktree.write("b.ts", "export const perimeter = (circle: Circle<Round>) => {\n  return 1;\n};\n");
+    let shown = |name: &str| worktree.ask("show_definition", json!({"name": name})).unwrap().1;
+    expect![[r#"
+        a.py:2-3 method Circle.area
+        def area(self):
+            return 1"#]]
+    .assert_eq(&shown("area"));
+    expect!["export const perimeter = (circle: Circle<Round>)"].assert_eq(
+        worktree.result("show_definition", json!({"name": "perimeter"}))["definitions"][0]["signature"]
+            .as_str()
+            .unwrap(),
+    );
+}
+
+#[test]
+fn the_same_name_in_another_language_is_counted_and_not_listed() {
+    let worktree = Worktree::new();
+    worktree.write("a.rs", "fn area() {}\nfn f() { area() }\n");
+    worktree.write("a.py", "area()\narea()\n");
+    let (result, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
+    assert_eq!((&result["total"], &result["filtered_count"]), (&json!(1), &json!(2)));
+    expect![[r#"
+        none confirmed yet, 1 undecided (1 call): no judge for Rust · besides 2 in other languages
+        defined: a.rs:1 function area
+        a.rs
+          2  f  call  fn f() { area() }"#]].assert_eq(&text);
+    // What one language declares of the other is a definition of both.
+    worktree.write("b.c", "int area(void);\nint g(void) { return area(); }\n");
+    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["total"], 2);
+}
