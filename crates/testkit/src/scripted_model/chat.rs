@@ -61,7 +61,9 @@ pub(super) fn response(request: &Request, said: &Said) -> Response {
         })
     };
     if !request.is_streaming {
-        if let Some(call) = message["tool_calls"][0].as_object_mut() {
+        // A text has no calls, and an index would make them.
+        let call = message.get_mut("tool_calls").and_then(|calls| calls.get_mut(0));
+        if let Some(call) = call.and_then(Value::as_object_mut) {
             call.remove("index");
         }
         let choice = json!({ "index": 0, "message": message, "finish_reason": finish });
