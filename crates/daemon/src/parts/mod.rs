@@ -9,6 +9,7 @@ mod code;
 mod cure;
 pub mod mail;
 mod more_tools;
+mod nodes;
 mod repl;
 mod servers;
 mod work;
@@ -40,6 +41,7 @@ const PARTS: &[Entry] = &[
     Entry::of::<code::CodePart>(),
     Entry::of::<cure::CurePart>(),
     Entry::of::<work::WorkPart>(),
+    Entry::of::<nodes::NodesPart>(),
 ];
 
 /// The sections of the configuration files, one for each configurable part.

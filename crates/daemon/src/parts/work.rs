@@ -22,7 +22,7 @@ impl Part for WorkPart {
     fn toolset(&self) -> Toolset {
         Toolset {
             name: "work",
-            about: "where the work in a worktree stands, by what git says",
+            about: "what git says of a worktree",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(),

@@ -55,6 +55,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Questions of agents", &["questions", "answer"]),
     ("Code", &["callers", "uses", "def", "outline", "code"]),
     ("Where the work stands", &["work"]),
+    ("Prompts as functions", &["node"]),
     ("Cure", &["cure"]),
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
@@ -79,6 +80,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
     ("code", &[("hob code status", "")]),
     ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
+    (
+        "node",
+        &[
+            ("hob node new summarize", "writes nodes/summarize.node.md"),
+            ("hob node check", "all node files, each error with its line"),
+            ("hob node run summarize '{\"text\": \"It rained.\"}'", ""),
+        ],
+    ),
     ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
     (
         "questions",

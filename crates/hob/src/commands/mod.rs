@@ -13,6 +13,7 @@ pub(crate) mod help;
 mod init;
 mod mail;
 mod mcp;
+mod node;
 mod other_program;
 mod sandbox;
 mod serve;
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Outline(code::Outline),
     Code(code::CodeCommand),
     Work(work::Work),
+    Node(node::NodeCommand),
     Cure(cure::CureCommand),
     Init(init::Init),
     Trust(trust::TrustCommand),
@@ -103,6 +105,7 @@ impl Command {
             Command::Outline(outline) => outline.run(&project()?),
             Command::Code(code) => code.run(&project()?),
             Command::Work(work) => work.run(&project()?),
+            Command::Node(node) => node.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),

@@ -90,6 +90,9 @@ transcripts! {
     command_code: "commands/code";
     work_status: "tools/work_status" needs "git";
     command_work: "commands/work" needs "git";
+    node_run: "tools/node_run";
+    nodes_status: "tools/nodes_status";
+    command_node: "commands/node";
     command_questions: "commands/questions";
     command_answer: "commands/answer";
     command_ask: "commands/ask";

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use testkit::scripted_model::{Script, ScriptedModel};
 use testkit::{McpPeer, TestProject, has_program};
 
 use crate::fresh;
@@ -287,6 +288,31 @@ fn results_of_the_work_tools_conform() {
         assert!(git.status().unwrap().success());
     }
     conform(&mut peer, &tools, &calls);
+}
+
+#[test]
+fn results_of_the_nodes_tools_conform() {
+    let model = ScriptedModel::start(Script::new(Vec::new())).unwrap();
+    let project = fresh();
+    let table = format!("[nodes]\nmodels.local = {{ url = \"{}/v1\", model = \"scripted\" }}\n", model.url());
+    project.write("hob.toml", &table);
+    assert!(project.run(["node", "new", "summarize"]).ok().contains("nodes/summarize.node.md is written"));
+    let mut peer = project.mcp(&["nodes"]);
+    peer.initialize();
+    let tools = list(&mut peer);
+    let input = json!({"text": "It rained."});
+    let calls = [
+        ("node_run", json!({"node": "summarize", "input": input})),
+        ("nodes_status", json!({})),
+        ("nodes_status", json!({"node": "summarize"})),
+    ];
+    conform(&mut peer, &tools, &calls);
+    let asked = &model.exchanges()[0].body;
+    assert_eq!(asked["response_format"]["json_schema"]["name"], "summarize");
+    let id =
+        peer.request("tools/call", json!({"name": "node_run", "arguments": {"node": "summarize", "input": input}}));
+    let ledger = &peer.response(id)["result"]["_meta"]["hob/ledger"];
+    assert_eq!((&ledger["attempts"][0]["class"], &ledger["total"]["tokens"]), (&json!("done"), &json!(2)));
 }
 
 #[test]

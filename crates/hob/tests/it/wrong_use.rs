@@ -119,7 +119,7 @@ fn a_configuration_that_names_what_there_is_not() {
     let said = failure(project.run(["call", "repl_list"]), 3);
     assert_says(
         &said,
-        &["`toolsets` in hob.toml", "names 'repls'", "there are: repl, mail, ask, code, cure, work. Correct it there"],
+        &["`toolsets` in hob.toml", "names 'repls'", "there are: repl, mail, ask, code, cure, work, nodes. Correct it there"],
     );
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");

@@ -1,0 +1,76 @@
+//! The addresses of models: which can be used, and which are on this machine.
+
+use std::net::IpAddr;
+
+use hyper::Uri;
+
+/// The base and the host of a URL that can be used.
+pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
+    let wrong = |what: &str| format!("url {url:?} {what}, such as http://127.0.0.1:8080/v1");
+    let uri: Uri = url.parse().map_err(|_| wrong("is no address"))?;
+    let host = uri.host().map(|host| host.trim_matches(['[', ']']).to_owned());
+    let host = host.filter(|host| !host.is_empty()).ok_or_else(|| wrong("names no host"))?;
+    let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
+    if authority.contains('@') {
+        return Err("the url holds a user or a key; put the key into key_file".to_owned());
+    }
+    if uri.query().is_some() {
+        return Err(wrong("has a query; write the base of the API"));
+    }
+    match uri.scheme_str() {
+        Some("https") => {}
+        Some("http") if is_loopback(&host) => {}
+        Some("http") => return Err(wrong("is not encrypted; use https, or an address of this machine")),
+        _ => return Err(wrong("is neither http nor https")),
+    }
+    Ok((url.trim_end_matches('/').to_owned(), host))
+}
+
+/// Why a URL cannot be used, if it cannot.
+pub(crate) fn check(url: &str) -> Result<(), String> {
+    checked(url).map(drop)
+}
+
+/// Whether the URL is one of this machine. One that cannot be used is not.
+pub(crate) fn is_local(url: &str) -> bool {
+    checked(url).is_ok_and(|(_, host)| is_loopback(&host))
+}
+
+/// Whether a host is this machine. Names are not resolved: what they mean is for somebody else to say.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_request_may_go() {
+        let said = |url: &str| match checked(url) {
+            Ok((base, host)) => format!("{base} {host} {}", is_local(url)),
+            Err(why) => why,
+        };
+        for (url, wanted) in [
+            ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1 127.0.0.1 true"),
+            ("http://[::1]:80", "http://[::1]:80 ::1 true"),
+            ("http://localhost", "http://localhost localhost true"),
+            ("https://api.example.com/v1", "https://api.example.com/v1 api.example.com false"),
+        ] {
+            assert_eq!(said(url), wanted);
+        }
+        for (url, wanted) in [
+            ("http://example.com", "is not encrypted"),
+            ("http://127.0.0.1.example.com", "is not encrypted"),
+            ("http://localhost@example.com", "holds a user"),
+            ("https://key@example.com", "holds a user"),
+            ("https://example.com/?key=1", "has a query"),
+            ("ftp://127.0.0.1", "neither http nor https"),
+            ("127.0.0.1:80", "neither http nor https"),
+            ("", "is no address"),
+        ] {
+            assert!(said(url).contains(wanted), "{url}: {}", said(url));
+            assert!(!is_local(url), "{url}");
+        }
+    }
+}

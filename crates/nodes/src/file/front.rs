@@ -1,0 +1,416 @@
+//! The front matter: which keys there are, what each means, and what must fit together.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::template::Template;
+use super::yaml::{self, Key, Kind, Tree};
+use super::{Check, Example, Node, Policy, Problem, Sampling, hash, properties, short};
+use crate::schema::Schema;
+
+const KEYS: &[&str] = &[
+    "name",
+    "variant",
+    "description",
+    "model",
+    "config",
+    "input",
+    "output",
+    "metadata",
+    "policy",
+    "checks",
+    "examples",
+];
+
+/// Reads a whole file.
+pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
+    let (front, body, body_offset) = split(text).map_err(|problem| vec![problem])?;
+    let tree = yaml::parse(front, 2).map_err(|problem| vec![problem])?;
+    let mut reader = Reader { problems: Vec::new() };
+    let keys = reader.map(&tree, "the front matter", KEYS, true);
+    let template = Template::new(body, body_offset).map_err(|problems| reader.problems.extend(problems)).ok();
+
+    let mut declared = name.to_owned();
+    if let Some(tree) = keys.get("name")
+        && let Some(said) = reader.text(tree, "name").filter(|said| said != name)
+    {
+        reader.say(tree.line, format!("`name` is {said:?}, and the file {name}{}: name both alike", super::SUFFIX));
+        declared = said;
+    }
+    let description = match keys.get("description") {
+        Some(tree) => reader.text(tree, "description").unwrap_or_default().trim().to_owned(),
+        None => String::new(),
+    };
+    if description.is_empty() {
+        reader.say(1, "`description` is missing: it tells a model what the tool is for");
+    }
+    let models = keys.get("model").map(|tree| reader.texts(tree, "model")).unwrap_or_default();
+    let sampling = keys.get("config").map(|tree| reader.sampling(tree)).unwrap_or_default();
+    let policy = keys.get("policy").map(|tree| reader.policy(tree)).unwrap_or_default();
+
+    let input_line = keys.get("input").map_or(1, |tree| tree.line);
+    let (input, defaults) = reader.input(keys.get("input"));
+    let output_line = keys.get("output").map_or(1, |tree| tree.line);
+    let output = reader.output(keys.get("output"));
+    let checks = keys.get("checks").map(|tree| reader.checks(tree)).unwrap_or_default();
+    let examples = keys.get("examples").map(|tree| reader.examples(tree)).unwrap_or_default();
+
+    let (Some(template), Some(input), Some(output)) = (template, input, output) else {
+        return Err(reader.problems);
+    };
+    let mut lints = Vec::new();
+    let read = template.variables();
+    let known: Vec<&str> = properties(&input.json).collect();
+    for variable in read.iter().filter(|variable| !known.contains(&variable.as_str())) {
+        let near = mcp::tool::nearest(variable, known.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let line = line_of(body, variable).map_or(body_offset + 1, |line| body_offset + line);
+        reader.say(line, format!("the template reads `{variable}`, which is no input{near}"));
+    }
+    for unused in known.iter().filter(|name| !read.iter().any(|variable| variable == *name)) {
+        lints.push(Problem::at(input_line, format!("the template never reads the input `{unused}`")));
+    }
+    lints.extend(score_before_reason(&output.json).map(|message| Problem::at(output_line, message)));
+    reader.problems.extend(template.rehearse(&sample(&input.json)));
+    let node = Node {
+        name: declared,
+        description,
+        models,
+        sampling,
+        input,
+        defaults,
+        output,
+        policy,
+        checks,
+        examples,
+        template,
+        hash: hash(text),
+        lints,
+    };
+    if reader.problems.is_empty() {
+        for example in &node.examples {
+            reader.example(&node, example);
+        }
+    }
+    if reader.problems.is_empty() { Ok(node) } else { Err(reader.problems) }
+}
+
+/// The front matter, the body, and how many lines are before the body.
+fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
+    let begin = || Problem::at(1, "a node file begins with a line `---`, below which its front matter stands");
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.split_inclusive('\n').next().unwrap_or_default();
+    if first.trim_end() != "---" {
+        return Err(begin());
+    }
+    let (mut at, mut lines) = (first.len(), 1);
+    for line in text[first.len()..].split_inclusive('\n') {
+        lines += 1;
+        if line.trim_end() == "---" {
+            let body = &text[at + line.len()..];
+            return match body.trim().is_empty() {
+                true => Err(Problem::at(lines, "the body is empty: below the front matter stands the prompt")),
+                false => Ok((&text[first.len()..at], body, lines)),
+            };
+        }
+        at += line.len();
+    }
+    Err(Problem::at(1, "the front matter does not end: put a line `---` below it"))
+}
+
+/// Reads trees, and keeps what is wrong with them.
+struct Reader {
+    problems: Vec<Problem>,
+}
+
+/// The entries of a map, by name.
+struct Keys<'a>(Vec<(&'a Key, &'a Tree)>);
+
+impl<'a> Keys<'a> {
+    fn get(&self, name: &str) -> Option<&'a Tree> {
+        self.0.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
+    }
+}
+
+impl Reader {
+    fn say(&mut self, line: usize, message: impl Into<String>) {
+        self.problems.push(Problem::at(line, message));
+    }
+
+    /// A map with these keys and no others, but for those of other programs, which have a dot.
+    fn map<'a>(&mut self, tree: &'a Tree, what: &str, known: &[&str], others: bool) -> Keys<'a> {
+        let Kind::Map(entries) = &tree.kind else {
+            self.say(tree.line, format!("{what} is a map, not {}", tree.word()));
+            return Keys(Vec::new());
+        };
+        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+            if others && key.name.contains('.') {
+                continue;
+            }
+            let near = mcp::tool::nearest(&key.name, known.iter().copied());
+            let near =
+                near.map_or_else(|| format!("keys: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+            self.say(key.line, format!("{what} has no key `{}`; {near}", key.name));
+        }
+        Keys(entries.iter().map(|(key, value)| (key, value)).collect())
+    }
+
+    fn text(&mut self, tree: &Tree, what: &str) -> Option<String> {
+        match &tree.kind {
+            Kind::Text(text) => Some(text.clone()),
+            _ => {
+                self.say(tree.line, format!("`{what}` is a text, not {}", tree.word()));
+                None
+            }
+        }
+    }
+
+    /// One text, or several.
+    fn texts(&mut self, tree: &Tree, what: &str) -> Vec<String> {
+        match &tree.kind {
+            Kind::List(items) => items.iter().filter_map(|item| self.text(item, what)).collect(),
+            _ => self.text(tree, what).into_iter().collect(),
+        }
+    }
+
+    fn number<T>(
+        &mut self,
+        tree: &Tree,
+        what: &str,
+        wanted: &str,
+        read: impl Fn(&serde_json::Number) -> Option<T>,
+    ) -> Option<T> {
+        let number = match &tree.kind {
+            Kind::Number(number) => read(number),
+            _ => None,
+        };
+        if number.is_none() {
+            self.say(tree.line, format!("`{what}` is {wanted}"));
+        }
+        number
+    }
+
+    fn sampling(&mut self, tree: &Tree) -> Sampling {
+        let keys = self.map(tree, "`config`", &["temperature", "topP", "maxOutputTokens"], true);
+        let mut share = |name: &str, most: f64| {
+            let read = |number: &serde_json::Number| number.as_f64().filter(|value| (0.0..=most).contains(value));
+            keys.get(name).and_then(|tree| self.number(tree, name, &format!("a number from 0 to {most}"), read))
+        };
+        let (temperature, top_p) = (share("temperature", 2.0), share("topP", 1.0));
+        let tokens = keys.get("maxOutputTokens").and_then(|tree| {
+            let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=1_000_000).contains(value));
+            self.number(tree, "maxOutputTokens", "a whole number from 1 to 1000000", read)
+        });
+        Sampling { temperature, top_p, max_output_tokens: tokens }
+    }
+
+    fn policy(&mut self, tree: &Tree) -> Policy {
+        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens"], false);
+        let mut policy = Policy::default();
+        let mut whole = |name: &str, most: u64| {
+            let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=most).contains(value));
+            keys.get(name).and_then(|tree| self.number(tree, name, &format!("a whole number from 1 to {most}"), read))
+        };
+        if let Some(attempts) = whole("attempts", 10) {
+            policy.attempts = u32::try_from(attempts).unwrap_or(policy.attempts);
+        }
+        if let Some(tokens) = whole("tokens", 10_000_000) {
+            policy.tokens = tokens;
+        }
+        if let Some(tree) = keys.get("timeout") {
+            let time = match &tree.kind {
+                Kind::Text(text) => seconds(text).filter(|time| (1..=3600).contains(time)),
+                _ => None,
+            };
+            match time {
+                Some(time) => policy.timeout = Duration::from_secs(time),
+                None => self.say(tree.line, "`timeout` is a time such as 30s or 5m, at most 60m"),
+            }
+        }
+        policy
+    }
+
+    fn compiled(&mut self, tree: &Tree, what: &str) -> Option<Schema> {
+        let json = short::schema(tree).map_err(|problem| self.problems.push(problem)).ok()?;
+        Schema::new(json).map_err(|why| self.say(tree.line, format!("the schema of the {what}: {why}"))).ok()
+    }
+
+    fn input(&mut self, tree: Option<&Tree>) -> (Option<Schema>, Map<String, Value>) {
+        let Some(tree) = tree else {
+            let nothing = json!({"type": "object", "additionalProperties": false});
+            return (Schema::new(nothing).ok(), Map::new());
+        };
+        let keys = self.map(tree, "`input`", &["schema", "default"], false);
+        let Some(schema) = keys.get("schema") else {
+            self.say(tree.line, "`input` needs a `schema`, such as { question: string }");
+            return (None, Map::new());
+        };
+        let compiled = self.compiled(schema, "input");
+        let is_object = compiled.as_ref().is_none_or(|compiled| compiled.json["type"] == "object");
+        if !is_object {
+            self.say(schema.line, "the input of a node is an object: name its fields, such as { question: string }");
+        }
+        let defaults = match keys.get("default").map(|tree| (tree.to_json(), tree)) {
+            Some((Value::Object(defaults), tree)) => {
+                let known: Vec<String> =
+                    compiled.iter().flat_map(|schema| properties(&schema.json).map(str::to_owned)).collect();
+                for name in defaults.keys().filter(|name| !known.contains(name)) {
+                    self.say(tree.line, format!("`default` has `{name}`, which is no input"));
+                }
+                defaults
+            }
+            Some((_, tree)) => {
+                self.say(tree.line, "`default` is a map from inputs to values");
+                Map::new()
+            }
+            None => Map::new(),
+        };
+        (compiled.filter(|_| is_object), defaults)
+    }
+
+    fn output(&mut self, tree: Option<&Tree>) -> Option<Schema> {
+        let Some(tree) = tree else {
+            self.say(
+                1,
+                "`output` is missing: it states the type of the answer, such as { schema: { answer: string } }",
+            );
+            return None;
+        };
+        let keys = self.map(tree, "`output`", &["format", "schema"], false);
+        if let Some(format) = keys.get("format").filter(|format| format.to_json() != "json") {
+            self.say(format.line, "the `format` of a node's output is json");
+        }
+        match keys.get("schema") {
+            Some(schema) => self.compiled(schema, "output"),
+            None => {
+                self.say(tree.line, "`output` needs a `schema`, such as { answer: string }");
+                None
+            }
+        }
+    }
+
+    fn list<'a>(&mut self, tree: &'a Tree, what: &str) -> &'a [Tree] {
+        match &tree.kind {
+            Kind::List(items) => items,
+            _ => {
+                self.say(tree.line, format!("`{what}` is a list, not {}", tree.word()));
+                &[]
+            }
+        }
+    }
+
+    fn checks(&mut self, tree: &Tree) -> Vec<Check> {
+        let mut checks = Vec::new();
+        for item in self.list(tree, "checks") {
+            let keys = self.map(item, "a check", &["that", "say"], false);
+            let that = keys.get("that").and_then(|tree| self.text(tree, "that"));
+            let say = keys.get("say").and_then(|tree| self.text(tree, "say"));
+            let (Some(that), Some(say)) = (that, say) else {
+                self.say(
+                    item.line,
+                    "a check has `that`, an expression over `input` and `output`, and `say`, for the model",
+                );
+                continue;
+            };
+            match expression(&that) {
+                Ok(expression) => checks.push(Check { that, expression, say }),
+                Err(why) => self.say(item.line, format!("the check `{that}`: {why}")),
+            }
+        }
+        checks
+    }
+
+    fn examples(&mut self, tree: &Tree) -> Vec<Example> {
+        let mut examples = Vec::new();
+        for item in self.list(tree, "examples") {
+            let keys = self.map(item, "an example", &["input", "output"], false);
+            match (keys.get("input").map(Tree::to_json), keys.get("output").map(Tree::to_json)) {
+                (Some(Value::Object(input)), Some(output)) => {
+                    examples.push(Example { input, output, line: item.line });
+                }
+                _ => self.say(item.line, "an example has `input`, a map, and `output`"),
+            }
+        }
+        examples
+    }
+
+    /// An example must be what it shows.
+    fn example(&mut self, node: &Node, example: &Example) {
+        match node.complete(example.input.clone()) {
+            Err(problems) => self.say(example.line, format!("the example's input: {}", problems.join("; "))),
+            Ok(input) => {
+                if let Err(problem) = node.render(&input) {
+                    self.say(problem.line, format!("{}, with the example of line {}", problem.message, example.line));
+                }
+                let problems = node.problems(&input, &example.output);
+                if !problems.is_empty() {
+                    self.say(example.line, format!("the example's output: {}", problems.join("; ")));
+                }
+            }
+        }
+    }
+}
+
+/// Compiles a check; only `input` and `output` can be read.
+fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, String> {
+    // The expression borrows its environment, which is the same for all of them.
+    static ENVIRONMENT: std::sync::LazyLock<minijinja::Environment<'static>> = std::sync::LazyLock::new(|| {
+        let mut environment = minijinja::Environment::new();
+        environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
+        environment.set_fuel(Some(100_000));
+        environment
+    });
+    let expression = ENVIRONMENT.compile_expression_owned(that.to_owned());
+    let expression = expression.map_err(|error| error.detail().map_or_else(|| error.to_string(), str::to_owned))?;
+    let unknown = expression.undeclared_variables(false).into_iter().find(|name| name != "input" && name != "output");
+    match unknown {
+        Some(name) => Err(format!("it reads `{name}`, and there are only `input` and `output`")),
+        None => Ok(expression),
+    }
+}
+
+/// `30s`, `5m`.
+fn seconds(text: &str) -> Option<u64> {
+    let at = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text[..at].parse().ok()?;
+    match &text[at..] {
+        "s" => Some(number),
+        "m" => number.checked_mul(60),
+        _ => None,
+    }
+}
+
+/// The line of a body where a name stands first.
+fn line_of(body: &str, name: &str) -> Option<usize> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let holds = |line: &str| line.split(|c: char| !is_word(c)).any(|word| word == name);
+    body.lines().position(|line| line.contains('{') && holds(line)).map(|index| index + 1)
+}
+
+/// A model writes the fields in their order: a score that comes before its reason is made without it.
+fn score_before_reason(output: &Value) -> Option<String> {
+    let fields = output["properties"].as_object()?;
+    let reason =
+        fields.keys().position(|name| ["reason", "reasoning", "explanation", "why"].contains(&name.as_str()))?;
+    let is_verdict = |schema: &Value| {
+        ["integer", "number", "boolean"].iter().any(|kind| schema["type"] == *kind) || schema["enum"].is_array()
+    };
+    let (verdict, _) = fields.iter().take(reason).find(|(_, schema)| is_verdict(schema))?;
+    let reason = fields.keys().nth(reason)?;
+    Some(format!("`{verdict}` is written before `{reason}`, so without it; put `{reason}` first"))
+}
+
+/// Inputs of the right kinds, as far as they can be guessed.
+fn sample(input: &Value) -> Map<String, Value> {
+    let of = |schema: &Value| match schema["type"].as_str() {
+        Some("string") => "text".into(),
+        Some("integer" | "number") => 1.into(),
+        Some("boolean") => true.into(),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => Value::Null,
+    };
+    let fields = input["properties"].as_object().into_iter().flatten();
+    fields.map(|(name, schema)| (name.clone(), of(schema))).collect()
+}

@@ -1,0 +1,174 @@
+//! A node file: front matter (YAML) and a body (a template) → a checked [`Node`]. Everything that is wrong is said at once,
+//! each with its line.
+//!
+//! The keys are dotprompt's with dotprompt's meaning; `policy`, `checks` and `examples` are ours. A key with a dot in it
+//! belongs to somebody else and is kept.
+
+mod front;
+mod short;
+mod template;
+mod yaml;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::schema::Schema;
+pub(crate) use template::{Rendered, Template};
+
+/// The end of the name of a node file.
+pub const SUFFIX: &str = ".node.md";
+/// The longest node file, in bytes.
+pub const FILE_MAX: u64 = 256 * 1024;
+
+/// Something wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Problem {
+    /// From 1.
+    pub line: usize,
+    pub message: String,
+}
+
+impl Problem {
+    pub(crate) fn at(line: usize, message: impl Into<String>) -> Problem {
+        Problem { line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.message)
+    }
+}
+
+/// A function whose body is a prompt: checked, and ready to be called.
+#[derive(Debug)]
+pub struct Node {
+    pub name: String,
+    pub description: String,
+    /// The aliases of its models, in the order in which they are tried; empty for the default one.
+    pub models: Vec<String>,
+    pub sampling: Sampling,
+    pub input: Schema,
+    pub defaults: Map<String, Value>,
+    pub output: Schema,
+    pub policy: Policy,
+    pub(crate) checks: Vec<Check>,
+    pub examples: Vec<Example>,
+    pub(crate) template: Template,
+    /// What identifies this version: a hash of the whole text.
+    pub hash: String,
+    /// What could be better.
+    pub lints: Vec<Problem>,
+}
+
+/// What is asked of the model's sampling.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sampling {
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub max_output_tokens: Option<u64>,
+}
+
+/// The limits of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// How many times a model is asked at most, over all of them.
+    pub attempts: u32,
+    /// For the whole call.
+    pub timeout: Duration,
+    /// The most tokens of the whole call, asked and answered.
+    pub tokens: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000 }
+    }
+}
+
+/// A condition on a value that its schema cannot state.
+pub(crate) struct Check {
+    pub that: String,
+    expression: minijinja::Expression<'static, 'static>,
+    pub say: String,
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.that)
+    }
+}
+
+/// An input with its right output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Example {
+    pub input: Map<String, Value>,
+    pub output: Value,
+    line: usize,
+}
+
+impl Node {
+    /// Reads a node file. `name` is that of the file, without its end.
+    pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
+        front::read(name, text)
+    }
+
+    /// The whole input: defaults filled in. `Err` says what is wrong with what was given.
+    pub fn complete(&self, given: Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
+        let mut input = given;
+        for (name, value) in &self.defaults {
+            input.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        let value = Value::Object(input);
+        let problems = self.input.problems(&value);
+        let Value::Object(input) = value else { return Err(problems) };
+        if problems.is_empty() { Ok(input) } else { Err(problems) }
+    }
+
+    /// What is wrong with an answer: against its schema, and then against the checks.
+    pub fn problems(&self, input: &Map<String, Value>, output: &Value) -> Vec<String> {
+        let problems = self.output.problems(output);
+        if !problems.is_empty() {
+            return problems;
+        }
+        self.checks.iter().filter_map(|check| check.problem(input, output)).collect()
+    }
+
+    /// What the model is told, for an input that [`Node::complete`] has accepted.
+    pub(crate) fn render(&self, input: &Map<String, Value>) -> Result<Rendered, Problem> {
+        self.template.render(&self.with_absent(input))
+    }
+
+    /// The declared inputs that are not given are empty.
+    fn with_absent(&self, input: &Map<String, Value>) -> Map<String, Value> {
+        let mut all = input.clone();
+        for name in properties(&self.input.json) {
+            all.entry(name.to_owned()).or_insert(Value::Null);
+        }
+        all
+    }
+}
+
+impl Check {
+    fn problem(&self, input: &Map<String, Value>, output: &Value) -> Option<String> {
+        let value = minijinja::value::Serde(json!({"input": input, "output": output}));
+        match self.expression.eval(value) {
+            Ok(value) if value.is_true() => None,
+            Ok(_) => Some(self.say.clone()),
+            Err(error) => Some(format!("the check `{}` cannot be made: {error}", self.that)),
+        }
+    }
+}
+
+/// The names of an object's properties.
+fn properties(schema: &Value) -> impl Iterator<Item = &str> {
+    schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
+}
+
+fn hash(text: &str) -> String {
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
+}

@@ -1,0 +1,164 @@
+//! The body of a node file: a Jinja template (minijinja) whose blocks `system` and `user` become messages. Without blocks
+//! the whole body is the user's message.
+//!
+//! Undefined names are errors, loops are bounded, and there is nothing to include. An optional input that is not given is
+//! empty. `| data` frames a text from outside so that nothing in it can close the frame.
+
+use std::sync::LazyLock;
+
+use minijinja::value::{Serde, ValueKind};
+use minijinja::{Environment, ErrorKind, Output, State, UndefinedBehavior, Value as Jinja};
+use regex::Regex;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::Problem;
+
+const NAME: &str = "body";
+/// Instructions of the template engine that one rendering may take.
+const FUEL: u64 = 2_000_000;
+/// What the engine has by itself.
+const FUNCTIONS: &[&str] = &["range", "dict", "namespace", "debug", "true", "false", "none", "loop", "self", "caller"];
+
+/// A compiled body.
+#[derive(Debug)]
+pub(crate) struct Template {
+    environment: Environment<'static>,
+    /// Whether it has the blocks; else it is one message.
+    has_blocks: bool,
+    has_system: bool,
+    /// The line in its file before its first.
+    offset: usize,
+}
+
+/// What a template becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rendered {
+    pub system: Option<String>,
+    pub user: String,
+}
+
+impl Template {
+    /// Compiles a body whose first line is the one after `offset` in its file.
+    pub(super) fn new(body: &str, offset: usize) -> Result<Template, Vec<Problem>> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_fuel(Some(FUEL));
+        environment.set_recursion_limit(100);
+        environment.set_formatter(format);
+        environment.add_filter("data", data);
+        let (blocks, problems) = look(body, offset);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        environment
+            .add_template_owned(NAME.to_owned(), body.to_owned())
+            .map_err(|error| vec![problem(&error, offset)])?;
+        let has = |name: &str| blocks.iter().any(|block| block == name);
+        Ok(Template { environment, has_blocks: has("user"), has_system: has("system"), offset })
+    }
+
+    /// The names that it reads and does not set itself.
+    pub(super) fn variables(&self) -> Vec<String> {
+        let Ok(template) = self.environment.get_template(NAME) else { return Vec::new() };
+        let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+        names.retain(|name| !FUNCTIONS.contains(&name.as_str()));
+        names.sort();
+        names
+    }
+
+    /// What can be found without knowing the inputs: filters, tests and functions that do not exist.
+    pub(super) fn rehearse(&self, inputs: &Map<String, Value>) -> Option<Problem> {
+        let error = self.parts(inputs).err()?;
+        let is_certain =
+            matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction);
+        is_certain.then(|| problem(&error, self.offset))
+    }
+
+    /// Fills it in.
+    pub(crate) fn render(&self, inputs: &Map<String, Value>) -> Result<Rendered, Problem> {
+        self.parts(inputs).map_err(|error| problem(&error, self.offset))
+    }
+
+    fn parts(&self, inputs: &Map<String, Value>) -> Result<Rendered, minijinja::Error> {
+        let mut whole = self.environment.get_template(NAME)?.render_captured(Jinja::from(Serde(inputs)))?;
+        if !self.has_blocks {
+            return Ok(Rendered { system: None, user: whole.into_output().trim().to_owned() });
+        }
+        let has_system = self.has_system;
+        whole.with_state_mut(|state| {
+            let mut block = |name: &str| state.render_block(name).map(|text| text.trim().to_owned());
+            Ok(Rendered { system: has_system.then(|| block("system")).transpose()?, user: block("user")? })
+        })
+    }
+}
+
+/// The blocks of a body, and what can be said of them before it is compiled.
+fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
+    static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{%[-+]?\s*(\w+)(?:\s+(\w+))?").expect("a pattern"));
+    static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
+        let set = r"\{%[-+]?\s*set\b[^%]*?=[^%]*?%\}";
+        Regex::new(&format!(r"(?s)\{{#.*?#\}}|\{{%[-+]?\s*macro\b.*?endmacro\s*[-+]?%\}}|{set}")).expect("a pattern")
+    });
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?s)\{%[-+]?\s*block\s.*?\{%[-+]?\s*endblock(?:\s+\w+)?\s*[-+]?%\}").expect("a pattern")
+    });
+    let line = |at: usize| offset + 1 + body[..at].matches('\n').count();
+    let (mut blocks, mut problems) = (Vec::new(), Vec::new());
+    for tag in TAG.captures_iter(body) {
+        let at = tag.get(0).map_or(0, |tag| tag.start());
+        match (&tag[1], tag.get(2).map(|name| name.as_str())) {
+            ("block", Some(name @ ("system" | "user"))) => blocks.push(name.to_owned()),
+            ("block", name) => {
+                let name = name.unwrap_or_default();
+                problems
+                    .push(Problem::at(line(at), format!("a body has the blocks `system` and `user`, not `{name}`")));
+            }
+            (word @ ("include" | "import" | "from" | "extends"), _) => {
+                let why = format!("`{word}`: there is nothing to include; write the text into this file");
+                problems.push(Problem::at(line(at), why));
+            }
+            _ => {}
+        }
+    }
+    let has = |name: &str| blocks.iter().any(|block| block == name);
+    if has("system") && !has("user") {
+        problems.push(Problem::at(offset + 1, "a body with a block `system` needs a block `user`"));
+    }
+    if has("user") && problems.is_empty() {
+        let rest = ASIDE.replace_all(body, |found: &regex::Captures<'_>| "\n".repeat(found[0].matches('\n').count()));
+        let rest = BLOCK.replace_all(&rest, |found: &regex::Captures<'_>| "\n".repeat(found[0].matches('\n').count()));
+        if let Some(at) = rest.find(|c: char| !c.is_whitespace()) {
+            let at = offset + 1 + rest[..at].matches('\n').count();
+            problems
+                .push(Problem::at(at, "what stands outside of the blocks is sent to nobody; put it into one of them"));
+        }
+    }
+    (blocks, problems)
+}
+
+fn problem(error: &minijinja::Error, offset: usize) -> Problem {
+    let detail = error.detail().map_or(String::new(), |detail| format!(": {detail}"));
+    let hint = match error.kind() {
+        ErrorKind::OutOfFuel => " (a rendering may take 2,000,000 steps)",
+        _ => "",
+    };
+    Problem::at(offset + error.line().unwrap_or(1), format!("the template: {}{detail}{hint}", error.kind()))
+}
+
+/// What is empty is written as nothing, not as `none`.
+fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Jinja) -> Result<(), minijinja::Error> {
+    if value.kind() == ValueKind::None { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
+}
+
+/// Frames a text. The boundary is taken from the text's own hash, so that the text cannot hold it, and is always the same.
+fn data(value: Jinja) -> Result<String, minijinja::Error> {
+    let text = match value.kind() {
+        ValueKind::None => return Ok(String::new()),
+        ValueKind::Undefined => return Err(ErrorKind::UndefinedError.into()),
+        ValueKind::String => value.to_string(),
+        _ => serde_json::to_string(&value).map_err(|_| ErrorKind::BadSerialization)?,
+    };
+    let mark = &hex::encode(Sha256::digest(text.as_bytes()))[..16];
+    Ok(format!("<data-{mark}>\n{text}\n</data-{mark}>"))
+}

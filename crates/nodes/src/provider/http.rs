@@ -1,0 +1,103 @@
+//! The one HTTP client: keeps connections, speaks HTTP/1.1 with or without TLS, follows no redirects, uses no proxy, and bounds
+//! what it reads. A key never enters an error.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Method, Request};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client as Pool;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+
+use super::Failed;
+use crate::address;
+use crate::outcome::Class;
+
+/// The longest answer, in bytes.
+const ANSWER_MAX: usize = 16 * 1024 * 1024;
+
+type Https = Pool<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// A base address and the key for it.
+pub(super) struct Endpoint {
+    base: String,
+    host: String,
+    key: Option<HeaderValue>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.base)
+    }
+}
+
+impl Endpoint {
+    pub(super) fn new(url: &str, key: Option<String>) -> Result<Endpoint, String> {
+        let (base, host) = address::checked(url)?;
+        let key = key.map(|key| {
+            let mut value =
+                HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| "its key is no header".to_owned())?;
+            value.set_sensitive(true);
+            Ok::<_, String>(value)
+        });
+        Ok(Endpoint { base, host, key: key.transpose()? })
+    }
+
+    pub(super) fn is_loopback(&self) -> bool {
+        address::is_loopback(&self.host)
+    }
+}
+
+/// A server's answer.
+pub(super) struct Response {
+    pub status: u16,
+    pub retry_after: Option<Duration>,
+    pub body: Bytes,
+}
+
+/// The client, with its connections. Made when it is first used: reading the machine's certificates takes a while.
+#[derive(Clone, Default)]
+pub(super) struct Client(std::sync::Arc<OnceLock<Result<Https, String>>>);
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+impl Client {
+    pub(super) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Response, Failed> {
+        let transport = |why: String| Failed::new(Class::Transport, why);
+        let client = self.0.get_or_init(connect).as_ref().map_err(|why| transport(why.clone()))?;
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{}/{path}", endpoint.base))
+            .header(CONTENT_TYPE, "application/json");
+        let request = endpoint.key.iter().fold(request, |request, key| request.header(AUTHORIZATION, key));
+        let request = request.body(Full::from(body.to_string())).map_err(|error| transport(error.to_string()))?;
+        let host = &endpoint.host;
+        let response = client.request(request).await.map_err(|error| {
+            let cause = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).last();
+            transport(format!("{host} cannot be reached: {}", cause.map_or_else(String::new, ToString::to_string)))
+        })?;
+        let status = response.status().as_u16();
+        let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+        let body = body.map_err(|error| transport(format!("the answer of {host} ended early: {error}")))?;
+        Ok(Response { status, retry_after: seconds.map(Duration::from_secs), body: body.to_bytes() })
+    }
+}
+
+fn connect() -> Result<Https, String> {
+    let provider =
+        HttpsConnectorBuilder::new().with_provider_and_native_roots(rustls::crypto::ring::default_provider());
+    let builder = provider.map_err(|error| format!("the machine's certificates cannot be read: {error}"))?;
+    let connector = builder.https_or_http().enable_http1().build();
+    Ok(Pool::builder(TokioExecutor::new()).pool_idle_timeout(Duration::from_secs(60)).build(connector))
+}

@@ -1,0 +1,219 @@
+//! Models: who is asked, and how. A codec turns a request into bytes and an answer into text, without I/O; [`http`] is the one
+//! client.
+
+mod http;
+mod openai;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Node;
+use crate::outcome::{Class, Tokens};
+use crate::settings::{ModelSettings, NodesSettings};
+use http::{Client, Endpoint};
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub role: &'static str,
+    pub text: String,
+}
+
+impl Message {
+    pub(crate) fn system(text: impl Into<String>) -> Message {
+        Message { role: "system", text: text.into() }
+    }
+
+    pub(crate) fn user(text: impl Into<String>) -> Message {
+        Message { role: "user", text: text.into() }
+    }
+
+    pub(crate) fn assistant(text: impl Into<String>) -> Message {
+        Message { role: "assistant", text: text.into() }
+    }
+}
+
+/// What a model is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Request {
+    pub messages: Vec<Message>,
+    pub schema: Value,
+    pub name: String,
+    pub max_tokens: u64,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+}
+
+impl Request {
+    /// Tokens of the prompt, guessed at four bytes each.
+    pub(crate) fn estimate(&self) -> u64 {
+        let bytes: usize = self.messages.iter().map(|message| message.text.len() + 16).sum();
+        (bytes / 4) as u64
+    }
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finish {
+    Stop,
+    Length,
+    Refused,
+}
+
+/// What a model said.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub text: String,
+    pub refusal: Option<String>,
+    pub finish: Finish,
+    /// The server's own word for it.
+    pub finish_word: String,
+    pub tokens: Option<Tokens>,
+}
+
+/// Why a model did not answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Failed {
+    pub class: Class,
+    pub why: String,
+    pub retry_after: Option<Duration>,
+}
+
+impl Failed {
+    pub(crate) fn new(class: Class, why: impl Into<String>) -> Failed {
+        Failed { class, why: why.into(), retry_after: None }
+    }
+}
+
+/// The configured models.
+#[derive(Debug, Default)]
+pub struct Models {
+    by_alias: BTreeMap<String, Arc<Model>>,
+    default: Option<String>,
+    /// Models that cannot be used, and why.
+    unusable: BTreeMap<String, String>,
+}
+
+/// One model.
+#[derive(Debug)]
+pub struct Model {
+    pub alias: String,
+    /// Whether it is on this machine.
+    pub is_local: bool,
+    /// The server's name for it.
+    model: String,
+    endpoint: Endpoint,
+    client: Client,
+}
+
+impl Models {
+    /// The models of these settings. Key files are read now; one that others can read is not used.
+    pub fn new(settings: &NodesSettings) -> Models {
+        let client = Client::default();
+        let mut models = Models { default: settings.model.clone(), ..Models::default() };
+        for (alias, said) in &settings.models {
+            match Model::new(alias, said, client.clone()) {
+                Ok(model) => drop(models.by_alias.insert(alias.clone(), Arc::new(model))),
+                Err(why) => drop(models.unusable.insert(alias.clone(), why)),
+            }
+        }
+        models
+    }
+
+    /// Notes that a model waits for a grant. One of the same alias that needs none stays.
+    pub fn withhold(&mut self, alias: &str, why: &str) {
+        if !self.by_alias.contains_key(alias) {
+            self.unusable.insert(alias.to_owned(), why.to_owned());
+        }
+    }
+
+    /// Those that a node is run on, in order. `Err` says what to configure.
+    pub fn for_node(&self, node: &Node) -> Result<Vec<Arc<Model>>, String> {
+        let wanted: Vec<&String> = match (node.models.as_slice(), &self.default) {
+            ([], Some(default)) => vec![default],
+            ([], None) => {
+                let one = self.by_alias.keys().next().filter(|_| self.by_alias.len() == 1);
+                one.into_iter().collect()
+            }
+            (named, _) => named.iter().collect(),
+        };
+        let found: Vec<Arc<Model>> = wanted.iter().filter_map(|alias| self.by_alias.get(*alias)).cloned().collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let reasons: Vec<String> = wanted
+            .iter()
+            .filter_map(|alias| {
+                self.unusable.get(*alias).map(|why| format!("the model {alias:?} cannot be used: {why}"))
+            })
+            .collect();
+        if !reasons.is_empty() {
+            return Err(reasons.join("; "));
+        }
+        let there: Vec<&str> = self.by_alias.keys().map(String::as_str).collect();
+        Err(match (wanted.as_slice(), there.as_slice()) {
+            ([], []) => {
+                "no model is configured: add [nodes.models.\"local\"] with url and model to your config.toml or to \
+                         hob.toml, and restart the daemon (`hob stop`)"
+                    .to_owned()
+            }
+            ([], there) => format!(
+                "the node names no model and there are several ({}): set nodes.model, or `model` in the node's file",
+                there.join(", ")
+            ),
+            (wanted, there) => {
+                let wanted: Vec<&str> = wanted.iter().map(|alias| alias.as_str()).collect();
+                let there =
+                    if there.is_empty() { "none is".to_owned() } else { format!("there are: {}", there.join(", ")) };
+                format!(
+                    "no model {} is configured ({there}): add [nodes.models.{:?}] with url and model, and restart the daemon \
+                     (`hob stop`)",
+                    wanted.join(", "),
+                    wanted[0]
+                )
+            }
+        })
+    }
+
+    /// The aliases, and of those that cannot be used why.
+    pub fn list(&self) -> impl Iterator<Item = (&str, Result<&Model, &str>)> {
+        let usable = self.by_alias.iter().map(|(alias, model)| (alias.as_str(), Ok(model.as_ref())));
+        usable.chain(self.unusable.iter().map(|(alias, why)| (alias.as_str(), Err(why.as_str()))))
+    }
+}
+
+impl Model {
+    fn new(alias: &str, said: &ModelSettings, client: Client) -> Result<Model, String> {
+        let key = said.key_file.as_deref().map(read_key).transpose()?;
+        let endpoint = Endpoint::new(&said.url, key)?;
+        Ok(Model {
+            alias: alias.to_owned(),
+            is_local: endpoint.is_loopback(),
+            model: said.model.clone(),
+            endpoint,
+            client,
+        })
+    }
+
+    pub(crate) async fn ask(&self, request: &Request) -> Result<Answer, Failed> {
+        let body = openai::request(&self.model, request);
+        let response = self.client.post(&self.endpoint, "chat/completions", &body).await?;
+        openai::answer(&response)
+    }
+}
+
+/// The key in a file that only its owner can read.
+fn read_key(path: &Path) -> Result<String, String> {
+    let shown = project::visible::path(path);
+    let bytes = project::private::read(path, 16 * 1024).map_err(|error| format!("its key_file {shown}: {error}"))?;
+    let bytes = bytes.ok_or_else(|| {
+        format!("its key_file {shown} must be a file that only you can read (chmod 600), and no link")
+    })?;
+    let key = String::from_utf8(bytes).map(|key| key.trim().to_owned()).unwrap_or_default();
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_key { Ok(key) } else { Err(format!("its key_file {shown} holds no key")) }
+}

@@ -1,0 +1,51 @@
+//! What a call has cost: every attempt, failed ones too. It goes with the result, for programs.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::outcome::{Class, Tokens};
+
+/// The member of a result's `_meta`.
+pub const META: &str = "hob/ledger";
+
+/// One request to a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attempt {
+    /// The alias.
+    pub model: String,
+    pub class: Class,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// `null` where the server does not say.
+    pub tokens: Option<Tokens>,
+    pub ms: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// All of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    pub node_hash: String,
+    pub attempts: Vec<Attempt>,
+}
+
+impl Ledger {
+    /// Tokens asked and answered, as far as servers say.
+    pub fn tokens(&self) -> u64 {
+        self.attempts.iter().filter_map(|attempt| attempt.tokens).map(|tokens| tokens.input + tokens.output).sum()
+    }
+
+    pub(crate) fn meta(&self) -> Map<String, Value> {
+        let known = self.attempts.iter().all(|attempt| attempt.tokens.is_some());
+        let total = json!({"tokens": self.tokens(), "complete": known});
+        let ledger = json!({"node_hash": self.node_hash, "attempts": self.attempts, "total": total});
+        Map::from_iter([(META.to_owned(), ledger)])
+    }
+}
+
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

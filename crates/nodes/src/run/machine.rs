@@ -1,0 +1,205 @@
+//! One call as a pure machine: what has happened in, what to do next out. It sends nothing and knows no clock.
+//!
+//! | class of failure | what follows |
+//! |---|---|
+//! | transport, busy | a pause, which grows or is what the server asked for; the second time the next model |
+//! | rejected | the next model |
+//! | truncated | once more with twice the limit; never parsed |
+//! | unparseable | once more, the same prompt |
+//! | invalid | again with the prompt, the last answer and the problems, nothing older |
+//! | empty, refused, too long | the end |
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::answer;
+use crate::Node;
+use crate::outcome::Class;
+use crate::provider::{Answer, Failed, Finish, Message, Request};
+
+/// The limit of an answer where neither node nor a former attempt says one.
+const OUTPUT_TOKENS: u64 = 2_000;
+/// The first pause.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The longest pause that a server may ask for.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// What to do next.
+#[derive(Debug, PartialEq)]
+pub(super) enum Action {
+    /// Ask this model after a pause.
+    Ask {
+        model: usize,
+        after: Duration,
+        request: Request,
+    },
+    Done(Value),
+    /// A sentence, and what to do next.
+    Fail {
+        class: Class,
+        why: String,
+    },
+}
+
+pub(super) struct Machine<'a> {
+    node: &'a Node,
+    input: &'a Map<String, Value>,
+    prompt: Vec<Message>,
+    /// What follows the prompt when a model is asked again.
+    correction: Vec<Message>,
+    models: usize,
+    model: usize,
+    asked: u32,
+    /// How often this model has failed to answer.
+    failures: u32,
+    limit: u64,
+    was_truncated: bool,
+    was_unparseable: bool,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(
+        node: &'a Node,
+        input: &'a Map<String, Value>,
+        prompt: Vec<Message>,
+        models: usize,
+    ) -> Machine<'a> {
+        let limit = node.sampling.max_output_tokens.unwrap_or(OUTPUT_TOKENS);
+        Machine {
+            node,
+            input,
+            prompt,
+            correction: Vec::new(),
+            models,
+            model: 0,
+            asked: 0,
+            failures: 0,
+            limit,
+            was_truncated: false,
+            was_unparseable: false,
+        }
+    }
+
+    pub(super) fn begin(&mut self) -> Action {
+        self.ask(Duration::ZERO)
+    }
+
+    /// What follows an attempt: its class, its problems, and the next action.
+    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>) -> (Class, Vec<String>, Action) {
+        match outcome {
+            Err(failed) => self.failed(failed),
+            Ok(answer) => self.answered(answer),
+        }
+    }
+
+    fn failed(&mut self, failed: &Failed) -> (Class, Vec<String>, Action) {
+        let problems = vec![failed.why.clone()];
+        let action = match failed.class {
+            Class::Transport | Class::Busy => {
+                self.failures += 1;
+                let pause = failed.retry_after.unwrap_or(PAUSE * 2_u32.pow(self.failures.min(6))).min(MAX_PAUSE);
+                if self.failures < 2 || !self.next_model() {
+                    self.again(failed, pause)
+                } else {
+                    self.again(failed, Duration::ZERO)
+                }
+            }
+            Class::Rejected if self.next_model() => self.again(failed, Duration::ZERO),
+            class => Action::Fail { class, why: failed.why.clone() },
+        };
+        (failed.class, problems, action)
+    }
+
+    fn next_model(&mut self) -> bool {
+        let there_is = self.model + 1 < self.models;
+        if there_is {
+            (self.model, self.failures) = (self.model + 1, 0);
+        }
+        there_is
+    }
+
+    fn again(&mut self, failed: &Failed, after: Duration) -> Action {
+        self.ask_or(after, failed.class, || failed.why.clone())
+    }
+
+    fn answered(&mut self, answer: &Answer) -> (Class, Vec<String>, Action) {
+        self.failures = 0;
+        let fail = |class, why: String| (class, vec![why.clone()], Action::Fail { class, why });
+        match answer.finish {
+            Finish::Length => {
+                let why =
+                    format!("the answer was cut at {} tokens; raise config.maxOutputTokens of the node", self.limit);
+                if self.was_truncated {
+                    return fail(Class::Truncated, why);
+                }
+                self.was_truncated = true;
+                self.limit *= 2;
+                let action = self.ask_or(Duration::ZERO, Class::Truncated, || why.clone());
+                return (Class::Truncated, vec![why], action);
+            }
+            Finish::Refused => {
+                return fail(Class::Refused, "the model's server withheld the answer (content filter)".to_owned());
+            }
+            Finish::Stop => {}
+        }
+        if let Some(refusal) = &answer.refusal {
+            return fail(Class::Refused, format!("the model refused: {refusal}"));
+        }
+        if answer.text.trim().is_empty() {
+            return fail(Class::Empty, "the model said nothing".to_owned());
+        }
+        let Some(value) = answer::value(&answer.text) else {
+            let why = format!("the answer is no JSON: {}", beginning(&answer.text));
+            if self.was_unparseable {
+                return fail(Class::Unparseable, why);
+            }
+            self.was_unparseable = true;
+            let action = self.ask_or(Duration::ZERO, Class::Unparseable, || why.clone());
+            return (Class::Unparseable, vec![why], action);
+        };
+        let problems = self.node.problems(self.input, &value);
+        if problems.is_empty() {
+            return (Class::Done, problems, Action::Done(value));
+        }
+        self.correction = vec![
+            Message::assistant(answer.text.clone()),
+            Message::user(format!(
+                "This answer is not accepted:\n{}\nAnswer again, whole, as JSON alone.",
+                problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n")
+            )),
+        ];
+        let why = || format!("the answer is not what the node's output states: {}", problems.join("; "));
+        let action = self.ask_or(Duration::ZERO, Class::Invalid, why);
+        (Class::Invalid, problems, action)
+    }
+
+    /// The next attempt, or the end if there have been enough.
+    fn ask_or(&mut self, after: Duration, class: Class, why: impl FnOnce() -> String) -> Action {
+        if self.asked < self.node.policy.attempts {
+            return self.ask(after);
+        }
+        let why = format!("{} (attempt {} of {}, by policy.attempts)", why(), self.asked, self.node.policy.attempts);
+        Action::Fail { class, why }
+    }
+
+    fn ask(&mut self, after: Duration) -> Action {
+        self.asked += 1;
+        let request = Request {
+            messages: self.prompt.iter().chain(&self.correction).cloned().collect(),
+            schema: self.node.output.json.clone(),
+            name: self.node.name.clone(),
+            max_tokens: self.limit,
+            temperature: self.node.sampling.temperature,
+            top_p: self.node.sampling.top_p,
+        };
+        Action::Ask { model: self.model, after, request }
+    }
+}
+
+/// The first words of a text.
+fn beginning(text: &str) -> String {
+    let text = text.trim();
+    let end = text.char_indices().nth(120).map_or(text.len(), |(at, _)| at);
+    json!(text[..end]).to_string()
+}

@@ -1,0 +1,61 @@
+//! Values against JSON Schema, in full and always: what a decoder enforces is no proof. Problems are said so that a model
+//! can act on them: where, what is wrong, and which keys are there.
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// How many problems of one value are said.
+const MAX_PROBLEMS: usize = 20;
+
+/// A compiled schema.
+pub struct Schema {
+    pub json: Value,
+    validator: Validator,
+}
+
+impl std::fmt::Debug for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.json.fmt(f)
+    }
+}
+
+impl Schema {
+    /// Compiles a schema. References outside of it are not followed.
+    pub fn new(json: Value) -> Result<Schema, String> {
+        let options = jsonschema::options().should_validate_formats(true);
+        let validator = options.build(&json).map_err(|error| match error.schema_path().as_str() {
+            "" => error.to_string(),
+            place => format!("{place}: {error}"),
+        })?;
+        Ok(Schema { json, validator })
+    }
+
+    /// What is wrong with a value; empty if it conforms.
+    pub fn problems(&self, value: &Value) -> Vec<String> {
+        let mut problems = Vec::new();
+        for error in self.validator.iter_errors(value).take(MAX_PROBLEMS) {
+            let path = error.instance_path().as_str().to_owned();
+            let place = if path.is_empty() { "the whole value".to_owned() } else { path.clone() };
+            let keys = match value.pointer(&path) {
+                Some(Value::Object(object)) => {
+                    format!(" (keys there: {})", object.keys().cloned().collect::<Vec<_>>().join(", "))
+                }
+                _ => String::new(),
+            };
+            let said = error.masked_with("it").to_string();
+            let got = match value.pointer(&path) {
+                Some(Value::Object(_) | Value::Array(_)) | None => String::new(),
+                Some(scalar) => format!(", got {}", shortened(&scalar.to_string())),
+            };
+            problems.push(format!("{place}: {said}{got}{keys}"));
+        }
+        problems
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

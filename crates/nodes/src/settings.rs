@@ -1,0 +1,148 @@
+//! The settings `[nodes]`: where node files lie, and the models. A model on another machine, or with a key, takes effect from a
+//! `hob.toml` only when granted.
+
+use std::collections::BTreeMap;
+use std::path::{Component, PathBuf};
+
+use project::config::{File, Settings, Source, value};
+use project::trust::{Places, Request};
+use project::{ConfigError, visible};
+use serde::Deserialize;
+
+/// What is configured for nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodesSettings {
+    /// The directory of node files, relative to each worktree.
+    pub path: PathBuf,
+    /// The alias of the model for nodes that name none.
+    pub model: Option<String>,
+    pub models: BTreeMap<String, ModelSettings>,
+}
+
+impl Default for NodesSettings {
+    fn default() -> NodesSettings {
+        NodesSettings { path: PathBuf::from("nodes"), model: None, models: BTreeMap::new() }
+    }
+}
+
+/// A model behind an OpenAI-compatible API.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelSettings {
+    /// The base of the API: `/chat/completions` is added.
+    pub url: String,
+    /// The server's name for the model.
+    pub model: String,
+    /// A file with the key, which only its owner can read.
+    pub key_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NodesTable {
+    path: Option<PathBuf>,
+    model: Option<String>,
+    models: BTreeMap<String, ModelSettings>,
+}
+
+impl Settings for NodesSettings {
+    const NAME: &'static str = "nodes";
+    const TEMPLATE: &'static str = include_str!("settings.toml");
+    type Table = NodesTable;
+
+    fn apply(&mut self, table: NodesTable, file: &File<'_>) -> Result<(), ConfigError> {
+        if let Some(path) = table.path {
+            let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+            if !is_inside || path.as_os_str().is_empty() {
+                return Err(file.refused(format!(
+                    "nodes.path: {} is no directory inside of the project; name one relative to its root",
+                    visible::path(&path)
+                )));
+            }
+            self.path = path;
+        }
+        self.model = table.model.or_else(|| self.model.take());
+        for (alias, model) in &table.models {
+            if let Err(why) = crate::address::check(&model.url) {
+                return Err(file.refused(format!("nodes.models.{}: {why}", value::key(alias))));
+            }
+            if model.key_file.as_ref().is_some_and(|path| !path.is_absolute()) {
+                return Err(file.refused(format!("nodes.models.{}: key_file is an absolute path", value::key(alias))));
+            }
+            if file.source == Source::Project && model.key_file.is_some() {
+                return Err(file.refused(format!(
+                    "nodes.models.{}: key_file is a file of yours: it does not belong into a file that comes with a checkout; \
+                     put the model into your own config.toml (`hob doctor` names it)",
+                    value::key(alias)
+                )));
+            }
+        }
+        self.models.extend(table.models);
+        Ok(())
+    }
+
+    fn requests(table: &NodesTable, places: &Places<'_>) -> Vec<Request> {
+        let foreign = table.models.iter().filter(|(_, model)| !crate::address::is_local(&model.url));
+        let ask = |(alias, model): (&String, &ModelSettings)| {
+            let asks = format!(
+                "sends the prompts of nodes for the model {} to {}",
+                value::quoted(alias),
+                value::quoted(&model.url)
+            );
+            Request { withholds: Some(alias.clone()), ..places.request(&["nodes", "models", alias, "url"], asks) }
+        };
+        foreign.map(ask).collect()
+    }
+
+    fn withhold(table: &mut NodesTable) {
+        table.models.retain(|_, model| crate::address::is_local(&model.url));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn table(text: &str) -> NodesTable {
+        toml::from_str(text).expect("a table")
+    }
+
+    fn applied(table: NodesTable, source: Source) -> Result<NodesSettings, ConfigError> {
+        let mut settings = NodesSettings::default();
+        settings.apply(table, &File::new(Path::new("hob.toml"), source, ""))?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn what_leaves_the_machine_waits_for_a_grant() {
+        let mut said = table(
+            "models.here = { url = \"http://127.0.0.1:80/v1\", model = \"m\" }\n\
+             models.there = { url = \"https://example.com/v1\", model = \"m\" }",
+        );
+        NodesSettings::withhold(&mut said);
+        assert_eq!(said.models.keys().collect::<Vec<_>>(), ["here"]);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for (text, source, wanted) in [
+            ("path = \"../x\"", Source::Project, "no directory inside of the project"),
+            ("path = \"/etc\"", Source::User, "no directory inside of the project"),
+            ("models.a = { url = \"http://example.com\", model = \"m\" }", Source::User, "is not encrypted"),
+            (
+                "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"/k\" }",
+                Source::Project,
+                "key_file is a file of yours",
+            ),
+            (
+                "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"k\" }",
+                Source::User,
+                "absolute path",
+            ),
+        ] {
+            let said = applied(table(text), source).unwrap_err().to_string();
+            assert!(said.contains(wanted), "{text}: {said}");
+        }
+    }
+}

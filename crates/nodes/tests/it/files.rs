@@ -1,0 +1,198 @@
+//! What a node file may hold, and what is said where it is wrong.
+
+use expect_test::{Expect, expect};
+use nodes::Node;
+use serde_json::json;
+
+const RATE: &str = r#"---
+description: Rate how relevant a code symbol is to a question
+model: [local/scorer, anthropic/fast]
+config: { temperature: 0, maxOutputTokens: 300 }
+input: { schema: { question: string, symbol: string, hover?: string } }
+output: { schema: { reason: "string ..200, one sentence", relevance: "integer 1..5" } }
+policy: { attempts: 2, timeout: 30s, tokens: 4000 }
+checks: [ { that: "output.relevance < 5 or output.reason", say: "a 5 needs a reason" } ]
+examples: [ { input: { question: a, symbol: b }, output: { reason: c, relevance: 3 } } ]
+acme.team: search
+---
+{% block system %}You rate symbols.{% endblock %}
+{% block user %}Question: {{ question }}
+Symbol: {{ symbol }} {{ hover | data }}{% endblock %}
+"#;
+
+/// What is said of the text after these replacements.
+fn check(changes: &[(&str, &str)], expected: Expect) {
+    let mut text = RATE.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let said = match Node::parse("rate", &text) {
+        Ok(node) => node.lints.iter().map(|lint| format!("note {lint}\n")).collect(),
+        Err(problems) => problems.iter().map(|problem| format!("{problem}\n")).collect::<String>(),
+    };
+    expected.assert_eq(&said);
+}
+
+#[test]
+fn a_node_is_what_its_file_says() {
+    let node = Node::parse("rate", RATE).expect("valid");
+    assert_eq!((node.name.as_str(), node.models.len(), node.policy.attempts), ("rate", 2, 2));
+    assert_eq!((node.sampling.temperature, node.sampling.max_output_tokens), (Some(0.0), Some(300)));
+    expect![[r#"{"type":"object","properties":{"reason":{"type":"string","maxLength":200,"description":"one sentence"},"relevance":{"type":"integer","minimum":1,"maximum":5}},"required":["reason","relevance"],"additionalProperties":false}"#]].assert_eq(&node.output.json.to_string());
+    let input = |value: serde_json::Value| node.complete(value.as_object().expect("an object").clone());
+    let given = input(json!({"question": "q", "symbol": "s"})).expect("complete");
+    assert_eq!(node.problems(&given, &json!({"reason": "r", "relevance": 5})), Vec::<String>::new());
+    assert_eq!(node.problems(&given, &json!({"reason": "", "relevance": 5})), ["a 5 needs a reason"]);
+    let problems = node.problems(&given, &json!({"reason": 1, "relevance": 9, "extra": true}));
+    expect![[r#"
+        /reason: it is not of type "string", got 1
+        /relevance: it is greater than the maximum of 5, got 9
+        the whole value: Additional properties are not allowed ('extra' was unexpected) (keys there: reason, relevance, extra)"#]].assert_eq(&problems.join("\n"));
+    let problems = input(json!({"question": "q", "symbl": "s"})).expect_err("misspelt");
+    expect![[r#"
+        the whole value: "symbol" is a required property (keys there: question, symbl)
+        the whole value: Additional properties are not allowed ('symbl' was unexpected) (keys there: question, symbl)"#]].assert_eq(&problems.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    check(&[], expect![[""]]);
+    check(
+        &[("description:", "descripton:")],
+        expect![[r#"
+        2: the front matter has no key `descripton`; did you mean `description`?
+        1: `description` is missing: it tells a model what the tool is for
+    "#]],
+    );
+    check(
+        &[("acme.team", "team")],
+        expect![[r#"
+        10: the front matter has no key `team`; keys: name, variant, description, model, config, input, output, metadata, policy, checks, examples
+    "#]],
+    );
+    check(
+        &[("{{ symbol }}", "{{ symbl }}")],
+        expect![[r#"
+        14: the template reads `symbl`, which is no input; did you mean `symbol`?
+    "#]],
+    );
+    check(
+        &[("{{ symbol }}", "")],
+        expect![[r#"
+        note 5: the template never reads the input `symbol`
+    "#]],
+    );
+    check(
+        &[("| data", "| dat")],
+        expect![[r#"
+        14: the template: unknown filter: filter dat is unknown
+    "#]],
+    );
+    check(
+        &[("{{ symbol }}", "{{ symbol }")],
+        expect![[r#"
+        14: the template: syntax error: unexpected `}`, expected end of variable block
+    "#]],
+    );
+    check(
+        &[("integer 1..5", "integr 1..5"), ("question: string", "question: strin")],
+        expect![[r#"
+        5: there is no type `strin`: did you mean `string`? (types: string, number, integer, boolean, null, any)
+        6: there is no type `integr`: did you mean `integer`? (types: string, number, integer, boolean, null, any)
+    "#]],
+    );
+    check(
+        &[("relevance: 3", "relevance: 7")],
+        expect![[r#"
+        9: the example's output: /relevance: it is greater than the maximum of 5, got 7
+    "#]],
+    );
+    check(
+        &[("question: a, symbol: b", "question: a")],
+        expect![[r#"
+        9: the example's input: the whole value: "symbol" is a required property (keys there: question)
+    "#]],
+    );
+    check(
+        &[("attempts: 2", "attempts: 0"), ("timeout: 30s", "timeout: soon")],
+        expect![[r#"
+        7: `attempts` is a whole number from 1 to 10
+        7: `timeout` is a time such as 30s or 5m, at most 60m
+    "#]],
+    );
+    check(
+        &[("output.relevance < 5", "outpt.relevance < 5")],
+        expect![[r#"
+        8: the check `outpt.relevance < 5 or output.reason`: it reads `outpt`, and there are only `input` and `output`
+    "#]],
+    );
+    check(
+        &[("output: {", "output: [")],
+        expect![[r#"
+        6: the front matter is no valid YAML: mismatched bracket '[' closed by '}'
+    "#]],
+    );
+    check(
+        &[("{% block user %}", ""), ("{{ hover | data }}{% endblock %}", "")],
+        expect![[r#"
+        12: a body with a block `system` needs a block `user`
+    "#]],
+    );
+    check(
+        &[("{% block system %}", "Hello {% block system %}")],
+        expect![[r#"
+        12: what stands outside of the blocks is sent to nobody; put it into one of them
+    "#]],
+    );
+    check(
+        &[("You rate", "{% include 'secret' %} You rate")],
+        expect![[r#"
+        12: `include`: there is nothing to include; write the text into this file
+    "#]],
+    );
+    check(
+        &[(
+            "reason: \"string ..200, one sentence\", relevance: \"integer 1..5\"",
+            "relevance: \"integer 1..5\", reason: string",
+        )],
+        expect![[r#"
+        note 6: `relevance` is written before `reason`, so without it; put `reason` first
+    "#]],
+    );
+}
+
+#[test]
+fn hostile_files_are_refused_in_bounded_time() {
+    let wide = "&a [x,x,x,x,x,x,x,x,x,x]".to_owned();
+    let mut bomb = format!("---\nl0: {wide}\n");
+    for level in 1..12 {
+        let alias = format!("*a{}", if level == 1 { String::new() } else { (level - 1).to_string() });
+        bomb.push_str(&format!("l{level}: &a{level} [{}]\n", [alias.as_str(); 10].join(",")));
+    }
+    bomb.push_str("---\nx");
+    let said = |text: &str| {
+        let problems = Node::parse("n", text).err().unwrap_or_default();
+        problems.iter().map(|problem| format!("{problem}\n")).collect::<String>()
+    };
+    expect![[r#"
+        6: the front matter is no valid YAML: budget breached: Nodes { nodes: 20001 }
+    "#]]
+    .assert_eq(&said(&bomb));
+    expect![[r#"
+        2: the front matter is no valid YAML: recursion limit exceeded
+    "#]]
+    .assert_eq(&said(&format!("---\na: {}\n---\nx", "[".repeat(10_000))));
+    expect![[r#"
+        1: a node file begins with a line `---`, below which its front matter stands
+    "#]]
+    .assert_eq(&said("no front matter"));
+    expect![[r#"
+        1: the front matter does not end: put a line `---` below it
+    "#]]
+    .assert_eq(&said("---\ndescription: x\n"));
+    expect![[r#"
+        4: the body is empty: below the front matter stands the prompt
+    "#]]
+    .assert_eq(&said("---\ndescription: x\noutput: { schema: { a: string } }\n---\n"));
+}
