@@ -137,7 +137,9 @@ impl Models {
             ([], Some(default)) => vec![default],
             ([], None) => {
                 let one = self.by_alias.keys().next().filter(|_| self.by_alias.len() == 1);
-                one.into_iter().collect()
+                // Where there is none that can be used, what is said is why.
+                let none = self.by_alias.is_empty().then(|| self.unusable.keys()).into_iter().flatten();
+                one.into_iter().chain(none).collect()
             }
             (named, _) => named.iter().collect(),
         };
