@@ -193,12 +193,23 @@ pub(crate) fn default_imports(
     }
 }
 
-/// How long one file may take: text that is no program, or made to be slow, takes minutes.
+/// The processor time that one file may take, so that a busy machine loses none: text that is no program, or made to be
+/// slow, takes minutes.
 const MAX_PARSE: Duration = Duration::from_secs(3);
+
+/// What this thread has computed so far, where the kernel says it (proc(5), `schedstat`).
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_ascii_whitespace().next()?.parse().ok()?))
+}
 
 /// The tree of a text, errors included. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
-    let until = until.min(Instant::now() + MAX_PARSE);
+    let (begun, worked) = (Instant::now(), processor_time());
+    let is_over = |now: Instant| {
+        let limit = now.duration_since(begun) >= MAX_PARSE;
+        limit && worked.zip(processor_time()).is_none_or(|(before, now)| now.saturating_sub(before) >= MAX_PARSE)
+    };
     PARSERS.with_borrow_mut(|parsers| {
         let parser = parsers.entry(language).or_insert_with(|| {
             let mut parser = Parser::new();
@@ -207,9 +218,9 @@ pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<T
                 .expect("the grammars are pinned to versions that the parser knows");
             parser
         });
-        let mut is_late = |_: &ParseState| match Instant::now() >= until {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let mut is_late = |_: &ParseState| {
+            let now = Instant::now();
+            if now >= until || is_over(now) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut is_late);
         let tree = parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options));

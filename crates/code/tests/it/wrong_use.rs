@@ -235,7 +235,8 @@ fn the_same_name_in_another_language_is_counted_and_not_listed() {
         none confirmed yet, 1 undecided (1 call): no judge for Rust · besides 2 in other languages
         defined: a.rs:1 function area
         a.rs
-          2  f  call  fn f() { area() }"#]].assert_eq(&text);
+          2  f  call  fn f() { area() }"#]]
+    .assert_eq(&text);
     // What one language declares of the other is a definition of both.
     worktree.write("b.c", "int area(void);\nint g(void) { return area(); }\n");
     assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["total"], 2);

@@ -121,10 +121,13 @@ fn what_is_piped_is_called_by_the_name_that_it_has() {
         "  def f(x: Int): Int = x |> fn(n) -> 10 / n end",
     ];
     let items: Vec<String> = items.iter().map(|item| format!("{head}{item}")).collect();
-    check(&items.iter().map(String::as_str).collect::<Vec<_>>(), expect![[r#"
+    check(
+        &items.iter().map(String::as_str).collect::<Vec<_>>(),
+        expect![[r#"
         4:62 error C0403: the divisor `n` may be zero; not so when n = 0; say it in the type `{x: Int | x != 0}`, in a guard `when n != 0`, or test it with `if`
         4:40 error C0404: the precondition of `d` does not hold; not so when the value before `|>` = 0; its guard is a condition that callers must prove; test the value with `if` before the call
-        4:43 error C0403: the divisor `n` may be zero; not so when x = 0; say it in the type `{x: Int | x != 0}`, in a guard `when n != 0`, or test it with `if`"#]]);
+        4:43 error C0403: the divisor `n` may be zero; not so when x = 0; say it in the type `{x: Int | x != 0}`, in a guard `when n != 0`, or test it with `if`"#]],
+    );
 }
 
 #[test]

@@ -119,7 +119,11 @@ fn a_configuration_that_names_what_there_is_not() {
     let said = failure(project.run(["call", "repl_list"]), 3);
     assert_says(
         &said,
-        &["`toolsets` in hob.toml", "names 'repls'", "there are: repl, mail, ask, code, cure, work, nodes. Correct it there"],
+        &[
+            "`toolsets` in hob.toml",
+            "names 'repls'",
+            "there are: repl, mail, ask, code, cure, work, nodes. Correct it there",
+        ],
     );
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
@@ -149,7 +153,7 @@ fn cabal_has_no_list_of_packages_and_no_network() {
             "127.0.0.1",
             "run `cabal update` once",
             ".cabal/config` empties it",
-            "\"ghci\"",
+            "`hob call repl_start --profile ghci`",
         ],
     );
     // The advice works.
