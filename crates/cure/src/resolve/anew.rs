@@ -44,7 +44,7 @@ impl Collector<'_, '_> {
 
     fn is_of_prelude(&self, full: &str, name: &str) -> bool {
         let of = |module: &&str| full.strip_prefix(*module).and_then(|rest| rest.strip_prefix('.')) == Some(name);
-        *full != *self.full(name) && standard::PRELUDE.iter().any(|module| of(&module))
+        *full != *self.full(name) && standard::PRELUDE.iter().any(of)
     }
 }
 
