@@ -55,15 +55,27 @@ pub(crate) fn print(text: &str) {
     }
 }
 
+/// Writes a program's output to stdout: its bytes, unless it is a terminal.
+pub(crate) fn print_bytes(bytes: &[u8]) {
+    match io::stdout().is_terminal() {
+        true => write(&harmless(&String::from_utf8_lossy(bytes))),
+        false => write_bytes(bytes),
+    }
+}
+
 /// [`lost`] records a failure to write.
 fn write(text: &str) {
+    write_bytes(text.as_bytes());
+}
+
+fn write_bytes(bytes: &[u8]) {
     if WAS_CLOSED.load(Ordering::Relaxed) {
         // As if the reader had gone.
         let _ = LOST.set(io::Error::new(io::ErrorKind::BrokenPipe, "standard output was closed from the start"));
         return;
     }
     let mut out = io::stdout().lock();
-    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
         // The first error is the cause; later ones only follow from it.
         let _ = LOST.set(error);
     }

@@ -6,6 +6,7 @@
 
 pub mod adapter;
 mod archive;
+pub mod control;
 mod error;
 mod ghc_mcp;
 pub mod journal;

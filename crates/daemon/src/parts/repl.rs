@@ -9,12 +9,13 @@ use ::repl::profile::{Granted, NoList, Origin, ProfileError, Profiles, of_direct
 use ::repl::session::{SessionInfo, SessionState};
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::resource::{Resources, TemplateError};
+use mcp::server::Server;
 use project::config::{Section, Source};
 use project::{Config, Project, UserConfig};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Finding, Health, Part, Setup, Toolset};
+use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
 
 // Some clients show a model no more than the first 150 bytes.
 const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, bash): run code with repl_eval instead \
@@ -71,6 +72,16 @@ impl Part for ReplPart {
 
     fn add_resources(&self, resources: &Arc<Resources>) -> Result<(), TemplateError> {
         ::repl::serve_resources(&self.repl, resources)
+    }
+
+    fn add_methods(&self, server: Server, surface: Surface) -> Server {
+        let repl = self.repl.clone();
+        match surface {
+            Surface::Control => {
+                server.method("repl/output", move |cx, params| ::repl::control::output(repl.clone(), cx, params))
+            }
+            _ => server,
+        }
     }
 
     fn status(&self) -> Map<String, Value> {

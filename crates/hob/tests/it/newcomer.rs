@@ -258,6 +258,36 @@ fn code_behind_other_code_says_so_while_it_waits() {
 }
 
 #[test]
+fn a_pipe_gets_the_very_bytes_that_a_program_prints() {
+    let project = fresh();
+    let out = |code: &str| {
+        let ran = project.hob(["eval", "--profile", "bash", code]).output().unwrap();
+        assert!(ran.status.success() && ran.stderr.is_empty(), "{ran:?}");
+        ran.stdout
+    };
+    assert_eq!(out("for i in 1 2 3 4 5 6; do echo same; done"), b"same\n".repeat(6));
+    assert_eq!(out(r"printf '\377\033[1mx\nno end'"), b"\xff\x1b[1mx\nno end");
+    let lines: String = (1..=300_000).map(|n| format!("{n}\n")).collect();
+    assert!(out("seq 300000") == lines.as_bytes(), "all of it");
+    assert_eq!(out("true"), b"");
+}
+
+#[test]
+fn output_is_shown_as_it_comes_and_code_ends_with_its_reader() {
+    let project = fresh();
+    let mut hob = project.hob(["eval", "--profile", "bash", "echo begun; sleep 600"]);
+    let mut running = hob.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(running.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "begun\n");
+    Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(10));
+    let script = "hob eval 'while :; do echo x; sleep 0.1; done' | head -n 2";
+    assert_eq!(Ran::of(project.command("sh").args(["-c", script])).ok(), "x\nx\n");
+    until("the loop to end", || project.run(["call", "repl_list"]).stdout.contains("idle").then_some(()));
+}
+
+#[test]
 fn what_a_person_reads_names_what_a_person_types() {
     let project = fresh();
     let ran = project.run(["eval", "--session", "a b", "1"]);

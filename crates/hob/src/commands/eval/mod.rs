@@ -2,6 +2,8 @@
 //! exit code. What runs goes on without this command: Ctrl-C interrupts it, and code that has not begun when this command
 //! is told to end is withdrawn, since nobody would expect it to run later.
 
+mod printed;
+
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +15,7 @@ use project::Project;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Map, Value, json};
 
+use self::printed::Printed;
 use super::call::in_commands::{in_commands, in_flags_of};
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
@@ -36,7 +39,7 @@ pub(crate) struct Eval {
     /// Let the code read this command's stdin, up to its end; else nothing of it is read
     #[arg(long, requires = "code")]
     stdin: bool,
-    /// Print JSON
+    /// Print JSON: what the tool says, with output shortened as for an agent
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +48,7 @@ pub(crate) struct Eval {
 const FLAGS: [&str; 3] = ["session", "profile", "stdin"];
 /// How long one call waits: Ctrl-C is noticed between two.
 const SLICE: Duration = Duration::from_millis(200);
-/// The most output that is shown.
+/// The most that is shown of what it prints on standard error, and in JSON.
 const MAX_BYTES: usize = 200_000;
 /// Maximum length of what is read from stdin: above the limit of a line, so that the daemon reports the error.
 const STDIN_MAX: u64 = 64 << 20;
@@ -57,15 +60,21 @@ impl Eval {
         let mut hello = super::hello(project)?;
         hello.toolsets = vec!["all".to_owned()];
         let mut control = super::connect_or_start(project, &hello)?;
-        let result = self.evaluate(&mut control, code, stdin)?;
+        let mut printed = (!self.json).then(Printed::default);
+        let result = self.evaluate(&mut control, code, stdin, printed.as_mut())?;
         let evaluation = &result["structuredContent"];
         if self.json || result["isError"] == true {
             let exit = finish(&result, self.json)
                 .map_err(|failure| Failure { message: in_flags_of(&failure.message, &FLAGS), ..failure })?;
             return Ok(if exit == Exit::Done { Exit::of_evaluation(evaluation) } else { exit });
         }
-        self.show(evaluation);
-        Ok(Exit::of_evaluation(evaluation))
+        let printed = printed.unwrap_or_default();
+        self.show(evaluation, &printed);
+        match printed.missing {
+            0 => Ok(Exit::of_evaluation(evaluation)),
+            missing => Err(Failure::new(format_args!("{missing} bytes of its output are no longer kept, and were not shown"))
+                .hint("`limits.output_file` in hob.toml sets how much of a session's output is kept.")),
+        }
     }
 
     fn code(&self) -> Result<String, Failure> {
@@ -85,7 +94,13 @@ impl Eval {
     }
 
     /// Evaluates and waits; the result is that of the tool that answered last.
-    fn evaluate(&self, control: &mut Control, code: String, stdin: Option<String>) -> Result<Value, Failure> {
+    fn evaluate(
+        &self,
+        control: &mut Control,
+        code: String,
+        stdin: Option<String>,
+        mut printed: Option<&mut Printed>,
+    ) -> Result<Value, Failure> {
         let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
         let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
         let told = Told::listen()?;
@@ -106,12 +121,19 @@ impl Eval {
         {
             terminal::note(paint_note(&behind, Style::Dim));
         }
+        let mut follow = |control: &mut Control, result: &Value| match &mut printed {
+            Some(printed) if result["isError"] != true => printed.follow(control, &of),
+            _ => Ok(()),
+        };
         while runs(&result) && !left().is_zero() {
+            follow(control, &result)?;
             let waits = matches!(status(&result), "queued" | "starting");
             if told.to_end() && !waits {
                 break;
             }
-            if told.to_end() || told.to_interrupt() {
+            // Nobody reads any more: a program of its own would end of it.
+            let is_unread = terminal::lost().is_some();
+            if told.to_end() || told.to_interrupt() || is_unread {
                 let answer = call(control, "repl_interrupt", of.clone())?;
                 result = call(control, "repl_wait", with(&of, Duration::ZERO))?;
                 if runs(&result) {
@@ -121,6 +143,7 @@ impl Eval {
             }
             result = call(control, "repl_wait", with(&of, left()))?;
         }
+        follow(control, &result)?;
         // What only the first answer says.
         if let (Value::Array(notes), Value::Object(evaluation)) = (notes, &mut result["structuredContent"]) {
             let all = evaluation.entry("notes").or_insert_with(|| json!([]));
@@ -133,7 +156,7 @@ impl Eval {
     }
 
     /// Shows an evaluation to a person: output as a program's, and the rest on stderr.
-    fn show(&self, evaluation: &Value) {
+    fn show(&self, evaluation: &Value, printed: &Printed) {
         let text = |field: &str| evaluation[field].as_str().unwrap_or_default();
         let terminal = std::io::stderr().is_terminal();
         let between: Vec<&str> =
@@ -147,12 +170,11 @@ impl Eval {
             ));
             terminal::note(heading("[this evaluation]"));
         }
-        let (stdout, stderr, exception) = (text("stdout"), text("stderr"), text("exception"));
-        terminal::print(stdout);
+        let (stderr, exception) = (text("stderr"), text("exception"));
         let value = evaluation["value"].as_str();
         // Only data stays as it is: nothing of ours is put behind it in a pipe.
         let goes_on = value.is_some() || std::io::stdout().is_terminal();
-        if goes_on && !stdout.is_empty() && !stdout.ends_with('\n') {
+        if goes_on && printed.is_in_a_line() {
             terminal::print("\n");
         }
         if !stderr.trim_end().is_empty() {
@@ -178,8 +200,9 @@ impl Eval {
     fn next(&self, evaluation: &Value) -> Vec<String> {
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
         let eval = format!("--eval {}{session}", evaluation["eval"]);
-        let rest = evaluation["truncated"].is_object();
-        let rest = rest.then(|| format!("Not all of its output is shown; `hob call repl_read {eval}` has the rest."));
+        let stderr = &evaluation["truncated"]["stderr"];
+        let rest = stderr["shown"].as_u64() < stderr["total"].as_u64();
+        let rest = rest.then(|| format!("Not all of its stderr is shown; `hob call repl_read {eval}` has the rest."));
         let how = match Exit::of_evaluation(evaluation) {
             Exit::EvalRuns if evaluation["status"] == "waiting_for_input" => Some(format!(
                 "It waits for input: `hob call repl_input {eval} --text $'LINE\\n'` answers, `hob call repl_interrupt {eval}` \
@@ -338,8 +361,11 @@ mod tests {
         let says = |session, evaluation: Value| eval(session).next(&evaluation).join("\n");
         assert_eq!(says(None, json!({"eval": 3, "status": "done"})), "");
         assert_eq!(
-            says(Some("b"), json!({"eval": 3, "status": "running", "truncated": {}})),
-            "Not all of its output is shown; `hob call repl_read --eval 3 --session b` has the rest.\n\
+            says(
+                Some("b"),
+                json!({"eval": 3, "status": "running", "truncated": {"stderr": {"total": 2, "shown": 1}}})
+            ),
+            "Not all of its stderr is shown; `hob call repl_read --eval 3 --session b` has the rest.\n\
              It goes on: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 --session b` \
              stops it."
         );
