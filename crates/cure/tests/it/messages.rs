@@ -234,7 +234,7 @@ fn the_form_of_traits_and_classes_is_said_in_one_sentence() {
             5:23 error C0101: expected `do`, found `{`; the methods of `instance` stand between `do` and `end`
             2:14 error C0101: expected `{`, found `def`; the methods of a trait stand in braces: `trait X { def name(self): String }`
             3:24 error C0101: expected `}`, found `end`
-            3:36 error C0101: expected a name, found `1`
+            3:31 error C0101: a method has no guard: whoever calls it knows the class alone; say it in the class, as the type of the parameter: `by: {n: Int | n != 0}`; or test it in the body
             3:33 error C0101: a method has no guard: whoever calls it knows the class alone; say it in the class, as the type of the parameter: `by: {n: Int | n != 0}`; or test it in the body"#]],
     );
 }

@@ -48,7 +48,9 @@ impl Parser<'_> {
                     p.result_type();
                     let when = p.span_of(0);
                     let is_when = p.is(K::WhenKw);
-                    p.class_context();
+                    if !(is_when && p.nth(1) != K::Ident) {
+                        p.class_context();
+                    }
                     if is_when && !(p.is(K::Eq) || p.is(close) || matches!(p.peek(), K::DefKw | K::TypeKw)) {
                         p.guarded_method(when);
                     }
