@@ -357,8 +357,10 @@ pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
             0 => Expr::As(Box::new(stepped), ty),
             1 => bound(Pattern::Var(a.clone()), Some(ty), stepped, var(&a)),
             2 => {
-                let test = maker.expr(&Type::Bool, 2, scope);
-                Expr::As(Box::new(Expr::If(Box::new(test), Box::new(z), Box::new(stepped))), ty)
+                // A test that always holds would leave nothing to prove.
+                return maker.unknown(&Type::Bool, scope, |_, test| {
+                    Some(Expr::As(Box::new(Expr::If(Box::new(test), Box::new(z), Box::new(stepped))), ty))
+                });
             }
             3 => {
                 let list = Expr::List(vec![z, stepped], None);
