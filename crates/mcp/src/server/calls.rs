@@ -29,6 +29,10 @@ use crate::wire::build::RpcError;
 /// Answered calls that are remembered for a late cancellation.
 const MAX_ANSWERED: usize = 64;
 
+/// After how many answered calls that were all cancelled a further such cancellation means nothing: some clients end
+/// their own work on each request so (opencode 1.18), and have read the answer.
+const HABIT: usize = 2;
+
 /// Identifies a call within its connection; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key(pub u64);
@@ -224,6 +228,8 @@ pub(super) struct Calls {
     started: usize,
     /// Answered calls whose work still watches for a cancellation.
     answered: VecDeque<(Id, CancelToken)>,
+    /// The latest answered calls, newest first, and whether each was cancelled then.
+    late: VecDeque<(Id, bool)>,
 }
 
 impl Calls {
@@ -298,6 +304,11 @@ impl Calls {
     /// Remembers an answered call: a cancellation may still be on its way, and its client then drops the answer.
     pub(super) fn answered(&mut self, call: &Call) {
         let Some(id) = &call.id else { return };
+        if self.late.iter().all(|(of, _)| of != id) {
+            // Some may be cancelled after the next one was answered.
+            self.late.truncate(2 * HABIT);
+            self.late.push_front((id.clone(), false));
+        }
         if !self.answered.is_empty() {
             self.answered.retain(|(of, cancel)| of != id && cancel.is_watched());
         }
@@ -307,8 +318,15 @@ impl Calls {
         }
     }
 
-    /// Tells the work of an answered call that its client cancelled it.
+    /// Tells the work of an answered call that its client cancelled it, unless its client does so with every call.
     pub(super) fn cancel_answered(&mut self, id: &Id) {
+        if let Some(at) = self.late.iter().position(|(of, _)| of == id) {
+            self.late[at].1 = true;
+            let mut before = self.late.iter().skip(at + 1);
+            if before.len() >= HABIT && before.all(|(_, is_cancelled)| *is_cancelled) {
+                return;
+            }
+        }
         if let Some(at) = self.answered.iter().position(|(of, _)| of == id)
             && let Some((_, cancel)) = self.answered.remove(at)
         {

@@ -135,6 +135,34 @@ async fn whoever_put_text_beside_a_result_hears_that_the_call_was_given_up() {
     calls[3].disconnected().await;
 }
 
+/// As opencode does, which has read the answer by then.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_cancels_each_answered_call_gives_up_none_of_them() {
+    let kept = Arc::new(Mutex::new(Vec::<Context>::new()));
+    let of_server = kept.clone();
+    let server = everything().beside(move |cx, _| {
+        of_server.lock().push(cx.clone());
+        vec!["news".to_owned()]
+    });
+    let mut client = connect(&server);
+    for id in 1..=4 {
+        client.call(id, "echo", json!({"text": "hi"})).await;
+        client.next().await;
+        client.send(cancellation(id)).await;
+    }
+    // Once it leaves one alone, a cancellation is one again.
+    client.call(5, "echo", json!({})).await;
+    client.next().await;
+    client.call(6, "echo", json!({})).await;
+    client.next().await;
+    client.send(cancellation(6)).await;
+    client.call(7, "echo", json!({})).await;
+    client.next().await;
+    let calls = kept.lock().clone();
+    let given_up: Vec<bool> = calls.iter().map(Context::is_cancelled).collect();
+    assert_eq!(given_up, [true, true, false, false, false, true, false]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn whoever_panics_beside_a_result_adds_nothing_to_it() {
     let server = everything().beside(|_, _| panic!("no news")).beside(|_, _| vec!["news".to_owned()]);
