@@ -25,6 +25,8 @@ const SESSION: &str = "HOB_SESSION";
 const WRAPPERS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
 /// How far up is looked.
 const GENERATIONS: usize = 64;
+/// How many processes of shells are looked at for each.
+const CHILDREN: usize = 1000;
 /// The most bytes of an environment that are read.
 const ENVIRONMENT: u64 = 4 << 20;
 
@@ -65,23 +67,51 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
         return Some(format!("whoever started this is gone, and that may have been an agent; {advice}"));
     }
     // A daemon that began just now, or was stopped, knows of none; and those of other projects are agents too.
-    let mut front_ends = front_ends.to_vec();
-    front_ends.extend(running_front_ends());
-    let agents = front_ends.iter().filter(|front_end| **front_end != pid).filter_map(|front_end| agent_of(*front_end));
-    let agent = agents.into_iter().find(|agent| chain.contains(agent))?;
+    let served: Vec<Process> = front_ends.iter().filter(|of| **of != pid).filter_map(|of| agent_of(*of)).collect();
+    let agent = chain.iter().find(|process| served.contains(process) || starts_front_end(process.pid, pid))?;
     let name = name(agent.pid);
     Some(format!("this was started by {name} (process {}), an agent that hob serves here; {advice}", agent.pid))
 }
 
-/// The processes of this user that are front-ends by their command line, whichever project and daemon they belong to.
-fn running_front_ends() -> Vec<u32> {
+/// Whether a process is an agent by what it started: a front-end other than `but`, itself or by shells that were told a
+/// command.
+fn starts_front_end(pid: u32, but: u32) -> bool {
+    // What an orphan's parent started is nobody's. A shell that was told a command does what another said.
+    if pid <= 1 || is_wrapper(pid) {
+        return false;
+    }
+    let mut left = children(pid);
+    let mut seen = 0;
+    while let Some(child) = left.pop() {
+        seen += 1;
+        if child != but && is_front_end(child) {
+            return true;
+        }
+        if seen < CHILDREN && is_wrapper(child) {
+            left.extend(children(child));
+        }
+    }
+    false
+}
+
+/// The children of a process: those that it has now.
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    if !lists.is_empty() {
+        return lists
+            .iter()
+            .flat_map(|list| list.split_ascii_whitespace())
+            .filter_map(|pid| pid.parse().ok())
+            .collect();
+    }
+    // A kernel without those lists.
     let me = crate::owner::me();
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = numbers.filter_map(|entry| {
-        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        (entry.metadata().ok()?.uid() == me).then_some(pid)
-    });
-    numbers.filter(|pid| is_front_end(*pid)).collect()
+    let numbers = numbers.filter(|entry| entry.metadata().is_ok_and(|entry| entry.uid() == me));
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|of| Process::of(*of).is_some_and(|process| process.parent == pid)).collect()
 }
 
 /// Whether a process is `hob mcp`: the program of this process, or one of its name, so that an older one counts too.
@@ -110,7 +140,8 @@ fn agent_of(front_end: u32) -> Option<Process> {
 /// first process, or to one that stands for it (a supervisor, a person's session). In a terminal, the person is there.
 fn is_orphan(chain: &[Process]) -> bool {
     let Some(process) = chain.first().filter(|process| process.terminal == 0) else { return false };
-    let Some(at) = chain.iter().skip(1).position(|process| !is_wrapper(process.pid)) else { return false };
+    // A script's file stands for nobody here: an agent can write one.
+    let Some(at) = chain.iter().skip(1).position(|process| shell_words(process.pid).is_none()) else { return false };
     let (top, parent) = (&chain[at], &chain[at + 1]);
     match parent.pid {
         // Of a container the first process may be what a person started.
@@ -119,12 +150,22 @@ fn is_orphan(chain: &[Process]) -> bool {
     }
 }
 
+/// Whether a process is a shell that was told a command, and no script's file.
 fn is_wrapper(pid: u32) -> bool {
+    let Some(words) = shell_words(pid) else { return false };
+    // `-c`, also as a part of `-lc` and behind `-l` or `--norc`.
+    let mut options = words.iter().take_while(|word| word.starts_with(['-', '+']));
+    options.any(|word| !word.starts_with("--") && word.contains('c'))
+}
+
+/// The words of a shell's command line after its name; `None` for another program.
+fn shell_words(pid: u32) -> Option<Vec<String>> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    let program = words.next().unwrap_or_default().into_owned();
+    let mut words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
+    let program = words.next().unwrap_or_default();
     let program = Path::new(&program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    WRAPPERS.contains(&program) && words.next().is_some_and(|word| word.starts_with('-') && word.contains('c'))
+    // A login shell's name begins with a dash.
+    WRAPPERS.contains(&program.trim_start_matches('-')).then(|| words.collect())
 }
 
 fn name(pid: u32) -> String {
@@ -218,10 +259,15 @@ mod tests {
 
     #[test]
     fn what_was_left_behind_is_nobodys_word() {
+        let temp = tempfile::tempdir().unwrap();
+        let script = temp.path().join("script");
+        fs::write(&script, "sleep 60 & echo $!; wait").unwrap();
         for line in [
             "sleep 60 & echo $!",
             "setsid --fork sh -c 'echo $$; exec sleep 60'",
             "nohup sh -c 'sleep 60; :' & echo $!",
+            // A script's file, which an agent has written.
+            &format!("sh '{}' &", script.display()),
         ] {
             let (mut shell, left) =
                 started(Command::new("sh").args(["-c", line]).stdin(Stdio::null()).process_group(0));
@@ -235,6 +281,24 @@ mod tests {
                 continue;
             }
             assert!(refused.as_deref().is_some_and(|why| why.contains("is gone")), "{line}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_shell_that_was_told_a_command_is_nobodys_agent() {
+        for (args, is_told) in [
+            (&["-c", "sleep 60; :"][..], true),
+            (&["-l", "-c", "sleep 60; :"], true),
+            (&["--norc", "-ec", "sleep 60; :"], true),
+            (&["-s"], false),
+        ] {
+            let mut shell = Command::new("bash").args(args).env_clear().stdin(Stdio::piped()).spawn().unwrap();
+            while fs::read(format!("/proc/{}/comm", shell.id())).unwrap() != b"bash\n" {
+                std::thread::yield_now();
+            }
+            assert_eq!(is_wrapper(shell.id()), is_told, "{args:?}");
+            shell.kill().unwrap();
+            shell.wait().unwrap();
         }
     }
 
