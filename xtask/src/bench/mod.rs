@@ -11,6 +11,7 @@ mod evaluate;
 mod mail;
 mod mcp;
 mod memory;
+mod paged;
 mod procfs;
 mod report;
 mod sessions;

@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 
 use super::super::Bench;
 use super::super::echo::daemon_pid;
+use super::super::paged::Options;
 use super::super::report::Figure;
+use super::count;
 use super::line::Line;
-use super::{Options, count};
 
 const AGENTS: usize = 4;
 /// How long an answer may take to reach its agent, with all that is killed meanwhile.

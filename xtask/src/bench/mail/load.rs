@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 
 use super::super::Bench;
 use super::super::echo::daemon_pid;
+use super::super::paged::Options;
 use super::super::report::Figure;
 use super::database::Database;
-use super::{Options, agent, count_figure, register, structured};
+use super::{agent, count_figure, register, structured};
 use crate::agent::Agent;
 
 const SENDERS: usize = 6;

@@ -4,10 +4,11 @@
 use anyhow::Result;
 
 use super::super::Bench;
+use super::super::paged::Options;
 use super::super::report::{Figure, Target};
 use super::database::Database;
 use super::pgbench::Pgbench;
-use super::{Options, latency, load, rush};
+use super::{latency, load, rush};
 
 pub(super) fn measure(here: &Bench, options: &Options) -> Result<Vec<Figure>> {
     let database = Database::start()?;

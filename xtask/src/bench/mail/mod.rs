@@ -22,16 +22,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::paged::{self, Part};
 use super::report::{self, Figure, Target};
 use super::{Bench, Samples};
 use crate::agent::{Agent, text};
-use crate::workspace::{Profile, build};
 
 /// The size of a message, in bytes.
 const BODY: usize = 500;
-
-/// A part: its name, and the function that measures it in a project of its own.
-pub(super) type Part = (&'static str, fn(&Bench, &Options) -> Result<Vec<Figure>>);
 
 pub(super) const PARTS: &[Part] = &[
     ("send", |bench, _| latency::sends(bench)),
@@ -44,44 +41,10 @@ pub(super) const PARTS: &[Part] = &[
     ("kills", |bench, options| load::kills(bench, options)),
 ];
 
-pub(super) struct Options {
-    /// How often daemons are killed.
-    kills: usize,
-}
-
 /// Runs all parts, or the named ones.
 pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
-    let (mut wanted, mut options) = (Vec::new(), Options { kills: if is_quick { 50 } else { 1_000 } });
-    let mut args = args.iter().copied().filter(|arg| *arg != "--");
-    while let Some(arg) = args.next() {
-        match arg {
-            "--kills" => {
-                options.kills = args.next().and_then(|text| text.parse().ok()).context("--kills takes a number")?
-            }
-            part if PARTS.iter().any(|(name, _)| *name == part) => wanted.push(part),
-            other => {
-                let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-                bail!("there is no part {other:?}; the parts are: {}; and --kills N", parts.join(" "));
-            }
-        }
-    }
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
-    let mut figures = Vec::new();
-    for (name, measure) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
-        println!("bench: mail, {name} …");
-        let bench = Bench::new(programs.clone(), is_quick)?;
-        let measured = measure(&bench, &options).with_context(|| format!("part {name}"));
-        bench.stop()?;
-        figures.extend(measured?);
-    }
-    let missed = report::print(&figures);
-    if wanted.is_empty() && !is_quick {
-        report::write(&report::MAIL, &figures)?;
-    }
-    if missed > 0 && !is_quick {
-        bail!("{missed} of the figures miss their target");
-    }
-    Ok(())
+    let kills = if is_quick { 50 } else { 1_000 };
+    paged::run(("mail", &report::MAIL), PARTS, args, is_quick, kills)
 }
 
 /// Registers an agent from the command line.
