@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::form::LABEL_MAX;
+
 /// The most attachments of a question, bytes of a text, and bytes of a picture.
 pub(crate) const ATTACHMENTS_MAX: usize = 3;
 const TEXT_MAX: usize = 64 * 1024;
@@ -79,6 +81,9 @@ pub(crate) fn read(given: Vec<GivenAttachment>, worktree: &Path) -> Result<Vec<A
 
 fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String> {
     let GivenAttachment { kind, label, text, path } = given;
+    if label.chars().count() > LABEL_MAX {
+        return Err(format!("a label has at most {LABEL_MAX} characters"));
+    }
     if kind != AttachmentKind::Picture {
         if !path.is_empty() || text.trim().is_empty() {
             return Err("a text or a diff stands in `text`, and has no path".to_owned());

@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::board::{Board, BoardError};
-use crate::form::{Field, FieldKind, Form, Misfit, read};
+use crate::form::{Field, FieldKind, Form, Misfit, Seen, read};
 use crate::question::{Event, Question, Said, Standing, Via, rfc3339};
 
 /// The most characters of a note.
@@ -73,7 +73,8 @@ struct AnswerParams {
 }
 
 /// `ask/answer {question, yes | choose | text | set | values | decline, note, via}`: the first answer wins, and whoever
-/// comes later is told who was first.
+/// comes later is told who was first. Who answers by a command names some fields, and the others keep their defaults; what
+/// stands in a form on a terminal is all there is.
 pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
     let given: AnswerParams = parse(params)?;
     if let Some(why) = refusal_of(&board, &cx) {
@@ -93,7 +94,8 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
     let event = if given.decline {
         Event::Decline(said)
     } else {
-        let values = values(&question.form, &given).and_then(|values| question.form.check(values));
+        let seen = if matches!(given.via, None | Some(Via::Command)) { Seen::Named } else { Seen::Asked };
+        let values = values(&question.form, &given).and_then(|values| question.form.check(values, seen));
         match values {
             Ok(values) => Event::Answer { values, said },
             Err(misfit) => {

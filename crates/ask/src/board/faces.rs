@@ -1,6 +1,9 @@
 //! Faces: programs that show questions to a person, such as `hob questions --watch`. Each lives as long as its connection.
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::time::Duration;
 
 use mcp::tool::Context;
@@ -12,10 +15,13 @@ use tokio::time::Instant;
 
 use super::Board;
 use crate::attachment::{Attachment, copy_of};
-use crate::question::{Question, rfc3339};
+use crate::question::{CLAIM_MS, Question, Via, rfc3339};
 
 /// How long a face that left may take to come back.
 pub(crate) const RECONNECTS: Duration = Duration::from_secs(3);
+
+/// The file that is there while somebody watches, beside that of the questions.
+const WATCHED: &str = "ask-watched";
 
 /// The faces that are connected.
 pub(super) struct Faces {
@@ -51,6 +57,9 @@ impl Board {
         let number = table.last;
         table.faces.insert(number, cx.clone());
         self.faces.watching.send_replace(table.faces.len());
+        if table.faces.len() == 1 {
+            self.note_watched(true);
+        }
         drop(table);
         let (board, cx) = (self.me.clone(), cx.clone());
         tokio::spawn(async move {
@@ -60,6 +69,9 @@ impl Board {
                 table.faces.remove(&number);
                 table.left = Some(Instant::now());
                 board.faces.watching.send_replace(table.faces.len());
+                if table.faces.is_empty() {
+                    board.note_watched(false);
+                }
             }
         });
     }
@@ -69,10 +81,29 @@ impl Board {
         self.faces.watching.subscribe()
     }
 
-    /// Until when a face that left may come back.
+    /// Until when a face that left may come back, or one of a daemon that died.
     pub(crate) fn face_returns_until(&self) -> Option<Instant> {
-        let until = self.faces.by_number.lock().left? + RECONNECTS;
+        let left = self.faces.by_number.lock().left;
+        let until = left.or_else(|| self.was_watched.then_some(self.born))? + RECONNECTS;
         (until > Instant::now()).then_some(until)
+    }
+
+    /// Whether somebody watched when an earlier daemon died: it left this behind.
+    pub(super) fn was_watched(path: &Path) -> bool {
+        path.with_file_name(WATCHED).symlink_metadata().is_ok()
+    }
+
+    fn note_watched(&self, is_watched: bool) {
+        let file = self.options.path.with_file_name(WATCHED);
+        let noted = match is_watched {
+            true => (self.options.prepare)()
+                .and_then(|()| OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop)),
+            false => std::fs::remove_file(file),
+        };
+        // A daemon that finds no note says sooner that nobody is there, and no more.
+        if let Err(error) = noted {
+            tracing::debug!(%error, "who watches cannot be noted");
+        }
     }
 
     /// Shows a question that changed to every face.
@@ -94,6 +125,7 @@ impl Board {
     pub(crate) fn view(&self, question: &Question) -> Value {
         let now = journal::now();
         let said = question.said();
+        let claimed = self.claimed(question).filter(|(_, at_ms)| question.is_open() && now < at_ms + CLAIM_MS);
         let attachments: Vec<Value> = question.attachments.iter().map(|attachment| self.shown(attachment)).collect();
         json!({
             "question": question.id,
@@ -111,6 +143,7 @@ impl Board {
             "asked": rfc3339(question.asked_ms),
             "age_s": now.saturating_sub(question.asked_ms) / 1000,
             "left_s": question.expires_ms.saturating_sub(now) / 1000,
+            "being_answered": claimed.map(|(via, _)| via),
             "answered": said.map(|said| json!({"by": said.by, "via": said.via, "at": rfc3339(said.at_ms)})),
             "values": question.values(),
             "note": said.and_then(|said| said.note.as_deref()),
@@ -124,6 +157,11 @@ impl Board {
             shown["text"] = attachment.text.as_str().into();
         }
         view
+    }
+
+    /// Where somebody began to answer it last, and when.
+    fn claimed(&self, question: &Question) -> Option<(Via, u64)> {
+        self.state.lock().questions.get(&question.seq)?.claimed
     }
 
     fn shown(&self, attachment: &Attachment) -> Value {

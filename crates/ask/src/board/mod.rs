@@ -3,6 +3,7 @@
 
 mod faces;
 mod hands;
+mod runs;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
@@ -10,25 +11,26 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcp::tool::Context;
 use parking_lot::Mutex;
-use project::{Caller, Known, Role, journal};
-use tokio::sync::watch;
+use project::journal;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
 use self::faces::Faces;
 use self::hands::Hand;
+pub(crate) use self::runs::asker;
 use crate::AskSettings;
 use crate::attachment::{self, GivenAttachment};
 use crate::form::Form;
 use crate::journal::Record;
-use crate::question::{Action, Asker, Closed, Danger, Event, Handed, Kind, Question, Standing};
+use crate::question::{Action, Asker, Closed, Danger, Event, Handed, Kind, Question, Standing, Via};
 use crate::store::{Store, StoreError};
 
 /// The most questions that are open, or whose answers wait, at once.
 const QUESTIONS_MAX: usize = 2000;
-/// How long after its start a daemon waits for runs that it has not seen, before it takes them for gone.
-const RETURN_TIME: Duration = Duration::from_secs(10);
+
+/// How many threads at most change and read questions.
+const TURNS: usize = 4;
 
 /// What a board is made with.
 pub struct BoardOptions {
@@ -49,8 +51,10 @@ pub struct BoardOptions {
     pub person: String,
 }
 
-/// Starts what tells a person of a question; false if nobody is told.
-pub type Notify = Box<dyn Fn(&Notified<'_>) -> bool + Send + Sync>;
+/// Starts what tells a person of a question, and calls this if that fails later; false if nobody is told.
+pub type Notify = Box<dyn Fn(&Notified<'_>, Failed) -> bool + Send + Sync>;
+/// Told that a person was not told.
+pub type Failed = Box<dyn FnOnce() + Send>;
 
 /// What a person is told of a question outside of hob.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +70,8 @@ pub struct Board {
     store: OnceLock<Store>,
     /// Held while a question changes, and while the store is opened.
     changing: Mutex<()>,
+    /// The threads that may wait for it.
+    turns: Arc<Semaphore>,
     state: Mutex<State>,
     faces: Faces,
     /// Counts closed questions, for who waits for any.
@@ -73,6 +79,8 @@ pub struct Board {
     /// Told when a question may expire sooner than the last.
     sooner: Arc<tokio::sync::Notify>,
     born: Instant,
+    /// Whether somebody watched when an earlier daemon died.
+    was_watched: bool,
 }
 
 #[derive(Default)]
@@ -97,6 +105,8 @@ struct Held {
     waiting: usize,
     /// The call that its answer went out with.
     hand: Option<Hand>,
+    /// Where somebody began to answer it, and when.
+    claimed: Option<(Via, u64)>,
 }
 
 /// What a new question is made of.
@@ -138,9 +148,11 @@ impl Board {
     pub fn new(options: BoardOptions) -> Arc<Board> {
         Arc::new_cyclic(|me| Board {
             me: me.clone(),
+            was_watched: Board::was_watched(&options.path),
             options,
             store: OnceLock::new(),
             changing: Mutex::default(),
+            turns: Arc::new(Semaphore::new(TURNS)),
             state: Mutex::default(),
             faces: Faces::default(),
             closings: watch::channel(0).0,
@@ -276,10 +288,24 @@ impl Board {
 
     fn tell(&self, question: &Question) {
         let Some(notify) = &self.options.notify else { return };
-        if notify(&Notified { id: &question.id, title: &question.title })
-            && let Some(held) = self.state.lock().questions.get_mut(&question.seq)
-        {
-            held.is_told = true;
+        // What fails at once must find it told.
+        self.set_told(question.seq, true);
+        let (board, seq) = (self.me.clone(), question.seq);
+        let failed: Failed = Box::new(move || {
+            if let Some(board) = board.upgrade() {
+                board.set_told(seq, false);
+            }
+        });
+        if !notify(&Notified { id: &question.id, title: &question.title }, failed) {
+            self.set_told(question.seq, false);
+        }
+    }
+
+    /// Notes whether the person was told of a question outside of hob; calls that wait for it look again.
+    fn set_told(&self, seq: u64, is_told: bool) {
+        if let Some(held) = self.state.lock().questions.get_mut(&seq) {
+            held.is_told = is_told;
+            held.changed.send_replace(());
         }
     }
 
@@ -288,24 +314,16 @@ impl Board {
         self.state.lock().questions.values().any(|held| held.is_told && held.question.id == id)
     }
 
-    fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
-        let (state, now) = (self.state.lock(), journal::now());
-        let is_same = |held: &&Held| {
-            let question = &held.question;
-            // An answer is as old as its question may become.
-            (question.is_open() || question.waits_for_hand_out() && question.expires_ms > now)
-                && (question.kind, &question.digest) == (draft.kind, &draft.digest)
-                && (question.asker == *asker || self.succeeds(&state, asker, &question.asker))
-        };
-        state.questions.values().find(is_same).map(|held| held.question.clone())
-    }
-
     /// Applies an event to a question: the state machine decides, the store keeps, and whoever waits or watches is told.
     /// Blocks while it is stored durably.
     pub(crate) fn change(&self, id: &str, event: Event) -> Result<Question, BoardError> {
         let store = self.open()?;
         let changing = self.changing.lock();
         let before = self.find(id)?.ok_or_else(|| BoardError::Unknown(id.to_owned()))?;
+        let claimed = match &event {
+            Event::Claim { via, at_ms } => Some((*via, *at_ms)),
+            _ => None,
+        };
         let step = match before.apply(event) {
             Ok(Some(step)) => step,
             Ok(None) => return Ok(before),
@@ -327,6 +345,7 @@ impl Board {
         let held = if question.is_settled() { state.questions.remove(&question.seq) } else { None };
         if let Some(held) = state.questions.get_mut(&question.seq) {
             held.question = question.clone();
+            held.claimed = claimed.or(held.claimed);
         }
         if let Some(changed) = held.as_ref().or_else(|| state.questions.get(&question.seq)).map(|held| &held.changed)
             && wakes
@@ -359,7 +378,13 @@ impl Board {
         work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
     ) -> Result<T, BoardError> {
         let board = self.me.upgrade().ok_or_else(|| BoardError::Lost("the daemon ends".to_owned()))?;
-        let done = tokio::task::spawn_blocking(move || work(&board)).await;
+        // One changes at a time: who waits for that needs no thread of its own.
+        let turn = self.turns.clone().acquire_owned().await.map_err(|error| BoardError::Lost(error.to_string()))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work(&board)
+        })
+        .await;
         done.unwrap_or_else(|error| Err(BoardError::Lost(error.to_string())))
     }
 
@@ -384,32 +409,6 @@ impl Board {
     /// The latest questions, newest first. Blocks.
     pub(crate) fn latest(&self, most: u32) -> Result<Vec<Question>, BoardError> {
         Ok(self.open()?.latest(most)?)
-    }
-
-    /// Notes that a run lives.
-    pub(crate) fn note_run(&self, run: &str) {
-        let mut state = self.state.lock();
-        if !state.seen.contains(run) {
-            state.seen.insert(run.to_owned());
-        }
-    }
-
-    /// Whether the question is this caller's: asked by its run, or by a run of the same agent that is gone.
-    pub(crate) fn is_of(&self, question: &Question, asker: &Asker) -> bool {
-        question.asker == *asker || self.succeeds(&self.state.lock(), asker, &question.asker)
-    }
-
-    fn succeeds(&self, state: &State, asker: &Asker, former: &Asker) -> bool {
-        // Those without a name are told apart by their programs, as far as these go.
-        let is_same_agent = asker.agent == former.agent
-            && (asker.agent.is_some() || asker.client == former.client)
-            && asker.worktree == former.worktree
-            && asker.calls_back == former.calls_back;
-        let is_gone = || {
-            let may_return = !state.seen.contains(&former.run) && self.born.elapsed() < RETURN_TIME;
-            !may_return && !(self.options.run_is_here)(&former.run)
-        };
-        is_same_agent && is_gone()
     }
 
     /// Follows a question: told of every change.
@@ -463,24 +462,8 @@ impl Board {
 
 impl Held {
     fn of(question: Question) -> Held {
-        Held { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None }
+        Held { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None, claimed: None }
     }
-}
-
-/// Who asks, as the daemon knows the caller of a tool; `None` outside of one.
-pub(crate) fn asker(cx: &Context) -> Option<Asker> {
-    let caller = cx.caller::<Caller>()?;
-    let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
-    let is_script = caller.role == Role::Control;
-    let client = cx.client().map(|client| client.name.clone());
-    Some(Asker {
-        client: client.filter(|_| caller.role != Role::Control),
-        agent: caller.name.as_ref().map(|name| name.trim_start_matches('@').to_owned()),
-        // Each run of a script is a run of its own, and the next one may take over.
-        run,
-        worktree: caller.worktree.clone(),
-        calls_back: is_script || caller.known == Known::BySharedToken,
-    })
 }
 
 fn random_id() -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp::tool::{Context, ToolError};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::result::{Reply, Status};
 use crate::attachment::GivenAttachment;
@@ -23,8 +23,9 @@ const LIVES_AT_MOST: u64 = 30 * 24 * 60 * 60;
 const WAIT_MAX: u64 = 3600;
 /// How long before its client gives up a call ends.
 const MARGIN: Duration = Duration::from_secs(2);
-/// The longest title, in characters.
+/// The longest title and the longest key, in characters.
 const TITLE_MAX: usize = 300;
+const KEY_MAX: usize = 200;
 
 /// The arguments that every asking tool has.
 pub(crate) struct Common {
@@ -54,6 +55,10 @@ pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: 
         Some(question) => question,
         None => {
             let draft = draft(asked, &common)?;
+            board.open_if_there();
+            if let Some(at) = board.settles_at(&draft, &asker) {
+                cx.waits(sleep_until(at)).await;
+            }
             board.blocking(move |board| board.ask(draft, asker)).await.map_err(failed)?
         }
     };
@@ -131,6 +136,9 @@ fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
             .hint("Put the details into a file and name it."));
     }
     form.validate().map_err(|why| ToolError::user(format!("this cannot be asked: {why}")))?;
+    if common.key.as_deref().is_some_and(|key| key.chars().count() > KEY_MAX) {
+        return Err(ToolError::user(format!("`key` has at most {KEY_MAX} characters")));
+    }
     let lives = common.expires.as_deref().map_or(Ok(LIVES), lives)?;
     let digest = match &common.key {
         Some(key) => digest(&[kind.tool(), "key", key]),
@@ -156,7 +164,10 @@ fn lives(words: &str) -> Result<u64, ToolError> {
         _ => 0,
     };
     match number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)) {
-        Some(seconds) if seconds > 0 => Ok(seconds.clamp(LIVES_AT_LEAST, LIVES_AT_MOST)),
+        Some(seconds) if (LIVES_AT_LEAST..=LIVES_AT_MOST).contains(&seconds) => Ok(seconds),
+        Some(seconds) if seconds > 0 => {
+            Err(ToolError::user(format!("`expires`: a question lives from 1m to 30d, and not {words}")))
+        }
         _ => Err(ToolError::user(format!("`expires`: {} is no span of time", Value::from(words)))
             .hint("Write a number with s, m, h or d, such as 2h: from 1m to 30d.")),
     }

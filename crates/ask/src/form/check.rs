@@ -18,20 +18,40 @@ pub struct Misfit {
     pub why: String,
 }
 
+/// What a person saw of the form before the answer was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Its fields, each with what stood in it: an empty one has no value.
+    Asked,
+    /// All fields at once, also those whose condition fails: they answer nothing.
+    Flat,
+    /// None: the answer names some fields, and the others keep their defaults.
+    Named,
+}
+
 impl Form {
-    /// The answer as it is stored: every field that was asked and has a value. Fields whose condition fails are left out.
+    /// The answer as it is stored: every field that was asked and has a value.
     ///
     /// # Errors
     /// When it does not fit, with the field's name.
-    pub fn check(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, Misfit> {
+    pub fn check(&self, mut given: Map<String, Value>, seen: Seen) -> Result<Map<String, Value>, Misfit> {
         let mut checked = Map::new();
         for field in &self.0 {
-            let value = given.remove(&field.id).filter(|value| !is_empty(value));
-            let is_asked = field.show_if.as_ref().is_none_or(|on| checked.get(&on.field) == Some(&on.equals));
-            if field.kind == FieldKind::Note || !is_asked {
+            let default = || field.default.clone().filter(|_| seen == Seen::Named);
+            let given = given.remove(&field.id);
+            let is_asked =
+                field.show_if.as_ref().is_none_or(|on| checked.get(&on.field).is_some_and(|is| on.holds(is)));
+            if field.kind == FieldKind::Note {
                 continue;
             }
-            match value {
+            if let (false, Some(on)) = (is_asked, &field.show_if) {
+                // What was said to nobody's question is not dropped in silence.
+                if seen != Seen::Flat && given.is_some_and(|value| !is_empty(&value)) {
+                    return Err(misfit(field, &format!("it is asked only if `{}` is {}", on.field, on.equals)));
+                }
+                continue;
+            }
+            match given.or_else(default).filter(|value| !is_empty(value)) {
                 Some(value) => {
                     checked.insert(field.id.clone(), self::value(field, &value)?);
                 }
@@ -214,7 +234,41 @@ mod tests {
 
     fn check(answer: Value) -> Result<Map<String, Value>, String> {
         let Value::Object(answer) = answer else { panic!("an object") };
-        all_kinds().check(answer).map_err(|misfit| misfit.to_string())
+        all_kinds().check(answer, Seen::Asked).map_err(|misfit| misfit.to_string())
+    }
+
+    #[test]
+    fn what_nobody_saw_keeps_its_default_and_is_dropped_only_where_all_is_shown() {
+        let form: Form = serde_json::from_value(json!([
+            {"id": "copies", "kind": "integer", "default": 2},
+            {"id": "ship", "kind": "boolean", "default": true},
+            {"id": "count", "kind": "number", "default": 1.0},
+            {"id": "when", "kind": "date", "default": "2026-12-01", "show_if": {"field": "ship", "equals": true}},
+            {"id": "why", "show_if": {"field": "count", "equals": 1}}
+        ]))
+        .unwrap();
+        let check = |answer: Value, seen| {
+            let Value::Object(answer) = answer else { panic!("an object") };
+            form.check(answer, seen).map_or_else(|misfit| misfit.to_string(), |values| Value::from(values).to_string())
+        };
+        let said = [
+            check(json!({}), Seen::Named),
+            check(json!({"copies": "", "ship": false}), Seen::Named),
+            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Named),
+            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Asked),
+            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Flat),
+            check(json!({"count": 1, "why": "because"}), Seen::Flat),
+            check(json!({}), Seen::Asked),
+        ];
+        expect![[r#"
+            {"copies":2,"ship":true,"count":1.0,"when":"2026-12-01"}
+            {"ship":false,"count":1.0}
+            `when`: it is asked only if `ship` is true
+            `when`: it is asked only if `ship` is true
+            {"ship":false}
+            {"count":1,"why":"because"}
+            {}"#]]
+        .assert_eq(&said.join("\n"));
     }
 
     #[test]
@@ -226,9 +280,9 @@ mod tests {
         let kept = check(all).unwrap();
         assert_eq!(kept["copies"], json!(3));
         assert_eq!(kept.len(), 8);
-        // A field whose condition fails is not asked, whatever was sent for it.
+        // A field whose condition fails is not asked.
         assert_eq!(
-            check(json!({"name": "hob", "ship": false, "when": "never"})),
+            check(json!({"name": "hob", "ship": false, "when": ""})),
             Ok(Map::from_iter([("name".to_owned(), json!("hob")), ("ship".to_owned(), json!(false)),]))
         );
     }

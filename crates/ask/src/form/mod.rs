@@ -3,9 +3,11 @@
 //! the forms of agents' dialogs.
 
 mod check;
+mod secrets;
 
-pub use check::{Misfit, read};
+pub use check::{Misfit, Seen, read};
 
+use project::visible::{escaped, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,15 +16,13 @@ use serde_json::Value;
 pub const FIELDS_MAX: usize = 20;
 pub const OPTIONS_MAX: usize = 50;
 pub const TEXT_MAX: usize = 16 * 1024;
+/// The most characters of a label.
+pub const LABEL_MAX: usize = 200;
 
 /// The fields of the narrow tools.
 pub const CONFIRM: &str = "confirm";
 pub const CHOICE: &str = "choice";
 pub const GUIDANCE: &str = "guidance";
-
-/// Words in a field's name that ask for a secret.
-const SECRETS: &[&str] =
-    &["password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "private_key", "credential"];
 
 /// The fields of a question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -103,6 +103,16 @@ pub struct ShowIf {
     pub equals: Value,
 }
 
+impl ShowIf {
+    /// Whether the other field's value is the one; numbers are compared as such.
+    fn holds(&self, value: &Value) -> bool {
+        match (value.as_f64(), self.equals.as_f64()) {
+            (Some(is), Some(equals)) => is == equals,
+            _ => *value == self.equals,
+        }
+    }
+}
+
 impl Field {
     /// The text that names it to a person.
     pub fn name(&self) -> &str {
@@ -154,14 +164,14 @@ impl Form {
             if fields[..at].iter().any(|other| other.id == id) {
                 return Err(format!("two fields have the id `{id}`"));
             }
-            let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
-            if let Some(word) =
-                SECRETS.iter().find(|word| [plain(id), plain(&field.label)].iter().any(|name| name.contains(*word)))
-            {
+            if let Some(word) = secrets::asked(field) {
                 return Err(format!(
                     "`{id}` asks for a secret ({word}): answers are stored and reach the model, so secrets cannot be asked for; \
                      have the person put it into a file or the environment, and ask whether that is done"
                 ));
+            }
+            if field.label.chars().count() > LABEL_MAX {
+                return Err(format!("`{id}`: a label has at most {LABEL_MAX} characters; `help` has room for more"));
             }
             let is_choice = matches!(field.kind, FieldKind::Choice | FieldKind::Multichoice);
             if is_choice && (field.options.is_empty() || field.options.len() > OPTIONS_MAX) {
@@ -177,6 +187,15 @@ impl Form {
                 let before = &field.options[..nth];
                 if option.id.trim().is_empty() || before.iter().any(|other| other.id == option.id) {
                     return Err(format!("`{id}`: each option needs an id of its own"));
+                }
+                if [&option.id, &option.label].iter().any(|text| text.chars().count() > LABEL_MAX) {
+                    return Err(format!(
+                        "`{id}`: an option's id and its label have at most {LABEL_MAX} characters; `help` has room for more"
+                    ));
+                }
+                // A program that answers sends it back as it was; whoever shows it must not change it.
+                if visible(&option.id) != option.id {
+                    return Err(format!("`{id}`: an option's id has characters that cannot be seen"));
                 }
                 if option.id != option.id.trim() || (field.kind == FieldKind::Multichoice && option.id.contains(',')) {
                     return Err(format!(
@@ -212,6 +231,11 @@ impl Form {
                 && !fields[..at].iter().any(|other| other.id == *on)
             {
                 return Err(format!("`{id}`: show_if names `{on}`, which is no field before it"));
+            }
+            if let Some(text) = field.default.as_ref().and_then(Value::as_str)
+                && escaped(text) != text
+            {
+                return Err(format!("`{id}`: the default has characters that cannot be seen"));
             }
             if let Some(default) = &field.default
                 && let Err(misfit) = check::value(field, default)
@@ -260,13 +284,17 @@ mod tests {
             json!([{"id": "a", "kind": "choice", "options": [{"id": " x"}]}]),
             json!([{"id": "a", "kind": "multichoice", "options": [{"id": "x,y"}]}]),
             json!([{"id": "a", "kind": "choice", "options": [{"id": "x"}], "other": true}, {"id": "a_other"}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": "x\u{7}"}]}]),
+            json!([{"id": "a", "default": "\u{1b}[2J"}]),
+            json!([{"id": "a", "label": "x".repeat(201)}]),
+            json!([{"id": "a", "kind": "choice", "options": [{"id": "x", "label": "y".repeat(201)}]}]),
         ];
         let why: Vec<String> = wrong.into_iter().map(|fields| form(fields).validate().unwrap_err()).collect();
         expect![[r#"
             a form has 1 to 20 fields, and this has 0
             field 1: an id has 1 to 64 of A-Z, a-z, 0-9, _, - and .
             two fields have the id `a`
-            `key` asks for a secret (api_key): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done
+            `key` asks for a secret (api key): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done
             `a`: a choice has 1 to 50 options, and this has 0
             `a`: only a choice or a multichoice has options
             `a`: each option needs an id of its own
@@ -282,7 +310,11 @@ mod tests {
             `a`: two options look alike: `Same`
             `a`: an option's id has no blanks around it, and of a multichoice no comma
             `a`: an option's id has no blanks around it, and of a multichoice no comma
-            `a_other` is what a dialog calls the other text of a choice: choose another id"#]]
+            `a_other` is what a dialog calls the other text of a choice: choose another id
+            `a`: an option's id has characters that cannot be seen
+            `a`: the default has characters that cannot be seen
+            `a`: a label has at most 200 characters; `help` has room for more
+            `a`: an option's id and its label have at most 200 characters; `help` has room for more"#]]
         .assert_eq(&why.join("\n"));
         for form in [Form::confirm(), Form::guidance(&["x".to_owned()])] {
             form.validate().unwrap();

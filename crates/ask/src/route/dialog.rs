@@ -18,9 +18,15 @@ const OTHER: &str = "_other";
 /// How many lines of an attached text a dialog shows.
 const LINES_MAX: usize = 40;
 
-/// The question as a form of the agent's dialog. `problem` says what was wrong with the answer before.
-pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
-    let mut message = String::new();
+/// The client whose dialog shows the first lines of a message and one line of a description (Claude Code 2.1), and how many
+/// characters are a line there.
+const FOLDS: &str = "claude-code";
+const LINE: usize = 80;
+
+/// The question as a form of the agent's dialog. `problem` says what was wrong with the answer before; `client` is the
+/// name of its program.
+pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str) -> Ask {
+    let (mut message, mut rest) = (String::new(), String::new());
     if let Some(problem) = problem {
         message.push_str(&format!("The answer did not fit: {problem}\n\n"));
     }
@@ -29,13 +35,13 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
     }
     message.push_str(&question.title);
     if !question.message.is_empty() {
-        message.push_str(&format!("\n\n{}", question.message));
+        rest.push_str(&format!("\n\n{}", question.message));
     }
-    question.attachments.iter().for_each(|attachment| message.push_str(&attached(attachment, &question.id)));
+    question.attachments.iter().for_each(|attachment| rest.push_str(&attached(attachment, &question.id)));
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for field in &question.form.0 {
         if field.kind == FieldKind::Note {
-            message.push_str(&format!("\n\n{}", [&*field.label, &*field.help].join(" ").trim()));
+            rest.push_str(&format!("\n\n{}", [&*field.label, &*field.help].join(" ").trim()));
             continue;
         }
         // A list of several has no room for labels.
@@ -44,7 +50,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
             let label = if is_many { option.label.as_str() } else { "" };
             let said: Vec<&str> = [label, &option.help].into_iter().filter(|said| !said.is_empty()).collect();
             if !said.is_empty() {
-                message.push_str(&format!("\n- {}: {}", option.id, said.join(", ")));
+                rest.push_str(&format!("\n- {}: {}", option.id, said.join(", ")));
             }
         }
         if field.required && field.show_if.is_none() && !(field.other && field.kind == FieldKind::Choice) {
@@ -60,6 +66,11 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>) -> Ask {
         properties.insert(NOTE.to_owned(), json!({"type": "string", "title": "Note (optional)"}));
     }
     let schema = json!({"type": "object", "properties": properties, "required": required});
+    // Nobody says yes to what they could not read without being told that there is more.
+    if client.contains(FOLDS) && (rest.trim().contains('\n') || rest.trim().chars().count() > LINE) {
+        message.push_str(&format!("\nThere is more than this shows: Ctrl-O, or `hob answer {}`.", question.id));
+    }
+    message.push_str(&rest);
     Ask::Form { message: project::visible::escaped(&message), schema }
 }
 
@@ -126,6 +137,11 @@ fn schema(field: &Field) -> Value {
         FieldKind::Note | FieldKind::Text | FieldKind::Multiline => json!({"type": "string"}),
     };
     schema["title"] = visible(field.name()).into();
+    match &field.default {
+        Some(Value::Bool(yes)) => schema["default"] = if *yes { "yes" } else { "no" }.into(),
+        Some(default) => schema["default"] = default.clone(),
+        None => {}
+    }
     let mut about = field.help.clone();
     if !field.pattern.is_empty() {
         let pattern = format!("Matches {} as a whole.", field.pattern);
@@ -150,22 +166,19 @@ fn schema(field: &Field) -> Value {
             schema[name] = if is_whole { json!(bound as i64) } else { json!(bound) };
         }
     }
-    if let Some(default) = field.default.as_ref().filter(|_| field.kind != FieldKind::Boolean) {
-        schema["default"] = default.clone();
-    }
     schema
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::Form;
+    use crate::form::{Form, Seen};
     use crate::question::tests::question;
     use expect_test::expect;
 
     #[test]
     fn a_confirmation_is_a_choice_that_nobody_made_yet() {
-        let Ask::Form { message, schema } = to_dialog(&question("q_1", 1), None) else { panic!("a form") };
+        let Ask::Form { message, schema } = to_dialog(&question("q_1", 1), None, "t") else { panic!("a form") };
         expect!["Delete the branch?"].assert_eq(&message);
         expect![[r#"{"type":"object","properties":{"confirm":{"type":"string","enum":["yes","no"],"title":"Do it?"},"note":{"type":"string","title":"Note (optional)"}},"required":["confirm"]}"#]]
         .assert_eq(&schema.to_string());
@@ -174,15 +187,46 @@ mod tests {
     }
 
     #[test]
+    fn a_dialog_that_folds_says_so_where_it_is_seen() {
+        let said = |message: &str, client: &str| {
+            let question = Question { message: message.to_owned(), ..question("q_1", 1) };
+            let Ask::Form { message, .. } = to_dialog(&question, None, client) else { panic!("a form") };
+            message
+        };
+        assert_eq!(said("It is merged.", "claude-code"), "Delete the branch?\n\nIt is merged.");
+        assert_eq!(said("One.\nTwo.", "cursor"), "Delete the branch?\n\nOne.\nTwo.");
+        expect![[r#"
+            Delete the branch?
+            There is more than this shows: Ctrl-O, or `hob answer q_1`.
+
+            One.
+            Two."#]]
+        .assert_eq(&said("One.\nTwo.", "claude-code"));
+    }
+
+    #[test]
+    fn a_default_is_that_of_the_form() {
+        let form = serde_json::from_value(json!([
+            {"id": "ship", "kind": "boolean", "default": true},
+            {"id": "copies", "kind": "integer", "default": 2},
+            {"id": "where", "kind": "choice", "options": [{"id": "eu"}], "default": "eu"}
+        ]));
+        let question = Question { form: form.unwrap(), ..question("q_1", 1) };
+        let Ask::Form { schema, .. } = to_dialog(&question, None, "t") else { panic!("a form") };
+        let of = |field: &str| schema["properties"][field]["default"].clone();
+        assert_eq!([of("ship"), of("copies"), of("where")], [json!("yes"), json!(2), json!("eu")]);
+    }
+
+    #[test]
     fn another_text_wins_over_the_choice() {
         let options = serde_json::from_value(json!([{"id": "a", "label": "First"}, {"id": "b"}])).unwrap();
         let question = Question { form: Form::select(options, true), ..question("q_1", 1) };
-        let Ask::Form { schema, .. } = to_dialog(&question, Some("x")) else { panic!("a form") };
+        let Ask::Form { schema, .. } = to_dialog(&question, Some("x"), "t") else { panic!("a form") };
         assert_eq!(schema["properties"]["choice"]["enumNames"], json!(["First", "b"]));
         assert_eq!(schema["required"], json!([]));
         let (values, _) = from_dialog(&question, json!({"choice": "a", "choice_other": "neither"}));
-        assert_eq!(question.form.check(values).unwrap()["choice"], json!("neither"));
+        assert_eq!(question.form.check(values, Seen::Flat).unwrap()["choice"], json!("neither"));
         let (nothing, _) = from_dialog(&question, json!({}));
-        assert_eq!(question.form.check(nothing).unwrap_err().to_string(), "`choice`: it is required");
+        assert_eq!(question.form.check(nothing, Seen::Flat).unwrap_err().to_string(), "`choice`: it is required");
     }
 }

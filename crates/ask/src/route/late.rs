@@ -65,7 +65,7 @@ fn framed(question: &Question) -> String {
     // Without the system's randomness no frame would be safe; a running system always provides it.
     getrandom::fill(&mut bytes).expect("the system gives random bytes");
     let mark = format!("{:016x}", u64::from_ne_bytes(bytes));
-    let age = age(journal::now().saturating_sub(question.asked_ms) / 1000);
+    let age = project::span(journal::now().saturating_sub(question.asked_ms) / 1000);
     let title = project::visible::visible(&question.title);
     let mut text =
         format!("<<{mark} {}\n| question: {title}\n", words::late_head(question, &age, question.is_redelivered()));
@@ -74,14 +74,4 @@ fn framed(question: &Question) -> String {
     }
     text.push_str(&format!("{mark}>>"));
     text
-}
-
-/// A time span in its greatest unit.
-pub(crate) fn age(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }

@@ -14,6 +14,7 @@ use project::journal;
 use tokio::time::{Instant, sleep_until};
 
 use crate::board::{Board, BoardError};
+use crate::form::Seen;
 use crate::question::{Event, Question, Said, Via};
 use crate::settings::Dialogs;
 
@@ -58,6 +59,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
     let mut faces = board.faces();
     let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == id);
     let dialogs = board.options.settings.dialog;
+    let client = cx.client().map(|client| client.name.to_lowercase()).unwrap_or_default();
     let mut tries = if dialogs == Dialogs::Never && !resumed { 0 } else { TRIES };
     let begun = Instant::now();
     let (mut shown, mut problem): (Option<Shown<'_>>, Option<String>) = (None, None);
@@ -67,7 +69,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
         let Some(mut changed) = changed.filter(|_| question.is_open()) else { return Ok(Waited::Closed(question)) };
         let _waiting = board.waits(&question);
         let watched = *faces.borrow_and_update() > 0;
-        let ask = to_dialog(&question, problem.as_deref());
+        let ask = to_dialog(&question, problem.as_deref(), &client);
         let has_dialog = tries > 0 && (resumed || cx.can_ask(&ask));
         let dialog_at = match (watched && dialogs == Dialogs::Auto && !resumed, has_dialog && shown.is_none()) {
             (true, true) => Some(begun + DIALOG_AFTER),
@@ -81,6 +83,9 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             let is_resumed = resumed && tries == TRIES;
             shown = Some(Shown { at: Instant::now(), is_resumed, answer });
             tries -= 1;
+        } else {
+            // A thousand calls may wait without one.
+            drop(ask);
         }
         let returns_until = board.face_returns_until();
         if shown.is_none() && !has_dialog && !watched && returns_until.is_none() && !board.is_told(id) {
@@ -144,7 +149,7 @@ async fn take(
     let event = match answer {
         Ok(AskResponse::Accepted(content)) => {
             let (values, note) = from_dialog(question, content);
-            match question.form.check(values) {
+            match question.form.check(values, Seen::Flat) {
                 Ok(values) => Event::Answer { values, said: said(note) },
                 Err(misfit) => return Ok(Taken::Again(misfit.to_string())),
             }

@@ -11,7 +11,6 @@ use serde_json::json;
 use crate::Board;
 use crate::calls::asking::{asker, failed};
 use crate::question::Question;
-use crate::route::late::age;
 
 /// How many earlier questions are looked through.
 const LOOKED_AT: u32 = 200;
@@ -81,7 +80,7 @@ impl Tool for AskList {
         }
         let line = |listed: &Listed| {
             let Listed { question, tool, title, status, age_s } = listed;
-            format!("{question} {status}, {tool}, {} ago: {}", age(*age_s), project::visible::visible(title))
+            format!("{question} {status}, {tool}, {} ago: {}", project::span(*age_s), project::visible::visible(title))
         };
         output.questions.iter().map(line).collect::<Vec<_>>().join("\n")
     }

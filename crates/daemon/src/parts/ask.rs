@@ -41,7 +41,8 @@ impl Part for AskPart {
             record: Box::new(move |record| journal.record(record)),
             notify: (!settings.notify.is_empty()).then(|| {
                 let words = settings.notify.clone();
-                Box::new(move |question: &Notified<'_>| notify(&words, question.id, question.title)) as Notify
+                Box::new(move |question: &Notified<'_>, failed| notify(&words, question.id, question.title, failed))
+                    as Notify
             }),
             settings,
             person: person(),

@@ -164,3 +164,20 @@ fn bytes_of_logs() {
     }
     panic!("nothing was moved aside");
 }
+
+/// As 64 subagents do that wait for mail over their agent's one connection.
+#[test]
+fn calls_that_wait_keep_no_other_call_waiting() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "waiter", "--role", "test"]).ok();
+    let mut peer = project.mcp(&["repl,mail", "--as", "waiter"]);
+    peer.initialize();
+    start(&mut peer, "main", "bash");
+    let waits: Vec<i64> = (0..64).map(|_| peer.start_call("wait_for_message", json!({"timeout": 600}))).collect();
+    for number in 0..3 {
+        let code = json!({"code": format!("echo $(({number} + 40))")});
+        assert_says(&peer.call("repl_eval", code).text, &[&(number + 40).to_string()]);
+    }
+    let answered = |message: &serde_json::Value| waits.iter().any(|id| message["id"] == *id);
+    assert!(!peer.take_unread().iter().any(answered), "all of them still wait");
+}

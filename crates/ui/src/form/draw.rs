@@ -1,5 +1,6 @@
 //! The picture of a form: lines of text, of which the terminal shows those around the focus.
 
+use project::span;
 use project::visible::{escaped, visible};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -47,7 +48,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
         frame.render_widget(line, line_at(top + row as u16));
     }
     let more = (first > 0, page.lines.len() > first + height);
-    for (row, line) in footer(state, more).into_iter().take(usize::from(foot)).enumerate() {
+    for (row, line) in footer(state, width, more).into_iter().take(usize::from(foot)).enumerate() {
         frame.render_widget(line, line_at(top + body + row as u16));
     }
     if let Some((line, column)) = page.cursor
@@ -75,14 +76,30 @@ fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
     lines
 }
 
-fn footer(state: &State, more: (bool, bool)) -> [Line<'static>; 2] {
+/// Two lines: what is wrong or what the keys do here, and the keys that always work; as much as fits.
+fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2] {
+    let fitting = |ways: &[&str]| {
+        let fits = ways.iter().find(|way| way.width() <= width);
+        (*fits.or(ways.last()).expect("there is a way to say it")).to_owned()
+    };
+    let always = fitting(&[
+        "Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave",
+        "^S send · Tab · ^D refuse · Esc",
+        "^S send ^D no Esc",
+    ]);
+    let always = Line::styled(always, DIM);
     let keys = match (state.warned, state.focus) {
-        (Some(Warned::Decline), _) => return [Line::styled("Ctrl-D again refuses to answer.", ALARM), Line::default()],
+        (Some(Warned::Decline), _) => {
+            let again = fitting(&["Ctrl-D again refuses to answer.", "^D again refuses"]);
+            return [Line::styled(again, ALARM), Line::default()];
+        }
         (Some(Warned::Leave), _) => {
-            return [
-                Line::styled("Esc again leaves, and forgets what you typed. The question stays open.", ALARM),
-                Line::default(),
-            ];
+            let again = fitting(&[
+                "Esc again leaves, and forgets what you typed. The question stays open.",
+                "Esc again forgets what you typed.",
+                "Esc again leaves",
+            ]);
+            return [Line::styled(again, ALARM), Line::default()];
         }
         (_, Focus::Send) => "Enter sends",
         (_, Focus::Note) => "Enter goes on",
@@ -94,16 +111,37 @@ fn footer(state: &State, more: (bool, bool)) -> [Line<'static>; 2] {
             _ => "Enter goes on",
         },
     };
-    let more = match more {
-        (true, true) => "  ↑↓ more: PgUp, PgDn",
-        (true, false) => "  ↑ more: PgUp",
-        (false, true) => "  ↓ more: PgDn",
-        (false, false) => "",
+    // It may stand far from what is shown now.
+    if let Some((field, why)) = &state.problem {
+        let named = field.as_ref().and_then(|id| state.question.fields.iter().find(|field| field.id == *id));
+        let named = named.map(|field| format!("{}: ", field.name())).unwrap_or_default();
+        return [Line::styled(cut(&visible(&format!("{named}{why}")), width), ALARM), always];
+    }
+    let (more, arrows) = match more {
+        (true, true) => ("  ↑↓ more: PgUp, PgDn", "  ↑↓"),
+        (true, false) => ("  ↑ more: PgUp", "  ↑"),
+        (false, true) => ("  ↓ more: PgDn", "  ↓"),
+        (false, false) => ("", ""),
     };
-    [
-        Line::styled(format!("{keys}{more}"), DIM),
-        Line::styled("Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave", DIM),
-    ]
+    // That there is more is said in any case.
+    let first = [format!("{keys}{more}"), more.trim_start().to_owned(), arrows.trim_start().to_owned()];
+    let first = first.into_iter().find(|way| way.width() <= width).unwrap_or_default();
+    [Line::styled(first, DIM), always]
+}
+
+/// A text in one line, with a mark where it was cut.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for cluster in text.graphemes(true) {
+        if kept.width() + cluster.width() + 1 > width {
+            break;
+        }
+        kept.push_str(cluster);
+    }
+    kept + "…"
 }
 
 fn page(state: &State, width: usize) -> Page {
@@ -111,7 +149,7 @@ fn page(state: &State, width: usize) -> Page {
     let question = &state.question;
     let agent = question.agent.as_deref().map(|agent| format!("{} in ", visible(agent))).unwrap_or_default();
     let urgent = if question.urgent { ", urgent" } else { "" };
-    let (age, left) = (span(question.age_s), span(question.left_s));
+    let (age, left) = (span(question.age_s + state.open_s), span(question.left_s.saturating_sub(state.open_s)));
     page.text(
         "",
         &format!("{}  {age} ago, {left} left{urgent}, from {agent}{}", question.question, visible(&question.worktree)),
@@ -313,13 +351,4 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-fn span(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }

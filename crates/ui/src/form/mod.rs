@@ -52,8 +52,8 @@ pub enum Outcome {
     Given,
     /// The person left; nothing was answered.
     Left,
-    /// The question closed under the form.
-    Closed { why: String },
+    /// The question closed under the form. What the person had typed is given back, by the names of the fields.
+    Closed { why: String, typed: Vec<(String, String)> },
 }
 
 #[cfg(test)]

@@ -83,6 +83,16 @@ pub struct Attachment {
     pub file: Option<String>,
 }
 
+impl ShowIf {
+    /// Whether a value is the one; numbers are compared as such.
+    pub(super) fn holds(&self, value: &Value) -> bool {
+        match (value.as_f64(), self.equals.as_f64()) {
+            (Some(is), Some(equals)) => is == equals,
+            _ => *value == self.equals,
+        }
+    }
+}
+
 impl Field {
     /// The text that names it.
     pub(super) fn name(&self) -> &str {

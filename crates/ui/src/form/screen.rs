@@ -3,7 +3,7 @@
 use std::io::{self, Stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -13,6 +13,8 @@ use ratatui::crossterm::event::{
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::draw::draw;
@@ -29,6 +31,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// When the terminal cannot be used.
 pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
     let mut state = State::new(question, note);
+    let begun = Instant::now();
     let ends = ending_signals()?;
     let mut screen = Screen::take()?;
     screen.terminal.draw(|frame| draw(frame, &state))?;
@@ -39,41 +42,80 @@ pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> 
             return Ok(Outcome::Left);
         }
         if let Some(why) = questioner.closed() {
-            return Ok(Outcome::Closed { why });
+            return Ok(Outcome::Closed { why, typed: state.typed() });
         }
-        match event::poll(LOOK) {
-            Ok(true) => {}
-            Ok(false) => continue,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+        // Its age is shown.
+        let open_s = begun.elapsed().as_secs();
+        if state.open_s != open_s {
+            state.open_s = open_s;
+            screen.terminal.draw(|frame| draw(frame, &state))?;
+        }
+        match waits(LOOK)? {
+            Waits::Gone => return Ok(Outcome::Left),
+            // The terminal's size, too, is an event.
+            _ if event::poll(Duration::ZERO)? => {}
+            Waits::Nothing => continue,
+            // What crossterm has not seen comes with the next key.
+            Waits::Keys => {
+                std::thread::sleep(LOOK);
+                continue;
+            }
         }
         questioner.typed();
-        let step = match event::read()? {
-            Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
-                key(pressed).map_or(Step::Stay, |key| state.press(key))
-            }
-            // A pasted break is no Enter: nothing is sent by it.
-            Event::Paste(text) => state.press(Key::Paste(text)),
-            _ => Step::Stay,
-        };
-        match step {
-            Step::Stay => {}
-            Step::Leave => return Ok(Outcome::Left),
-            Step::Give(answer) => {
-                if let Some(outcome) = give(&answer, &mut state, questioner) {
-                    return Ok(outcome);
+        // All that was typed by now is taken before it is drawn: a fast hand is not kept waiting.
+        loop {
+            let step = match event::read()? {
+                Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
+                    key(pressed).map_or(Step::Stay, |key| state.press(key))
                 }
+                // A pasted break is no Enter: nothing is sent by it.
+                Event::Paste(text) => state.press(Key::Paste(text)),
+                _ => Step::Stay,
+            };
+            match step {
+                Step::Stay => {}
+                Step::Leave => return Ok(Outcome::Left),
+                Step::Give(answer) => {
+                    if let Some(outcome) = give(&answer, &mut state, questioner) {
+                        return Ok(outcome);
+                    }
+                }
+            }
+            if matches!(waits(Duration::ZERO)?, Waits::Gone) || !event::poll(Duration::ZERO)? {
+                break;
             }
         }
         screen.terminal.draw(|frame| draw(frame, &state))?;
     }
 }
 
+/// What the terminal has.
+enum Waits {
+    Nothing,
+    Keys,
+    /// It is closed.
+    Gone,
+}
+
+/// Waits a moment for keys. Crossterm would read a terminal that is gone for ever.
+fn waits(long: Duration) -> io::Result<Waits> {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let long = Timespec::try_from(long).expect("a moment is a short time");
+    match poll(&mut fds, Some(&long)) {
+        Ok(0) | Err(Errno::INTR) => return Ok(Waits::Nothing),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let is_gone = fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+    Ok(if is_gone { Waits::Gone } else { Waits::Keys })
+}
+
 /// `None` if the form stays.
 fn give(answer: &Answer, state: &mut State, questioner: &mut dyn Questioner) -> Option<Outcome> {
     match questioner.give(answer) {
         Ok(()) => Some(Outcome::Given),
-        Err(Refusal::Closed { why }) => Some(Outcome::Closed { why }),
+        Err(Refusal::Closed { why }) => Some(Outcome::Closed { why, typed: state.typed() }),
         Err(Refusal::Again { field, why }) => {
             state.refuse(field, why);
             None

@@ -86,6 +86,8 @@ pub(super) struct State {
     pub(super) scroll: Option<usize>,
     /// What was shown last: the first line, how many lines, and of how many.
     pub(super) shown: Cell<(usize, usize, usize)>,
+    /// For how many seconds it has been shown.
+    pub(super) open_s: u64,
     is_changed: bool,
 }
 
@@ -95,8 +97,18 @@ impl State {
         let entries: Vec<Entry> = question.fields.iter().map(entry).collect();
         let (note, focus) = (Editor::new(note, false), Focus::Send);
         let (scroll, shown) = (Some(0), Cell::default());
-        let mut state =
-            State { question, entries, note, focus, problem: None, warned: None, scroll, shown, is_changed: false };
+        let mut state = State {
+            question,
+            entries,
+            note,
+            focus,
+            problem: None,
+            warned: None,
+            scroll,
+            shown,
+            open_s: 0,
+            is_changed: false,
+        };
         state.focus = state.stops()[0];
         state
     }
@@ -141,6 +153,8 @@ impl State {
 
     fn press_here(&mut self, key: Key) -> Step {
         self.is_changed |= is_edit(&key);
+        let before = self.values();
+        let mut is_mended = is_edit(&key);
         let moved = match self.focus {
             Focus::Send => match key {
                 Key::Enter => return self.give(),
@@ -153,6 +167,11 @@ impl State {
             },
             Focus::Field(at) => self.entries[at].press(key),
         };
+        is_mended |= self.values() != before;
+        // What was wrong is said until something else stands there.
+        if is_mended {
+            self.problem = None;
+        }
         match moved {
             Moved::Stay => {}
             Moved::Back => self.step(-1),
@@ -187,7 +206,7 @@ impl State {
     pub(super) fn is_asked(&self, at: usize) -> bool {
         let Some(on) = &self.question.fields[at].show_if else { return true };
         let before = self.question.fields[..at].iter().position(|field| field.id == on.field);
-        before.is_some_and(|before| self.is_asked(before) && self.value(before).as_ref() == Some(&on.equals))
+        before.is_some_and(|before| self.is_asked(before) && self.value(before).is_some_and(|value| on.holds(&value)))
     }
 
     /// What stands in a field, typed as the condition of another may compare it; `None` for nothing.
@@ -208,6 +227,11 @@ impl State {
     }
 
     fn give(&self) -> Step {
+        Step::Give(Answer::Values { values: self.values(), note: self.noted() })
+    }
+
+    /// What stands in the fields that are asked.
+    fn values(&self) -> Map<String, Value> {
         let mut values = Map::new();
         for at in (0..self.entries.len()).filter(|&at| self.is_asked(at)) {
             // What is no number is sent as it was typed: what is wrong with it is said by the one who checks.
@@ -217,7 +241,23 @@ impl State {
             });
             values.extend(value.map(|value| (self.question.fields[at].id.clone(), value)));
         }
-        Step::Give(Answer::Values { values, note: self.noted() })
+        values
+    }
+
+    /// The texts that the person typed, by the names of their fields, with the note.
+    pub(super) fn typed(&self) -> Vec<(String, String)> {
+        let fields = self.question.fields.iter().zip(&self.entries);
+        let texts = fields.filter_map(|(field, known)| {
+            let editor = match known {
+                Entry::Text(editor) => editor,
+                Entry::Options(Options { other: Some(editor), .. }) => editor,
+                _ => return None,
+            };
+            let is_default = matches!((entry(field), known), (Entry::Text(default), Entry::Text(_)) if default.text() == editor.text());
+            (!is_default).then(|| (field.name().to_owned(), editor.text().to_owned()))
+        });
+        let note = self.noted().map(|note| ("Note".to_owned(), note));
+        texts.filter(|(_, text)| !text.trim().is_empty()).chain(note).collect()
     }
 
     fn noted(&self) -> Option<String> {

@@ -88,7 +88,7 @@ fn a_confirmation_takes_a_letter_and_enter() {
         &expect![[r#"
             DANGEROUS
             Delete the branch release-1?
-            q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
+            q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
             │ It has 3 commits that main lacks.
 
             ▸ Do it?
@@ -125,7 +125,7 @@ fn every_kind_of_field_is_filled_in_by_keys() {
         (60, 40),
         &expect![[r#"
             The release
-            q_2  3 min ago, 6 days left, from /src/shop
+            q_2  3 min ago, 7 days left, from /src/shop
 
               Read this first.
               It is long.
@@ -234,8 +234,8 @@ fn every_kind_of_field_is_filled_in_by_keys() {
             › (•) us
                   Slow.
               ( ) another:
-            ↑ ↓ and Enter choose  ↑↓ more:
-            Ctrl-S send · Tab next · Ctrl-"#]],
+            ↑↓ more: PgUp, PgDn
+            ^S send ^D no Esc"#]],
     );
 }
 
@@ -283,7 +283,7 @@ fn an_answer_that_was_not_taken_stays_and_says_why() {
             ▸ copies (a whole number)
               ▏many
               a whole number is needed
-            Enter goes on  ↑↓ more: PgUp, PgDn
+            copies: a whole number is needed
             Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
     assert_eq!(given(press(&mut state, "⌫⌫⌫⌫5^s")).0["copies"], json!(5));
@@ -299,7 +299,7 @@ fn an_answer_that_was_not_taken_stays_and_says_why() {
 
             the disk is full
             ▸ [ Send ]
-            Enter sends  ↑ more: PgUp
+            the disk is full
             Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
 }
@@ -313,16 +313,16 @@ fn a_long_question_is_read_from_its_top_and_never_loses_its_title() {
         &state,
         (60, 10),
         &expect![[r#"
-        DANGEROUS
-        Delete the branch release-1?
-        q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
-        │ line 1
-        │ line 2
-        │ line 3
-        │ line 4
-        │ line 5
-        y or n  ↓ more: PgDn
-        Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
+            DANGEROUS
+            Delete the branch release-1?
+            q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
+            │ line 1
+            │ line 2
+            │ line 3
+            │ line 4
+            │ line 5
+            y or n  ↓ more: PgDn
+            Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave"#]],
     );
     press(&mut state, "⇟⇟");
     check_picture(
@@ -369,14 +369,14 @@ fn the_row_under_the_cursor_is_seen() {
         &state,
         (40, 8),
         &expect![[r#"
-        Which?
-          ( ) 9
-          ( ) 10
-          ( ) 11
-          ( ) 12
-        › ( ) 13
-        ↑ ↓ and Enter choose  ↑↓ more: PgUp, PgD
-        Ctrl-S send · Tab next · Ctrl-D refuse ·"#]],
+            Which?
+              ( ) 9
+              ( ) 10
+              ( ) 11
+              ( ) 12
+            › ( ) 13
+            ↑↓ more: PgUp, PgDn
+            ^S send · Tab · ^D refuse · Esc"#]],
     );
 }
 
@@ -391,7 +391,7 @@ fn what_is_shown_is_not_obeyed() {
         &expect![[r#"
             DANGEROUS
             Clear\x1b[2J the \u{202e}screen?
-            q_7k2mx  12 s ago, 23 h left, from alice in /src/shop
+            q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
             │ \x07
 
             ▸ Do it?

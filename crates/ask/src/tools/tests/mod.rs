@@ -1,6 +1,7 @@
 //! The tools over real connections of both eras: every way to an answer, and what is said without one.
 
 mod races;
+mod runs;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,7 +91,11 @@ impl Fixture {
 }
 
 fn board_in(dir: PathBuf) -> Arc<Board> {
-    Board::new(BoardOptions {
+    Board::new(options(dir))
+}
+
+fn options(dir: PathBuf) -> BoardOptions {
+    BoardOptions {
         path: dir.join("ask.db"),
         prepare: Box::new(|| Ok(())),
         run_is_here: Box::new(|run| run != "gone"),
@@ -99,7 +104,7 @@ fn board_in(dir: PathBuf) -> Arc<Board> {
         notify: None,
         settings: AskSettings::default(),
         person: "ann".to_owned(),
-    })
+    }
 }
 
 fn caller(run: &str) -> Caller {
@@ -250,25 +255,6 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_gone_is_followed_by_the_next_of_its_agent() {
-    let mut house = Fixture::new();
-    house.client("gone", None).await.call("confirm_action", delete()).await;
-    let id = house.only();
-    // In the same life it is gone at once; and the same call asks nothing twice.
-    let result = house.client("next", None).await.call("confirm_action", delete()).await;
-    assert_eq!(result["structuredContent"]["question"], json!(id));
-    let other = Caller { worktree: "/elsewhere".into(), ..caller("next") };
-    let result = house.client_of(other, None).await.call("confirm_action", delete()).await;
-    assert_ne!(result["structuredContent"]["question"], json!(id));
-    house.answer(&id, json!({"confirm": true}));
-    house.again();
-    // After a restart a run may still come back.
-    assert_eq!(texts(&house.client("next", None).await.call("ask_list", json!({})).await).len(), 1);
-    tokio::time::advance(Duration::from_secs(11)).await;
-    assert_eq!(texts(&house.client("next", None).await.call("ask_list", json!({})).await).len(), 2);
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_dialog_of_an_older_client_is_shown_at_once() {
     let house = Fixture::new();
     let mut client = house.client("a", Some("legacy")).await;
@@ -409,6 +395,9 @@ async fn what_cannot_be_asked_says_why_and_asks_nothing() {
     let calls = [
         ("confirm_action", json!({"action": " ", "danger": "low"})),
         ("confirm_action", json!({"action": "x", "expires": "soon"})),
+        ("confirm_action", json!({"action": "x", "expires": "5s"})),
+        ("confirm_action", json!({"action": "x", "expires": "99d"})),
+        ("confirm_action", json!({"action": "x", "key": "k".repeat(201)})),
         ("select_option", json!({"prompt": "x", "options": []})),
         ("select_option", json!({"prompt": "x", "options": [["custom", "mine"]]})),
         ("ask_form", json!({"title": "x", "fields": [{"id": "password"}]})),
@@ -424,6 +413,9 @@ async fn what_cannot_be_asked_says_why_and_asks_nothing() {
     expect_test::expect![[r#"
         there is nothing to ask: the question is empty
         `expires`: "soon" is no span of time
+        `expires`: a question lives from 1m to 30d, and not 5s
+        `expires`: a question lives from 1m to 30d, and not 99d
+        `key` has at most 200 characters
         `options`: 1 to 50 are needed, and there are 0
         `options`: no option can be called `custom`, which the result says for an answer that is none of them
         this cannot be asked: `password` asks for a secret (password): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done

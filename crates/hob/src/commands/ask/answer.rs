@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
 use super::form::{self, Filled};
-use super::{ending, misfit, shown};
+use super::{closed, misfit, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -72,7 +72,7 @@ impl Answer {
         if self.json {
             terminal::json(&answered);
         } else {
-            terminal::line(ending(&answered));
+            terminal::line(closed(&answered));
         }
         Ok(Exit::Done)
     }
@@ -129,7 +129,13 @@ impl Answer {
                     terminal::note(format!("Nothing was answered; {id} stays open."));
                     return Ok(None);
                 }
-                Some(Filled::Closed(why)) => {
+                Some(Filled::Closed { why, typed }) => {
+                    if !typed.is_empty() {
+                        terminal::note("What you had typed:");
+                        for (name, text) in typed {
+                            terminal::note(format!("  {}: {}", visible(&name), visible::escaped(&text)));
+                        }
+                    }
                     return Err(Failure::new(why).hint("Tell the agent if the answer should be another."));
                 }
                 None => {}
@@ -164,6 +170,18 @@ impl Answer {
                     };
                     let Some(word) = prompt(field) else { return Ok(None) };
                     set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
+                    // What depends on it may be asked no more, or only now.
+                    for field in question["fields"].as_array().into_iter().flatten() {
+                        let id = field["id"].as_str().unwrap_or_default();
+                        match (is_asked(field, &set), set.contains_key(id)) {
+                            (false, true) => drop(set.remove(id)),
+                            (true, false) if field["kind"] != "note" => {
+                                let Some(word) = prompt(field) else { return Ok(None) };
+                                set.insert(id.to_owned(), word.into());
+                            }
+                            _ => {}
+                        }
+                    }
                 }
                 answered => return answered.map(Some).map_err(Trouble::failure),
             }
@@ -178,10 +196,8 @@ fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
     match &field["show_if"]["equals"] {
         Value::Bool(yes) => matches!(said.as_str(), "y" | "yes" | "true") == *yes,
         Value::String(word) => said == word.to_lowercase(),
-        other => {
-            let other = other.to_string();
-            said == other
-        }
+        Value::Number(number) => said.parse().ok() == number.as_f64(),
+        other => said == *other.to_string(),
     }
 }
 

@@ -57,8 +57,9 @@ impl<'a> Answerer<'a> {
         }
     }
 
-    /// After the daemon went away: watches with its successor, once somebody started one.
-    pub(super) fn look_for_daemon(&mut self) {
+    /// After the daemon went away: watches with its successor, once somebody started one, and asks what became of this
+    /// question.
+    pub(super) fn look_for_daemon(&mut self, id: &str) {
         if self.control.is_some() || self.looked.is_some_and(|at| at.elapsed() < AGAIN) {
             return;
         }
@@ -67,7 +68,13 @@ impl<'a> Answerer<'a> {
         if let Ok(Some(mut control)) = super::super::connect(self.project)
             && let Ok(list) = control.request("ask/watch", json!({}), |_, _| {})
         {
-            self.heard.extend(list["questions"].as_array().into_iter().flatten().cloned());
+            let open = list["questions"].as_array().into_iter().flatten();
+            // The list has those that are open.
+            if !open.into_iter().any(|question| question["question"] == id)
+                && let Ok(one) = control.request("ask/list", json!({"question": id}), |_, _| {})
+            {
+                self.heard.extend(one["questions"].as_array().into_iter().flatten().cloned());
+            }
             self.control = Some(control);
         }
     }

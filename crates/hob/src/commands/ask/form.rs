@@ -21,8 +21,11 @@ pub(super) enum Filled {
     /// The question as it is now.
     Answered(Value),
     Left,
-    /// It closed elsewhere meanwhile.
-    Closed(String),
+    /// It closed elsewhere meanwhile. What was typed by then, by the names of the fields.
+    Closed {
+        why: String,
+        typed: Vec<(String, String)>,
+    },
 }
 
 /// Shows a question as a form. `None` if the terminal cannot show one.
@@ -33,7 +36,7 @@ pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) ->
     match ui::form::fill(shown, note, &mut given) {
         Ok(Outcome::Given) => Ok(given.answered.map(Filled::Answered)),
         Ok(Outcome::Left) => Ok(Some(Filled::Left)),
-        Ok(Outcome::Closed { why }) => Ok(Some(Filled::Closed(why))),
+        Ok(Outcome::Closed { why, typed }) => Ok(Some(Filled::Closed { why, typed })),
         Err(_) => Ok(None),
     }
 }
@@ -104,7 +107,7 @@ impl Questioner for Given<'_, '_> {
         if let Some(question) = self.answerer.heard.drain(..).find(&is_closed) {
             return Some(ending(&question));
         }
-        self.answerer.look_for_daemon();
+        self.answerer.look_for_daemon(&self.id);
         let control = self.answerer.control.as_mut()?;
         match control.notification(&["ask/changed"], Some(Instant::now() + LISTEN)) {
             Ok(Some((_, question))) if is_closed(&question) => Some(ending(&question)),

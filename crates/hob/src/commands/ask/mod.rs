@@ -13,7 +13,7 @@ pub(crate) use script::Ask;
 
 use client::Control;
 use client::control::ControlError;
-use project::{Project, ancestry, visible};
+use project::{Project, ancestry, span, visible};
 use serde_json::{Value, json};
 
 use self::answerer::Answerer;
@@ -66,7 +66,7 @@ fn refused(error: ControlError) -> Failure {
 fn shown(question: &Value) -> String {
     let text = |field: &str| question[field].as_str().unwrap_or_default();
     let id = text("question");
-    let (age, left) = (span(&question["age_s"]), span(&question["left_s"]));
+    let [age, left] = ["age_s", "left_s"].map(|key| span(question[key].as_u64().unwrap_or_default()));
     let agent = question["agent"].as_str().map(|agent| format!("{} in ", visible(agent))).unwrap_or_default();
     let urgent = if question["urgent"] == true { ", urgent" } else { "" };
     let when = format!("{age} ago, {left} left{urgent}, from {agent}{}", visible(text("worktree")));
@@ -114,7 +114,10 @@ fn field_lines(field: &Value, tool: &str) -> Vec<String> {
         let kind = text(field, "kind");
         lines.push(match kind.as_str() {
             "note" => format!("  {} {}", text(field, "label"), text(field, "help")),
-            _ => format!("  {} ({kind}{required}) {} {}", text(field, "id"), text(field, "label"), text(field, "help")),
+            _ => {
+                let (id, label, help) = (text(field, "id"), text(field, "label"), text(field, "help"));
+                format!("  {id} ({kind}{required}{}) {label} {help}", bounds(field))
+            }
         });
     } else if field["help"].is_string() {
         lines.push(format!("  {}", text(field, "help")));
@@ -123,6 +126,32 @@ fn field_lines(field: &Value, tool: &str) -> Vec<String> {
         lines.push(format!("    {}  {}  {}", text(option, "id"), text(option, "label"), text(option, "help")));
     }
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// What else a field wants of its value, and what it has without one.
+fn bounds(field: &Value) -> String {
+    let what = match field["kind"].as_str().unwrap_or_default() {
+        "text" | "multiline" => " characters",
+        "multichoice" => " options",
+        _ => "",
+    };
+    let number = |key: &str| field[key].as_f64();
+    let mut words = match (number("min"), number("max")) {
+        (Some(min), Some(max)) => format!(", {min} to {max}{what}"),
+        (Some(min), None) => format!(", at least {min}{what}"),
+        (None, Some(max)) => format!(", at most {max}{what}"),
+        (None, None) => String::new(),
+    };
+    if let Some(pattern) = field["pattern"].as_str() {
+        words.push_str(&format!(", matches {}", visible(pattern)));
+    }
+    if !field["default"].is_null() {
+        words.push_str(&format!(", else {}", visible(&field["default"].to_string())));
+    }
+    if let Some(on) = field["show_if"]["field"].as_str() {
+        words.push_str(&format!(", if {} is {}", visible(on), visible(&field["show_if"]["equals"].to_string())));
+    }
+    words
 }
 
 /// How many options have a command each.
@@ -159,13 +188,15 @@ fn ending(question: &Value) -> String {
     }
 }
 
-fn span(seconds: &Value) -> String {
-    match seconds.as_u64().unwrap_or_default() {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7200 => format!("{} min", seconds / 60),
-        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
-        seconds => format!("{} days", seconds / 86_400),
+/// How an answer ended its question: what was asked, and of a form what is stored.
+fn closed(question: &Value) -> String {
+    let text = |value: &Value| visible(value.as_str().unwrap_or_default());
+    let mut lines = vec![format!("{}: {}", ending(question), text(&question["title"]))];
+    if question["tool"] == "ask_form" {
+        let values = question["values"].as_object().into_iter().flatten();
+        lines.extend(values.map(|(field, value)| format!("  {field}: {}", visible(&value.to_string()))));
     }
+    lines.join("\n")
 }
 
 /// The exit code of an answer, by the structured result of the tool.

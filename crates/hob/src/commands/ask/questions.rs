@@ -1,5 +1,6 @@
 //! `hob questions`: what agents ask the person here. With --watch it is a face: agents know that somebody is there.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -44,16 +45,28 @@ impl Questions {
         if questions.is_empty() {
             terminal::line("No questions.");
         }
-        questions.iter().for_each(|question| self.show(question));
+        let mut shown = BTreeMap::new();
+        questions.iter().for_each(|question| self.show(question, &mut shown));
         Ok(Exit::Done)
     }
 
-    fn show(&self, question: &Value) {
+    /// Shows a question as it is now, after what was shown of it before: an open one as a whole once, then who is at it.
+    fn show(&self, question: &Value, before: &mut BTreeMap<String, Value>) {
+        let (id, by) = (question["question"].as_str().unwrap_or_default(), &question["being_answered"]);
         match (self.json, question["open"] == true) {
             // One object a line, for programs that read as they come.
             (true, _) => terminal::line(question.to_string()),
-            (false, true) => terminal::line(shown(question)),
+            (false, true) => {
+                let was_by = before.insert(id.to_owned(), by.clone());
+                if was_by.is_none() {
+                    terminal::line(shown(question));
+                }
+                if let (Some(by), true) = (by.as_str(), was_by.as_ref() != Some(by)) {
+                    terminal::line(format!("{id}: being answered ({})", project::visible(by)));
+                }
+            }
             (false, false) => {
+                before.remove(id);
                 let title = project::visible(question["title"].as_str().unwrap_or_default());
                 terminal::line(format!("{}: {title}", ending(question)));
             }
@@ -64,6 +77,7 @@ impl Questions {
         if !self.json {
             terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C ends this.");
         }
+        let mut shown = BTreeMap::new();
         loop {
             let list = match control.request("ask/watch", json!({}), |_, _| {}) {
                 Err(ControlError::Lost { .. }) => None,
@@ -72,10 +86,10 @@ impl Questions {
             list.iter()
                 .flat_map(|list| list["questions"].as_array())
                 .flatten()
-                .for_each(|question| self.show(question));
+                .for_each(|question| self.show(question, &mut shown));
             while terminal::lost().is_none() {
                 match control.notification(&["ask/changed"], None) {
-                    Ok(Some((_, question))) => self.show(&question),
+                    Ok(Some((_, question))) => self.show(&question, &mut shown),
                     Ok(None) => {}
                     Err(ControlError::Lost { .. }) => break,
                     Err(error) => return Err(refused(error)),

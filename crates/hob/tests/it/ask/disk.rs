@@ -1,14 +1,14 @@
-//! A full disk: an answer that cannot be stored is refused, its question stays open, and the same answer is taken when
-//! there is room.
+//! A full disk: an answer that cannot be stored is refused, its question stays open, the form keeps what was typed, and the
+//! same answer is taken when there is room.
 
 use std::os::unix::process::CommandExt;
 
-use testkit::Ran;
+use testkit::{Ran, TestProject, has_program};
 
 use crate::fresh;
 
-/// Runs as root in a namespace on a small disk: asks, fills the disk, answers, makes room, and answers again.
-const ON_A_SMALL_DISK: &str = r#"
+/// Asks on a small disk, and fills it.
+const ASKED: &str = r#"
 set -e
 cd "$PROJECT"
 mkdir -m 700 -p "$STATE"
@@ -16,6 +16,10 @@ mount -t tmpfs -o size=256k,mode=700 none "$STATE"
 hob ask confirm 'Delete the branch?' --wait 0 >/dev/null 2>&1 || true
 head -c 2000000 /dev/zero >"$STATE/ballast" 2>/dev/null || true
 note=$(head -c 3900 /dev/zero | tr '\0' x)
+"#;
+
+/// Answers by a command, makes room, and answers again.
+const BY_COMMAND: &str = r#"
 hob answer --yes --note "$note" 2>&1 || echo "refused with $?"
 hob questions --json | grep -c '"open": *true' | sed 's/^/open: /'
 hob ask confirm 'Push?' --wait 0 2>&1 || echo "not asked: $?"
@@ -26,20 +30,75 @@ echo "confirmed with $?"
 hob stop >/dev/null
 "#;
 
-#[test]
-fn a_full_disk_refuses_an_answer_and_takes_it_when_there_is_room() {
-    let project = fresh();
+/// The same by keys in a form. `shown` polls the screen.
+const BY_FORM: &str = r#"
+at() { tmux -S "$TOP/tmux" "$@"; }
+press() { at send-keys -t :0 "$@"; }
+shown() {
+    for try in $(seq 600); do
+        at capture-pane -p -t :0 | grep -qF -- "$1" && return 0
+        sleep 0.1
+    done
+    echo "$1 is not shown:"
+    at capture-pane -p -t :0
+    exit 1
+}
+trap 'at kill-server' EXIT
+TERM=xterm at -f /dev/null new-session -d -x 80 -y 24 sh -c 'hob answer; echo "ended with $?"; exec cat'
+shown 'Note (optional)'
+press y
+press Tab
+shown '▸ Note (optional)'
+at set-buffer -- "$note"
+at paste-buffer -p -t :0
+shown 'xxxx'
+press C-s
+shown 'the disk is full'
+hob questions --json | grep -c '"open": *true' | sed 's/^/open: /'
+press -l ' and more'
+shown 'xxxx and more'
+rm "$STATE/ballast"
+press C-s
+shown 'ended with 0'
+hob questions --all --json | grep -c '"note": *"xxx.*xxx and more"' | sed 's/^/kept: /'
+hob stop >/dev/null
+"#;
+
+/// Runs a script as root in a namespace with a small disk; why not, where the machine gives none.
+fn on_a_small_disk(project: &TestProject, script: &str) -> Result<Ran, String> {
     let mut command = project.command("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK]);
+    command.args(["--map-root-user", "--mount", "sh", "-c", &format!("{ASKED}{script}")]);
     command.env("STATE", project.state_dir()).env("TOP", project.top()).env("PROJECT", project.root());
     // Everything it started ends with it.
     let ran = Ran::of(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
-        eprintln!("skipped: a full disk: this machine gives no namespaces: {}", ran.stderr);
-        return;
+        return Err(ran.stderr);
     }
+    Ok(ran)
+}
+
+#[test]
+fn a_full_disk_refuses_an_answer_and_takes_it_when_there_is_room() {
+    let project = fresh();
+    let ran = match on_a_small_disk(&project, BY_COMMAND) {
+        Ok(ran) => ran,
+        Err(why) => return eprintln!("skipped: a full disk: this machine gives no namespaces: {why}"),
+    };
     let (full, after) = ran.stdout.split_once("refused with").unwrap_or_else(|| panic!("it was taken: {ran:#?}"));
     assert!(full.contains("the disk is full: nothing was changed"), "{ran:#?}");
     assert!(after.contains("open: 1") && after.contains("not asked: "), "{ran:#?}");
     assert!(after.contains("answered by tester (command)") && after.contains("confirmed with 0"), "{ran:#?}");
+}
+
+#[test]
+fn a_form_keeps_what_was_typed_when_the_disk_is_full() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    let ran = match on_a_small_disk(&project, BY_FORM) {
+        Ok(ran) => ran,
+        Err(why) => return eprintln!("skipped: a full disk: this machine gives no namespaces: {why}"),
+    };
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), "open: 1\nkept: 1\n"), "{ran:#?}");
 }

@@ -149,18 +149,73 @@ fn an_agent_waits_while_somebody_watches() {
     let mut peer = agent(&project);
     let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     until("the face is known", || (watching(&project) == 1).then_some(()));
+    // A daemon that has just begun knows that somebody watched the one before.
+    kill_hard(project.daemon_pid().unwrap());
     let call = peer.start_call("select_option", json!({"prompt": "Which?", "options": [["a", "A"]], "wait_s": 60}));
     until("it is asked", || project.run(["questions"]).stdout.contains("Which?").then_some(()));
-    project.run(["answer", "--choose", "a"]).ok();
+    until("the face is back", || (watching(&project) == 1).then_some(()));
+    let mut person = races::Person::connect(&project).unwrap();
+    let list = person.request("ask/list", json!({})).unwrap();
+    for _ in 0..2 {
+        let claim = json!({"question": list["result"]["questions"][0]["question"], "via": "terminal"});
+        assert!(person.request("ask/claim", claim).unwrap()["error"].is_null());
+    }
+    let said = project.run(["answer", "--choose", "a"]).ok();
+    assert!(said.ends_with(": answered by tester (command): Which?\n"), "{said}");
     let answered = peer.answer(call);
     assert_eq!((&answered.structured["status"], &answered.structured["selected"]), (&json!("answered"), &json!("a")));
     watch.kill().unwrap();
     let shown = watch.wait_with_output().unwrap().stdout;
     let shown = String::from_utf8_lossy(&shown);
-    assert!(shown.contains("Which?") && shown.contains("answered by tester (command)"), "{shown}");
+    assert!(shown.contains("answered by tester (command)"), "{shown}");
+    // Once as a whole, and once that somebody is at it.
+    for once in ["  Which?", ": being answered (terminal)"] {
+        assert_eq!(shown.matches(once).count(), 1, "{once}: {shown}");
+    }
     // Nobody watches any more: known after the moment in which a face may come back.
     let left = peer.call("confirm_action", json!({"action": "Push?"}));
     assert_eq!(left.structured["status"], "unavailable");
+}
+
+#[test]
+fn while_somebody_watches_an_answer_comes_before_any_dialog() {
+    let project = fresh();
+    let mut peer = agent_with_dialogs(&project);
+    let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the face is known", || (watching(&project) == 1).then_some(()));
+    let call = peer.start_call("confirm_action", json!({"action": "Push?", "wait_s": 60}));
+    until("it is asked", || project.run(["questions"]).stdout.contains("Push?").then_some(()));
+    project.run(["answer", "--yes"]).ok();
+    assert_eq!(peer.answer(call).structured["answered"]["via"], "command");
+    let dialogs = peer.take_unread().into_iter().filter(|message| message["method"] == "elicitation/create");
+    assert_eq!(dialogs.count(), 0);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[test]
+fn an_answer_by_flags_keeps_defaults_and_drops_nothing() {
+    let project = fresh();
+    project.write(
+        "form.json",
+        &json!({"title": "The release", "fields": [
+            {"id": "ship", "kind": "boolean", "required": true},
+            {"id": "when", "kind": "date", "show_if": {"field": "ship", "equals": true}},
+            {"id": "copies", "kind": "integer", "min": 1, "max": 9, "default": 2},
+            {"id": "name", "pattern": "v[0-9]+"},
+        ]})
+        .to_string(),
+    );
+    assert_eq!(project.run(["ask", "form", "form.json", "--wait", "0"]).code, Some(6));
+    let shown = project.run(["questions"]).ok();
+    for bound in ["1 to 9, else 2", "matches v[0-9]+", "if ship is true", "24 h left"] {
+        assert!(shown.contains(bound), "{bound}: {shown}");
+    }
+    let refused = project.run(["answer", "--set", "ship=no", "--set", "when=2026-12-01"]);
+    assert!(refused.stderr.contains("`when`: it is asked only if `ship` is true"), "{refused:?}");
+    let said = project.run(["answer", "--set", "ship=no", "--set", "name=v2"]).ok();
+    let (_, values) = said.split_once('\n').unwrap();
+    assert_eq!(values, "  ship: false\n  copies: 2\n  name: \"v2\"\n");
 }
 
 /// What this test's process starts descends from the agent when that is this process itself.
@@ -304,12 +359,46 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     screen.press(&["n"]);
     signal("-CONT");
     screen.until("by tester (command)");
+    // Also if its daemon died before; what was typed is given back.
+    peer.call("confirm_action", json!({"action": "Tag?", "wait_s": 0}));
+    let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
+    screen.until("Tag?");
+    screen.press(&["Tab"]);
+    screen.type_text("not this one");
+    screen.until("not this one");
+    let form = std::fs::read_to_string(project.root().join("form")).unwrap();
+    let signal = |name: &str| {
+        assert!(project.command("kill").args([name, form.trim()]).status().unwrap().success(), "kill {name} {form}");
+    };
+    signal("-STOP");
+    kill_hard(project.daemon_pid().unwrap());
+    project.run(["answer", "--yes"]).ok();
+    signal("-CONT");
+    let left = screen.until("by tester (command)");
+    assert!(left.contains("What you had typed:") && left.contains("Note: not this one"), "{left}");
     // Leaving answers nothing.
     peer.call("confirm_action", json!({"action": "Push?", "wait_s": 0}));
     let screen = Screen::run(&project, "hob answer");
     screen.until("Push?");
     screen.press(&["Escape"]);
     screen.until("stays open");
+}
+
+#[test]
+fn a_form_ends_with_its_terminal() {
+    if !has_program("tmux") {
+        return;
+    }
+    let project = fresh();
+    assert_eq!(project.run(["ask", "confirm", "Push?", "--wait", "0"]).code, Some(6));
+    let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
+    screen.until("Push?");
+    let form = project.read("form");
+    // The signal of a terminal that is closed reaches not everybody.
+    drop(screen);
+    let ends = || (!std::path::Path::new("/proc").join(form.trim()).exists()).then_some(());
+    until("the form to end", ends);
+    assert!(project.run(["questions"]).stdout.contains("Push?"), "nothing was answered");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A question that is answered in four ways at once: two commands, the agent's dialog, and its asker who takes it back. One
 //! wins, and who comes later is told who was first, and when.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject};
@@ -45,6 +46,18 @@ impl Person {
     fn exchange(&mut self, message: &Value) -> Option<Value> {
         self.stream.get_mut().write_all(format!("{message}\n").as_bytes()).ok()?;
         self.read()
+    }
+
+    /// Waits until something is said of a question, or for a moment; `None` if the daemon is gone.
+    pub(super) fn hear(&mut self) -> Option<()> {
+        self.stream.get_ref().set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let heard = self.stream.fill_buf().map(<[u8]>::is_empty);
+        self.stream.get_ref().set_read_timeout(None).unwrap();
+        match heard {
+            Ok(true) => None,
+            Ok(false) => self.read().map(drop),
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut).then_some(()),
+        }
     }
 
     fn read(&mut self) -> Option<Value> {
