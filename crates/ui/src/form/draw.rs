@@ -78,6 +78,9 @@ fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
 
 /// Two lines: what is wrong or what the keys do here, and the keys that always work; as much as fits.
 fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2] {
+    if !state.takes_keys {
+        return [Line::default(), Line::default()];
+    }
     let fitting = |ways: &[&str]| {
         let fits = ways.iter().find(|way| way.width() <= width);
         (*fits.or(ways.last()).expect("there is a way to say it")).to_owned()

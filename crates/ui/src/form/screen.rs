@@ -34,9 +34,12 @@ pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> 
     let begun = Instant::now();
     let ends = ending_signals()?;
     let mut screen = Screen::take()?;
+    state.takes_keys = false;
     screen.terminal.draw(|frame| draw(frame, &state))?;
-    // What was typed before the question was seen answers nothing.
+    // What was typed before the question was seen answers nothing. What keys do is said once they do it.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    state.takes_keys = true;
+    screen.terminal.draw(|frame| draw(frame, &state))?;
     loop {
         if ends.load(Ordering::Relaxed) {
             return Ok(Outcome::Left);

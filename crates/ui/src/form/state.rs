@@ -86,6 +86,8 @@ pub(super) struct State {
     pub(super) scroll: Option<usize>,
     /// What was shown last: the first line, how many lines, and of how many.
     pub(super) shown: Cell<(usize, usize, usize)>,
+    /// Whether keys count: those that were pressed before it was drawn answer nothing.
+    pub(super) takes_keys: bool,
     /// For how many seconds it has been shown.
     pub(super) open_s: u64,
     is_changed: bool,
@@ -106,6 +108,7 @@ impl State {
             warned: None,
             scroll,
             shown,
+            takes_keys: true,
             open_s: 0,
             is_changed: false,
         };

@@ -45,7 +45,7 @@ shown() {
 }
 trap 'at kill-server' EXIT
 TERM=xterm at -f /dev/null new-session -d -x 80 -y 24 sh -c 'hob answer; echo "ended with $?"; exec cat'
-shown 'Note (optional)'
+shown 'Ctrl-S send'
 press y
 press Tab
 shown '▸ Note (optional)'

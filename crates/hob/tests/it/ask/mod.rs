@@ -11,6 +11,9 @@ use testkit::{McpPeer, Ran, Screen, TestProject, has_program, kill_hard, until};
 
 use crate::fresh;
 
+/// What stands at the foot of a form once it takes keys.
+const TAKES_KEYS: &str = "Ctrl-S send";
+
 /// Answers prompts at a terminal: what to wait for, and what to type then, in turn.
 const TYPED: &str = r#"
 import os, pty, signal, sys
@@ -299,6 +302,7 @@ fn a_person_fills_in_a_form_on_a_terminal() {
     let project = fresh();
     ask_by_form(&project);
     let screen = Screen::run(&project, "hob answer");
+    screen.until(TAKES_KEYS);
     let seen = screen.until("Version *");
     for shown in ["Two things are open.", "+new", "the page: /", "pictures/4c4b6a3b"] {
         assert!(seen.contains(shown), "{shown}: {seen}");
@@ -343,6 +347,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     peer.call("confirm_action", json!({"action": "Delete the branch?", "wait_s": 0}));
     let screen = Screen::run(&project, "hob answer");
     screen.until("Delete the branch?");
+    screen.until(TAKES_KEYS);
     screen.press(&["n"]);
     project.run(["answer", "--yes"]).ok();
     screen.until("by tester (command)");
@@ -350,6 +355,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     peer.call("confirm_action", json!({"action": "Merge?", "wait_s": 0}));
     let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
     screen.until("Merge?");
+    screen.until(TAKES_KEYS);
     let form = std::fs::read_to_string(project.root().join("form")).unwrap();
     let signal = |name: &str| {
         assert!(project.command("kill").args([name, form.trim()]).status().unwrap().success(), "kill {name} {form}");
@@ -363,6 +369,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     peer.call("confirm_action", json!({"action": "Tag?", "wait_s": 0}));
     let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
     screen.until("Tag?");
+    screen.until(TAKES_KEYS);
     screen.press(&["Tab"]);
     screen.type_text("not this one");
     screen.until("not this one");
@@ -380,6 +387,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     peer.call("confirm_action", json!({"action": "Push?", "wait_s": 0}));
     let screen = Screen::run(&project, "hob answer");
     screen.until("Push?");
+    screen.until(TAKES_KEYS);
     screen.press(&["Escape"]);
     screen.until("stays open");
 }
@@ -393,6 +401,7 @@ fn a_form_ends_with_its_terminal() {
     assert_eq!(project.run(["ask", "confirm", "Push?", "--wait", "0"]).code, Some(6));
     let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
     screen.until("Push?");
+    screen.until(TAKES_KEYS);
     let form = project.read("form");
     // The signal of a terminal that is closed reaches not everybody.
     drop(screen);
