@@ -120,9 +120,13 @@ impl Connections {
         self.open.lock().values().any(is_it)
     }
 
-    /// Whether that run of an agent is connected.
+    /// Whether that run of an agent is connected. A connection whose calls may still finish outlives its process.
     pub(crate) fn has_run(&self, run: &str) -> bool {
-        self.open.lock().values().any(|open| open.run.as_deref() == Some(run))
+        let open = self.open.lock();
+        let of_run = open.values().filter(|open| open.run.as_deref() == Some(run));
+        let pids: Vec<u32> = of_run.map(|open| open.pid).collect();
+        drop(open);
+        pids.into_iter().any(lives)
     }
 
     /// The processes at the other ends of agents' connections.
@@ -135,6 +139,11 @@ impl Connections {
     pub(crate) fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
+}
+
+/// Whether a process of this user lives; what has ended and was not waited for has no directory any more.
+fn lives(pid: u32) -> bool {
+    pid == 0 || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }
 
 impl Slot {

@@ -197,6 +197,27 @@ fn while_somebody_watches_an_answer_comes_before_any_dialog() {
 }
 
 #[test]
+fn who_comes_right_after_an_agent_was_killed_asks_nothing_twice() {
+    let project = fresh();
+    let mut killed = agent(&project);
+    // Ready before, so that it comes while the other's connection still drains.
+    let mut next = agent(&project);
+    let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the face is known", || (watching(&project) == 1).then_some(()));
+    let arguments = json!({"action": "Push?", "wait_s": 60});
+    killed.start_call("confirm_action", arguments.clone());
+    until("it is asked", || project.run(["questions"]).stdout.contains("Push?").then_some(()));
+    kill_hard(front_end_of(&killed));
+    let call = next.start_call("confirm_action", arguments);
+    let ping = next.request("ping", json!({}));
+    next.response(ping);
+    project.run(["answer", "--yes"]).ok();
+    assert_eq!(next.answer(call).structured["confirmed"], true);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[test]
 fn an_answer_by_flags_keeps_defaults_and_drops_nothing() {
     let project = fresh();
     project.write(
