@@ -167,6 +167,10 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
         [("Delete the branch?", CONFIRM), ("Which store?", SELECT), ("flaky", GUIDE), ("The release", FORM)]
     {
         dialog(terminal, title)?;
+        // It shows the first lines alone, and says so.
+        if title == "The release" && !terminal.text()?.contains("There is more than this shows") {
+            bail!("nothing says that there is more: {}", terminal.text()?);
+        }
         take(terminal, steps)?;
     }
     // It closes the question.
