@@ -28,7 +28,9 @@ const GENERATIONS: usize = 64;
 /// How many processes of shells are looked at for each.
 const CHILDREN: usize = 1000;
 /// The most bytes of an environment that are read.
-const ENVIRONMENT: u64 = 4 << 20;
+const ENVIRONMENT: usize = 4 << 20;
+/// How much is read at a time.
+const PAGE: usize = 4096;
 
 /// A process: its number may be used again, with another start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +99,11 @@ fn starts_front_end(pid: u32, but: u32) -> bool {
 /// The children of a process: those that it has now.
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let lists: Vec<String> = lists.collect();
+    let list = |thread: fs::DirEntry| {
+        let list = format!("task/{}/children", thread.file_name().to_str()?);
+        String::from_utf8(contents(pid, &list, ENVIRONMENT).ok()?).ok()
+    };
+    let lists: Vec<String> = threads.filter_map(list).collect();
     if !lists.is_empty() {
         return lists
             .iter()
@@ -116,11 +121,11 @@ fn children(pid: u32) -> Vec<u32> {
 
 /// Whether a process is `hob mcp`: the program of this process, or one of its name, so that an older one counts too.
 fn is_front_end(pid: u32) -> bool {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0);
     let program = words.next().unwrap_or_default();
-    let is_hob = program.rsplit(|byte| *byte == b'/').next() == Some(b"hob".as_slice()) || is_this_program(pid);
-    is_hob && words.any(|word| word == b"mcp")
+    let is_named = || program.rsplit(|byte| *byte == b'/').next() == Some(b"hob".as_slice());
+    words.any(|word| word == b"mcp") && (is_named() || is_this_program(pid))
 }
 
 fn is_this_program(pid: u32) -> bool {
@@ -130,8 +135,8 @@ fn is_this_program(pid: u32) -> bool {
 
 /// The process that started a front-end: what lies between, such as `sh -c`, is not it.
 fn agent_of(front_end: u32) -> Option<Process> {
-    let ancestry = Process::of(front_end)?.ancestry();
-    let agent = ancestry.into_iter().skip(1).find(|process| !is_wrapper(process.pid))?;
+    let mut ancestors = Process::of(front_end)?.and_ancestors().skip(1);
+    let agent = ancestors.find(|process| !is_wrapper(process.pid))?;
     // An orphan's parent is nobody's agent.
     (agent.pid > 1).then_some(agent)
 }
@@ -160,7 +165,7 @@ fn is_wrapper(pid: u32) -> bool {
 
 /// The words of a shell's command line after its name; `None` for another program.
 fn shell_words(pid: u32) -> Option<Vec<String>> {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
     let program = words.next().unwrap_or_default();
     let program = Path::new(&program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -174,17 +179,30 @@ fn name(pid: u32) -> String {
 }
 
 fn environment(pid: u32) -> Vec<u8> {
+    // What cannot be read marks nothing.
+    contents(pid, "environ", ENVIRONMENT).unwrap_or_default()
+}
+
+/// What the kernel says of a process, up to so many bytes: a page at a time, since each read costs as much as a long one
+/// and an answer waits for all of them.
+fn contents(pid: u32, what: &str, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut file = fs::File::open(format!("/proc/{pid}/{what}"))?;
     let mut bytes = Vec::new();
-    if let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) {
-        // What cannot be read marks nothing.
-        let _ = file.take(ENVIRONMENT).read_to_end(&mut bytes);
+    loop {
+        let begin = bytes.len();
+        bytes.resize(begin + PAGE, 0);
+        let count = file.read(&mut bytes[begin..])?;
+        bytes.truncate(begin + count);
+        // A line of facts comes whole.
+        if count == 0 || bytes.len() >= most || most == PAGE {
+            return Ok(bytes);
+        }
     }
-    bytes
 }
 
 impl Process {
     fn of(pid: u32) -> Option<Process> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = contents(pid, "stat", PAGE).ok()?;
         // `pid (name) state ppid …`: the name may hold anything, so its last parenthesis counts (proc(5)).
         let close = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
@@ -208,11 +226,15 @@ impl Process {
 
     /// The process itself, its parent, and so on.
     fn ancestry(self) -> Vec<Process> {
+        self.and_ancestors().collect()
+    }
+
+    fn and_ancestors(self) -> impl Iterator<Item = Process> {
         let next = |process: &Process| {
             // A parent that began later is another process under the number of the parent that is gone.
             Process::of(process.parent).filter(|parent| parent.start <= process.start)
         };
-        std::iter::successors(Some(self), next).take(GENERATIONS).collect()
+        std::iter::successors(Some(self), next).take(GENERATIONS)
     }
 }
 
