@@ -184,8 +184,29 @@ impl Control {
         &mut self,
         method: &str,
         params: Value,
-        mut on_notification: impl FnMut(&str, &Value),
+        on_notification: impl FnMut(&str, &Value),
     ) -> Result<Value, ControlError> {
+        // Without a deadline there is an answer or an error.
+        self.exchange(method, params, None, on_notification).map(Option::unwrap_or_default)
+    }
+
+    /// Makes a request; `None` if no answer came before the deadline. The connection is of no use then.
+    pub fn request_before(
+        &mut self,
+        method: &str,
+        params: Value,
+        deadline: Instant,
+    ) -> Result<Option<Value>, ControlError> {
+        self.exchange(method, params, Some(deadline), |_, _| {})
+    }
+
+    fn exchange(
+        &mut self,
+        method: &str,
+        params: Value,
+        deadline: Option<Instant>,
+        mut on_notification: impl FnMut(&str, &Value),
+    ) -> Result<Option<Value>, ControlError> {
         self.last_id += 1;
         let id = Id::number(self.last_id);
         let mut line = Vec::new();
@@ -193,7 +214,21 @@ impl Control {
         let lost = |_: io::Error| ControlError::Lost { method: method.to_owned() };
         self.connection.stream.write_all(&line).map_err(lost)?;
         loop {
-            let line = self.next_line(method)?;
+            let line = match deadline {
+                None => self.next_line(method)?,
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Ok(None);
+                    }
+                    // An error means that the socket is gone, which the read reports.
+                    let _ = self.connection.stream.set_read_timeout(Some(left));
+                    match self.next_line_or_timeout(method)? {
+                        Some(line) => line,
+                        None => return Ok(None),
+                    }
+                }
+            };
             let Some(envelope) = Envelope::peek(&line) else { continue };
             if !envelope.is_response() {
                 notification(&line, &mut on_notification);
@@ -205,7 +240,7 @@ impl Control {
             let odd =
                 |error: serde_json::Error| ControlError::Odd { method: method.to_owned(), reason: error.to_string() };
             return match (envelope.result(), envelope.error()) {
-                (Some(result), None) => serde_json::from_str(result.get()).map_err(odd),
+                (Some(result), None) => serde_json::from_str(result.get()).map(Some).map_err(odd),
                 (_, Some(error)) => Err(refused(method, serde_json::from_str(error.get()).map_err(odd)?)),
                 _ => Err(ControlError::Odd { method: method.to_owned(), reason: "it has no result".to_owned() }),
             };

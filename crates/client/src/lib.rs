@@ -2,10 +2,11 @@
 //!
 //! Blocking code on one or two threads, without an async runtime: many front-ends run at once, each as long as its
 //! agent, so a front-end must be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is what
-//! the command line uses.
+//! the command line uses, and [`hook`] what agents' hooks run.
 
 mod connect;
 pub mod control;
+pub mod hook;
 mod start;
 pub mod stdio;
 mod wait;

@@ -15,8 +15,6 @@ use project::{Project, Readiness};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-/// How long a daemon may take to serve.
-const READY_WITHIN: Duration = Duration::from_secs(15);
 /// Maximum bytes kept of what a failing daemon printed.
 const PRINTED_MAX: usize = 16 * 1024;
 
@@ -47,7 +45,7 @@ pub(crate) enum Started {
 }
 
 /// Starts a daemon unless another process is doing so.
-pub(crate) fn start(project: &Project, launch: &Launch) -> Started {
+pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Started {
     // Of many front-ends that start at once, one starts the daemon. This lock only saves work: the daemon's own lock
     // ensures that there is one daemon, so nothing breaks without this one (a full disk).
     let guard = start_lock(project);
@@ -56,7 +54,7 @@ pub(crate) fn start(project: &Project, launch: &Launch) -> Started {
     }
     match spawn(project, launch) {
         Ok((child, output)) => {
-            let started = wait_until_ready(project, output);
+            let started = wait_until_ready(project, output, within);
             reap(child);
             started
         }
@@ -98,16 +96,16 @@ fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     Ok((child, File::from(output)))
 }
 
-fn wait_until_ready(project: &Project, mut output: File) -> Started {
-    let deadline = Instant::now() + READY_WITHIN;
+fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> Started {
+    let deadline = Instant::now() + within;
     let mut printed = Vec::new();
     loop {
         match readable_before(&output, deadline) {
             Ok(true) => {}
             Ok(false) => {
-                let seconds = READY_WITHIN.as_secs();
+                let seconds = within.as_secs_f64();
                 return Started::Failed(format!(
-                    "the daemon did not serve within {seconds} s{}; look into {}, or run `hob serve` to watch it",
+                    "the daemon did not serve within {seconds:.1} s{}; look into {}, or run `hob serve` to watch it",
                     quoted(&printed),
                     project::visible::path(&project.log_dir()),
                 ));
@@ -178,11 +176,13 @@ mod tests {
     use expect_test::{Expect, expect};
     use std::path::Path;
 
+    const LONG: Duration = Duration::from_secs(60);
+
     fn check(script: &str, expected: Expect) {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let launch = Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into(), "sh".into()] };
-        expected.assert_eq(&format!("{:?}", start(&project, &launch)));
+        expected.assert_eq(&format!("{:?}", start(&project, &launch, LONG)));
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let _held = start_lock(&project).unwrap();
-        assert_eq!(start(&project, &Launch::default()), Started::ByAnother);
+        assert_eq!(start(&project, &Launch::default(), LONG), Started::ByAnother);
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let launch = Launch { program: "/nonexistent/hob".into(), arguments: Vec::new() };
-        let Started::Failed(reason) = start(&project, &launch) else { panic!("started") };
+        let Started::Failed(reason) = start(&project, &launch, LONG) else { panic!("started") };
         assert!(reason.starts_with("start the daemon with /nonexistent/hob: No such file"), "{reason}");
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Slot {
     connections: Arc<Connections>,
     number: u64,
     reason: &'static str,
+    /// Whether the journal has the connection.
+    is_journalled: bool,
 }
 
 impl Connections {
@@ -101,8 +103,11 @@ impl Connections {
         self.count.send_replace(open.len());
         drop(open);
         let (role, pid, name) = (caller.role, caller.pid, caller.name.clone());
-        self.journal.record(Record::ConnectionOpened { connection: number, role, pid, name });
-        Ok(Slot { connections: Arc::clone(self), number, reason: "its end was lost" })
+        let is_journalled = !caller.brief;
+        if is_journalled {
+            self.journal.record(Record::ConnectionOpened { connection: number, role, pid, name });
+        }
+        Ok(Slot { connections: Arc::clone(self), number, reason: "its end was lost", is_journalled })
     }
 
     /// All connections, in order of arrival.
@@ -159,7 +164,9 @@ impl Drop for Slot {
         open.remove(&self.number);
         self.connections.count.send_replace(open.len());
         drop(open);
-        let (connection, reason) = (self.number, self.reason.to_owned());
-        self.connections.journal.record(Record::ConnectionClosed { connection, reason });
+        if self.is_journalled {
+            let (connection, reason) = (self.number, self.reason.to_owned());
+            self.connections.journal.record(Record::ConnectionClosed { connection, reason });
+        }
     }
 }

@@ -35,6 +35,10 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|command| command == "guardian") {
         return daemon::guardian::run(args.into_iter().skip(1));
     }
+    // An agent waits for each of these, and reads its exit status.
+    if args.first().is_some_and(|command| command == "hook") {
+        return commands::hook::run(args.into_iter().skip(1));
+    }
     let ended = match commands::quick(&args) {
         Some(ended) => ended,
         None => parse_and_run(args),

@@ -52,6 +52,8 @@ pub struct Caller {
     pub known: Known,
     /// Whether each of its requests has its own connection: only answers to requests reach it.
     pub by_requests: bool,
+    /// Whether the connection is for one request, and left out of the journal.
+    pub brief: bool,
 }
 
 impl Caller {
@@ -74,6 +76,7 @@ impl Caller {
             profile: hello.profile.clone(),
             known: Known::ByProcess,
             by_requests: false,
+            brief: hello.brief,
         }
     }
 }

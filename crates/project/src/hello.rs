@@ -82,11 +82,23 @@ pub struct Hello {
     /// Asks an idle daemon that does not understand this `hob` number to end, so that a newer one can start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub make_room: bool,
+    /// The connection is for one request, of which there are many: it has no environment and no place in the journal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub brief: bool,
 }
 
 impl Hello {
+    /// A hello of role `control` for one request. It carries no environment: nothing is started on its behalf.
+    pub fn brief(project: &Project, cwd: &Path) -> Hello {
+        Hello { brief: true, ..Hello::with(Role::Control, project, cwd, BTreeMap::new()) }
+    }
+
     /// A hello from this process, standing in `cwd`, with the allowed part of its environment.
     pub fn new(role: Role, project: &Project, cwd: &Path) -> Hello {
+        Hello::with(role, project, cwd, Environment::of_this_process())
+    }
+
+    fn with(role: Role, project: &Project, cwd: &Path, env: BTreeMap<String, String>) -> Hello {
         Hello {
             hob: PROTOCOL,
             role,
@@ -101,9 +113,10 @@ impl Hello {
             run: None,
             answers_lost: false,
             last_receipt: None,
-            env: Environment::of_this_process(),
+            env,
             version: VERSION.to_owned(),
             make_room: false,
+            brief: false,
         }
     }
 
@@ -306,6 +319,7 @@ mod tests {
             env: BTreeMap::from([("PATH".into(), "/bin".into())]),
             version: "0.1.0".into(),
             make_room: false,
+            brief: false,
         };
         let text = String::from_utf8(hello.to_line()).unwrap();
         expect![[r#"

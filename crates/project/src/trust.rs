@@ -1,6 +1,6 @@
-//! What the user granted to a project's `hob.toml`, beyond what every checkout may say.
+//! What the user granted to a project's `hob.toml` and to other files of it, beyond what every checkout may say.
 //!
-//! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in
+//! A grant is for one root, the directory that stands there, one file, and one exact text (its SHA-256). Grants live in
 //! `trust.toml` beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A
 //! file of grants that another user wrote, or may replace, grants nothing.
 
@@ -51,14 +51,17 @@ struct Grant {
     /// The directory at the root at that time: another directory brings other programs under the same names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
+    /// The file at the root; without it, `hob.toml`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
 }
 
 impl Grant {
-    fn is_for(&self, root: &Path) -> bool {
+    fn is_for(&self, root: &Path, file: Option<&str>) -> bool {
         // If it may be another directory, the user is asked again.
         let before = self.directory.as_deref().and_then(Identity::read);
         let is_same = || before.zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now));
-        self.root == root && is_same()
+        self.root == root && self.file.as_deref() == file && is_same()
     }
 }
 
@@ -80,19 +83,38 @@ impl Trust {
 
     /// Whether this text of the project's `hob.toml` is granted.
     pub fn covers(&self, project: &Project, text: &str) -> bool {
+        self.covers_text(project, None, text)
+    }
+
+    /// Whether this text of another file at the project's root is granted.
+    pub fn covers_file(&self, project: &Project, file: &str, text: &str) -> bool {
+        self.covers_text(project, Some(file), text)
+    }
+
+    fn covers_text(&self, project: &Project, file: Option<&str>, text: &str) -> bool {
         let sha256 = sha256(text);
-        self.grants.iter().any(|grant| grant.is_for(project.root()) && grant.sha256 == sha256)
+        self.grants.iter().any(|grant| grant.is_for(project.root(), file) && grant.sha256 == sha256)
+    }
+
+    /// Grants this text of another file at the project's root what it asks for.
+    pub fn grant_file(project: &Project, file: &str, text: &str) -> Result<(), TrustError> {
+        Trust::grant_text(&Trust::path()?, project, Some(file), text)
     }
 
     /// Grants this text of the project's `hob.toml` what it asks for, in this file of grants.
     pub(crate) fn grant(file: &Path, project: &Project, text: &str) -> Result<(), TrustError> {
+        Trust::grant_text(file, project, None, text)
+    }
+
+    fn grant_text(file: &Path, project: &Project, of: Option<&str>, text: &str) -> Result<(), TrustError> {
         user_config::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
-        trust.grants.retain(|grant| grant.root != project.root());
+        trust.grants.retain(|grant| grant.root != project.root() || grant.file.as_deref() != of);
         let identity = Identity::of(project.root()).filter(Identity::is_certain);
         let Some(identity) = identity else { return Err(TrustError::Uncertain { root: project.root().to_owned() }) };
         let directory = Some(identity.to_string());
-        trust.grants.push(Grant { root: project.root().to_owned(), sha256: sha256(text), directory });
+        let (root, of) = (project.root().to_owned(), of.map(str::to_owned));
+        trust.grants.push(Grant { root, sha256: sha256(text), directory, file: of });
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
@@ -149,6 +171,13 @@ mod tests {
         assert!(!trust.covers(&project, &text.replace("mine", "yours")));
         Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 1);
+        // A grant of one file is none of another, and both stay.
+        Trust::grant_text(&file, &project, Some("other.toml"), text).unwrap();
+        let trust = Trust::load_from(&file).unwrap();
+        assert!(trust.covers(&project, text) && trust.covers_file(&project, "other.toml", text));
+        assert!(!trust.covers_file(&project, "third.toml", text));
+        Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
+        assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 2);
         // Another directory of the same name and text has other programs.
         fs::rename(&root, temp.path().join("elsewhere")).unwrap();
         fs::create_dir(&root).unwrap();

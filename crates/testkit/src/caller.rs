@@ -23,5 +23,6 @@ pub fn caller(worktree: &Path, name: &str) -> Caller {
         profile: None,
         known: Known::ByProcess,
         by_requests: false,
+        brief: false,
     }
 }

@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "daemon",
         &["mcp", "process", "project", "repl", "mail", "code", "nodes", "explore", "cure", "ask", "hooks", "work"],
     ),
-    ("hob", &["daemon", "client", "ui", "project", "cure", "nodes"]),
+    ("hob", &["daemon", "client", "ui", "project", "cure", "hooks", "nodes"]),
     ("testkit", &["project"]),
     ("xtask", &[]),
 ];

@@ -12,11 +12,32 @@ use project::{Hello, HelloAck, Project};
 
 use crate::start::{Launch, Started, start};
 
-/// The limit for the whole attempt: starting a daemon, waiting for others to start one, waiting for an old daemon to
-/// make room.
-const WITHIN: Duration = Duration::from_secs(20);
-/// How long a daemon may take to answer a hello.
-const ACK_WITHIN: Duration = Duration::from_secs(10);
+/// How long an attempt may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// The limit for the whole attempt: starting a daemon, waiting for others to start one, waiting for an old daemon to
+    /// make room.
+    pub(crate) whole: Duration,
+    /// How long a daemon may take to answer a hello.
+    pub(crate) ack: Duration,
+    /// How long a daemon may take to serve.
+    pub(crate) ready: Duration,
+}
+
+impl Patience {
+    /// For what waits as long as it must.
+    const LONG: Patience =
+        Patience { whole: Duration::from_secs(20), ack: Duration::from_secs(10), ready: Duration::from_secs(15) };
+
+    /// For what goes on without a daemon after this time.
+    pub(crate) fn until(deadline: Instant) -> Patience {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // A time-out of zero would be none.
+        let left = left.max(Duration::from_millis(1));
+        Patience { whole: left, ack: left, ready: left }
+    }
+}
+
 /// After a failed start: how long to wait for another daemon, which may hold the lock, to appear.
 const APPEAR_WITHIN: Duration = Duration::from_millis(300);
 /// The pause between two attempts.
@@ -46,8 +67,8 @@ pub enum ConnectError {
     Stranger { said: String },
     #[error("{0}")]
     NotStarted(String),
-    #[error("no daemon could be reached within {} s; `hob status` says more, `hob serve` starts one by hand", WITHIN.as_secs())]
-    TimedOut,
+    #[error("no daemon could be reached within {}; `hob status` says more, `hob serve` starts one by hand", time(*within))]
+    TimedOut { within: Duration },
 }
 
 impl ConnectError {
@@ -61,6 +82,13 @@ fn pid_text(pid: Option<u32>, before: &str, after: &str) -> String {
     pid.map(|pid| format!("{before}{pid}{after}")).unwrap_or_default()
 }
 
+fn time(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        millis => format!("{} s", millis / 1000),
+    }
+}
+
 /// The outcome of one attempt.
 enum Attempt {
     Connected(Box<Connection>),
@@ -72,7 +100,7 @@ enum Attempt {
 
 /// Connects to a running daemon. `Ok(None)` when none runs.
 pub fn connect(project: &Project, hello: &Hello) -> Result<Option<Connection>, ConnectError> {
-    match attempt(project, hello)? {
+    match attempt(project, hello, Patience::LONG.ack)? {
         Attempt::Connected(connection) => Ok(Some(*connection)),
         Attempt::Absent | Attempt::MakingRoom => Ok(None),
     }
@@ -85,12 +113,22 @@ pub fn connect_or_start(project: &Project, hello: &Hello) -> Result<Connection, 
 
 /// Like [`connect_or_start`], with another program as the daemon.
 pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) -> Result<Connection, ConnectError> {
-    let deadline = Instant::now() + WITHIN;
+    connect_or_start_within(project, hello, launch, Patience::LONG)
+}
+
+/// Like [`connect_or_start_with`], with a limit of its own.
+pub(crate) fn connect_or_start_within(
+    project: &Project,
+    hello: &Hello,
+    launch: &Launch,
+    patience: Patience,
+) -> Result<Connection, ConnectError> {
+    let deadline = Instant::now() + patience.whole;
     // Asked in the first line already: only an idle daemon of an older protocol complies.
     let hello = Hello { make_room: true, ..hello.clone() };
     let mut failed: Option<(String, Instant)> = None;
     loop {
-        match attempt(project, &hello)? {
+        match attempt(project, &hello, patience.ack)? {
             Attempt::Connected(connection) => return Ok(*connection),
             Attempt::MakingRoom => {}
             Attempt::Absent => match &failed {
@@ -99,7 +137,7 @@ pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) 
                     return Err(ConnectError::NotStarted(reason.clone()));
                 }
                 Some(_) => {}
-                None => match start(project, launch) {
+                None => match start(project, launch, patience.ready) {
                     // Unless it ends right after it was ready each time.
                     Started::Ready if Instant::now() < deadline => continue,
                     Started::Ready => {}
@@ -109,17 +147,17 @@ pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) 
             },
         }
         if Instant::now() > deadline {
-            return Err(ConnectError::TimedOut);
+            return Err(ConnectError::TimedOut { within: patience.whole });
         }
         thread::sleep(PAUSE);
     }
 }
 
-fn attempt(project: &Project, hello: &Hello) -> Result<Attempt, ConnectError> {
+fn attempt(project: &Project, hello: &Hello, ack_within: Duration) -> Result<Attempt, ConnectError> {
     let Some(mut stream) = socket::connect(project)? else { return Ok(Attempt::Absent) };
     let pid = socket::peer(&stream).ok().map(|peer| peer.pid);
     let mut framer = Framer::new(LINE_MAX);
-    let ack = match exchange(&mut stream, &mut framer, hello) {
+    let ack = match exchange(&mut stream, &mut framer, hello, ack_within) {
         Ok(Some(line)) => serde_json::from_slice::<HelloAck>(&line)
             .map_err(|_| ConnectError::Stranger { said: String::from_utf8_lossy(&line).chars().take(80).collect() })?,
         Ok(None) => return Ok(Attempt::Absent),
@@ -146,9 +184,14 @@ fn attempt(project: &Project, hello: &Hello) -> Result<Attempt, ConnectError> {
 const LINE_MAX: usize = 256 * 1024 * 1024;
 
 /// Says hello and reads the answer; `None` if the other end went away first.
-fn exchange(stream: &mut UnixStream, framer: &mut Framer, hello: &Hello) -> io::Result<Option<Vec<u8>>> {
-    stream.set_read_timeout(Some(ACK_WITHIN))?;
-    stream.set_write_timeout(Some(ACK_WITHIN))?;
+fn exchange(
+    stream: &mut UnixStream,
+    framer: &mut Framer,
+    hello: &Hello,
+    within: Duration,
+) -> io::Result<Option<Vec<u8>>> {
+    stream.set_read_timeout(Some(within))?;
+    stream.set_write_timeout(Some(within))?;
     stream.write_all(&hello.to_line())?;
     let line = loop {
         let mut chunk = [0; 4096];

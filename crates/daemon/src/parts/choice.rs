@@ -30,6 +30,15 @@ pub(crate) struct Toolset {
 }
 
 impl Toolset {
+    /// Of a part without tools: it is in no listing, and no connection can choose it.
+    pub(crate) fn without_tools(name: &'static str) -> Toolset {
+        Toolset { name, about: "", instructions: "", tools: Vec::new(), core: &[], is_default: false, extras: false }
+    }
+
+    pub(super) fn has_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
     /// The names of its tools in the default listing.
     pub(super) fn listed(&self) -> &'static [&'static str] {
         if self.is_default { self.core } else { &[] }
@@ -124,7 +133,8 @@ impl Catalog {
     pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
         let entry = |toolset, part| PartToolset { toolset, part };
         let parts = || parts.iter().enumerate();
-        let toolsets = parts().map(|(number, part)| entry(part.toolset(), number)).collect();
+        let toolsets = parts().map(|(number, part)| entry(part.toolset(), number));
+        let toolsets = toolsets.filter(|entry| entry.toolset.has_tools()).collect();
         let of_part = |(number, part): (usize, &Arc<dyn Part>)| {
             part.profiles().into_iter().map(move |profile| entry(profile, number))
         };

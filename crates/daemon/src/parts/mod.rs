@@ -7,6 +7,7 @@ mod ask;
 mod choice;
 mod code;
 mod cure;
+mod hooks;
 pub mod mail;
 mod more_tools;
 mod nodes;
@@ -29,6 +30,7 @@ use serde_json::{Map, Value};
 use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
+pub use self::hooks::fact;
 pub(crate) use self::servers::Parts;
 use crate::connections::Connections;
 use crate::journal::Journal;
@@ -41,6 +43,7 @@ const PARTS: &[Entry] = &[
     Entry::of::<code::CodePart>(),
     Entry::of::<cure::CurePart>(),
     Entry::of::<work::WorkPart>(),
+    Entry::of::<hooks::HooksPart>(),
     Entry::of::<nodes::NodesPart>(),
 ];
 
@@ -61,7 +64,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// The part's tools, and the instructions for the model.
+    /// The part's tools, and the instructions for the model. [`Toolset::without_tools`] of a part that has none.
     fn toolset(&self) -> Toolset;
 
     /// The tools of the systems that the part replaces.
@@ -285,7 +288,7 @@ pub fn declared(
 /// The toolsets of a connection that asks for none: the configured ones, otherwise the defaults.
 pub fn enabled(config: &Config) -> Vec<String> {
     let default = || {
-        let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset());
+        let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
         toolsets.filter(|toolset| toolset.is_default).map(|toolset| toolset.name.to_owned()).collect()
     };
     config.toolsets.clone().unwrap_or_else(default)
@@ -293,7 +296,8 @@ pub fn enabled(config: &Config) -> Vec<String> {
 
 /// Settings that cannot take effect: unknown toolsets, and the faults of each part. Waiting for a grant is not a fault.
 pub fn faults(config: &Config) -> Vec<String> {
-    let names: Vec<&str> = PARTS.iter().map(|entry| (entry.declared)().toolset().name).collect();
+    let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
+    let names: Vec<&str> = toolsets.map(|toolset| toolset.name).collect();
     let toolset =
         choice::unknown(config.toolsets.as_deref().unwrap_or_default(), &names).map(|problem| problem.to_string());
     toolset.into_iter().chain(PARTS.iter().flat_map(|entry| (entry.faults)(config))).collect()

@@ -143,7 +143,7 @@ impl Parts {
     pub(crate) fn status(&self) -> Map<String, Value> {
         let mut status: Map<String, Value> = self.parts.iter().flat_map(|part| part.status()).collect();
         // Each part has one toolset.
-        let lines = self.catalog.toolsets().zip(&self.parts).map(|(set, part)| (set.name, part.status_lines()));
+        let lines = self.parts.iter().map(|part| (part.toolset().name, part.status_lines()));
         let lines: Vec<Value> = lines
             .filter(|(_, lines)| !lines.is_empty())
             .map(|(part, lines)| json!({"part": part, "lines": lines}))

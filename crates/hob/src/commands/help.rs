@@ -55,6 +55,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Questions of agents", &["questions", "answer"]),
     ("Code", &["callers", "uses", "def", "outline", "code"]),
     ("Where the work stands", &["work"]),
+    ("Rules for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
     ("Cure", &["cure"]),
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
@@ -80,6 +81,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
     ("code", &[("hob code status", "")]),
     ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
+    (
+        "policy",
+        &[
+            ("hob policy check", ""),
+            ("hob policy explain event.json", "which rules an event meets, and by which command"),
+            ("hob policy try next.toml", "what that file would have decided otherwise, of all that came so far"),
+        ],
+    ),
+    ("hooks", &[("hob hooks log", ""), ("hob hooks log --follow", "go on with what comes")]),
     (
         "node",
         &[

@@ -10,11 +10,14 @@ mod cure;
 mod doctor;
 mod eval;
 pub(crate) mod help;
+pub(crate) mod hook;
+mod hooks;
 mod init;
 mod mail;
 mod mcp;
 mod node;
 mod other_program;
+mod policy;
 mod sandbox;
 mod serve;
 mod status;
@@ -63,6 +66,8 @@ pub(crate) enum Command {
     Outline(code::Outline),
     Code(code::CodeCommand),
     Work(work::Work),
+    Hooks(hooks::HooksCommand),
+    Policy(policy::PolicyCommand),
     Node(node::NodeCommand),
     Cure(cure::CureCommand),
     Init(init::Init),
@@ -105,6 +110,8 @@ impl Command {
             Command::Outline(outline) => outline.run(&project()?),
             Command::Code(code) => code.run(&project()?),
             Command::Work(work) => work.run(&project()?),
+            Command::Hooks(hooks) => hooks.run(&project()?),
+            Command::Policy(policy) => policy.run(&project()?),
             Command::Node(node) => node.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),

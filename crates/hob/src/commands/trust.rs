@@ -1,4 +1,5 @@
-//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, and grants exactly that text.
+//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, and what of its policy for hooks is looser
+//! than what holds, and grants exactly these texts.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -8,7 +9,7 @@ use project::{Config, Project, Trust};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Show what hob.toml asks for beyond what is always allowed, and grant it
+/// Show what hob.toml and hob-policy.toml ask for beyond what is always allowed, and grant it
 #[derive(Debug, Args)]
 pub(crate) struct TrustCommand {
     /// Grant without asking
@@ -34,20 +35,30 @@ impl TrustCommand {
             return Ok(Exit::Done);
         }
         let requests = Config::requests(project, &daemon::sections()).map_err(Failure::new)?;
-        if requests.is_empty() {
+        let policy = waiting_policy(project)?;
+        if requests.is_empty() && policy.is_none() {
             terminal::line(format!("{shown} asks for nothing that needs to be granted."));
             return Ok(Exit::Done);
         }
-        if Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty() {
-            terminal::line(format!("{shown} is granted what it asks for, as it reads now:"));
-        } else {
-            terminal::line(format!("{shown} asks for more than is always allowed:"));
+        let is_granted = Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty();
+        if !requests.is_empty() {
+            terminal::line(match is_granted {
+                true => format!("{shown} is granted what it asks for, as it reads now:"),
+                false => format!("{shown} asks for more than is always allowed:"),
+            });
         }
         for request in &requests {
             let place = paint(&format!("line {}", request.line), Style::Dim);
             terminal::line(format!("  {} ({place}): {}", paint(&request.key, Style::Bold), request.asks));
         }
-        if Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty() {
+        if let Some((_, pending)) = &policy {
+            let file = project::visible::path(&project.root().join(hooks::policy::FILE));
+            terminal::line(format!("{file} is looser than what holds:"));
+            for what in pending {
+                terminal::line(format!("  {what}"));
+            }
+        }
+        if is_granted && policy.is_none() {
             return Ok(Exit::Done);
         }
         if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
@@ -57,11 +68,31 @@ impl TrustCommand {
             terminal::line("Nothing granted.");
             return Ok(Exit::Failed);
         }
-        Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
-        terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
-        running(project);
+        if let Some((text, _)) = &policy {
+            Trust::grant_file(project, hooks::policy::FILE, text).map_err(Failure::new)?;
+            terminal::line("Granted, until hob-policy.toml changes. It holds at the next event.");
+        }
+        if !is_granted {
+            Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
+            terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
+            running(project);
+        }
         Ok(Exit::Done)
     }
+}
+
+/// The text of the policy for hooks, and what of it waits, if something does.
+fn waiting_policy(project: &Project) -> Result<Option<(String, Vec<String>)>, Failure> {
+    let text = || hooks::files::project_text(project).ok().flatten().unwrap_or_default();
+    let before = text();
+    let pending = hooks::files::Files::new(project).standing(false).pending;
+    // What is granted is what is shown.
+    if before != text() {
+        return Err(
+            Failure::new("hob-policy.toml changed while it was read").hint("Look at it again with `hob trust`.")
+        );
+    }
+    Ok((!pending.is_empty()).then_some((before, pending)))
 }
 
 /// A daemon reads the configuration once, at its start.

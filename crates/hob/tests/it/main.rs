@@ -15,6 +15,7 @@ mod daemon;
 mod doctor;
 mod editors;
 mod ghc_mcp;
+mod hooks;
 mod http;
 mod init;
 mod leftovers;

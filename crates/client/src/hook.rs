@@ -1,0 +1,145 @@
+//! `hob hook`: asks the daemon what to answer to an agent's hook event. An agent waits for each of these, so everything
+//! here ends by a deadline, and whoever calls says then what a failure means.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use project::{Hello, Project};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::Launch;
+use crate::connect::{ConnectError, Patience, connect_or_start_within};
+use crate::control::{Control, ControlError};
+
+/// How long a daemon may take to be there.
+const THERE_WITHIN: Duration = Duration::from_millis(500);
+
+/// An event, as the agent's program gave it.
+#[derive(Debug)]
+pub struct HookEvent {
+    /// The agent that the command line says, or that was told by the payload.
+    pub agent: String,
+    /// The event that the command line says.
+    pub event: String,
+    pub raw: Vec<u8>,
+    /// Where the hook runs.
+    pub cwd: PathBuf,
+    /// When the caller answers by itself.
+    pub deadline: Instant,
+}
+
+/// What to print and how to exit.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub struct HookReply {
+    #[serde(default)]
+    pub stdout: String,
+    #[serde(default)]
+    pub stderr: String,
+    /// Without it, the reply is not whole.
+    pub exit: u8,
+}
+
+/// Why there is no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    #[error("the daemon did not answer in time; `hob status` says whether it runs")]
+    TimedOut,
+    #[error("the daemon's answer is not whole: {0}; `hob stop` ends a daemon of another version")]
+    NotWhole(String),
+}
+
+/// Asks the daemon, which is started if none runs.
+///
+/// # Errors
+/// When there is no whole reply before the deadline.
+pub fn ask(project: &Project, event: HookEvent, launch: &Launch) -> Result<HookReply, HookError> {
+    let HookEvent { agent, event, raw, cwd, deadline } = event;
+    let there = deadline.min(Instant::now() + THERE_WITHIN);
+    let hello = Hello::brief(project, &cwd);
+    let connection = connect_or_start_within(project, &hello, launch, Patience::until(there))?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(HookError::TimedOut);
+    }
+    // An error means that the socket is gone, which writing and reading report.
+    let _ = connection.stream.set_write_timeout(Some(left));
+    let mut params = Map::from_iter([
+        ("agent".to_owned(), json!(agent)),
+        ("event".to_owned(), json!(event)),
+        ("within_ms".to_owned(), json!(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))),
+    ]);
+    match String::from_utf8(raw) {
+        Ok(text) => params.insert("raw".to_owned(), Value::String(text)),
+        Err(error) => params.insert("raw_hex".to_owned(), Value::String(hex(error.as_bytes()))),
+    };
+    let reply = Control::over(connection).request_before("hook", params.into(), deadline)?;
+    let reply = reply.ok_or(HookError::TimedOut)?;
+    HookReply::deserialize(&reply).map_err(|error| HookError::NotWhole(error.to_string()))
+}
+
+/// The directory of the project that an agent says it works in; a hook of it may stand elsewhere.
+pub fn agent_directory() -> Option<PathBuf> {
+    let variables = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
+    let said = variables.into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    said.into_iter().find(|path| path.is_absolute() && Path::is_dir(path))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+
+    /// A project whose daemon sends these bytes after the answer to the hello, and keeps the connection.
+    fn answered(reply: &'static str) -> Result<HookReply, HookError> {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().to_owned();
+        let project = Project::find(Some(&root), &root).unwrap();
+        let path = project.socket_path().unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        let daemon = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut said = [0; 4096];
+            let count = stream.read(&mut said).unwrap();
+            assert!(String::from_utf8_lossy(&said[..count]).contains(r#""brief":true"#));
+            stream.write_all(b"{\"hob\":1,\"ok\":true}\n").unwrap();
+            let count = stream.read(&mut said).unwrap();
+            assert!(String::from_utf8_lossy(&said[..count]).contains(r#""raw_hex":"ff""#));
+            stream.write_all(reply.as_bytes()).unwrap();
+            // Until the other end has given up.
+            let _ = stream.read(&mut said);
+        });
+        let event = HookEvent {
+            agent: "claude".to_owned(),
+            event: "Stop".to_owned(),
+            raw: vec![0xff],
+            cwd: root,
+            deadline: Instant::now() + Duration::from_millis(if reply.ends_with('\n') { 60_000 } else { 300 }),
+        };
+        let reply = ask(&project, event, &Launch { program: "/bin/false".into(), arguments: Vec::new() });
+        daemon.join().unwrap();
+        std::fs::remove_file(path).unwrap();
+        reply
+    }
+
+    #[test]
+    fn only_a_whole_reply_is_one() {
+        let whole = answered("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stdout\":\"x\",\"exit\":2}}\n").unwrap();
+        assert_eq!(whole, HookReply { stdout: "x".to_owned(), stderr: String::new(), exit: 2 });
+        let half = answered("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stdout\":\"x\"");
+        assert!(matches!(half, Err(HookError::TimedOut)), "{half:?}");
+        let other = answered("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stdout\":\"x\"}}\n");
+        assert!(matches!(other, Err(HookError::NotWhole(_))), "{other:?}");
+        let refused = answered("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"no\"}}\n");
+        assert!(matches!(refused, Err(HookError::Control(_))), "{refused:?}");
+    }
+}

@@ -1,0 +1,189 @@
+//! The hooks of agents in the daemon: the method `hook`, which decides on an event, and what becomes of the answer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ::hooks::deciding::{Asked, Decider};
+use ::hooks::{Agent, Record};
+use mcp::server::Server;
+use mcp::tool::Context;
+use mcp::wire::build::RpcError;
+use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
+use project::Caller;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
+use crate::journal::Journal;
+
+/// How long a line of the journal may wait until it is on disk.
+const SYNC_WITHIN: Duration = Duration::from_secs(1);
+
+/// The hooks of a project.
+pub(crate) struct HooksPart {
+    /// `None` without a project.
+    hooks: Option<Arc<Hooks>>,
+}
+
+struct Hooks {
+    decider: Decider,
+    journal: Arc<Journal>,
+    /// Whether a task waits to have the journal on disk.
+    is_syncing: AtomicBool,
+}
+
+impl Part for HooksPart {
+    fn open(setup: &Setup<'_>) -> HooksPart {
+        let decider = Decider::new(setup.project, Box::new(fact));
+        let hooks = Hooks { decider, journal: setup.journal.clone(), is_syncing: AtomicBool::new(false) };
+        HooksPart { hooks: Some(Arc::new(hooks)) }
+    }
+
+    fn declared() -> HooksPart {
+        HooksPart { hooks: None }
+    }
+
+    fn toolset(&self) -> Toolset {
+        Toolset::without_tools("hooks")
+    }
+
+    fn add_methods(&self, server: Server, surface: Surface) -> Server {
+        match (&self.hooks, surface) {
+            (Some(hooks), Surface::Control) => {
+                let hooks = hooks.clone();
+                server.method("hook", move |cx, params| hook(hooks.clone(), cx, params))
+            }
+            _ => server,
+        }
+    }
+
+    fn status(&self) -> Map<String, Value> {
+        let Some(hooks) = &self.hooks else { return Map::new() };
+        let standing = hooks.decider.standing();
+        let rules: usize = standing.policies.iter().map(|policy| policy.rules.len()).sum();
+        let hooks = json!({"rules": rules, "pending": standing.pending, "broken": standing.broken});
+        Map::from_iter([("hooks".to_owned(), hooks)])
+    }
+
+    fn status_lines(&self) -> Vec<String> {
+        let Some(hooks) = &self.hooks else { return Vec::new() };
+        let standing = hooks.decider.standing();
+        let rules: usize = standing.policies.iter().map(|policy| policy.rules.len()).sum();
+        let mut lines = Vec::new();
+        if rules > 0 {
+            lines.push(format!("policy: {rules} {} in force", if rules == 1 { "rule" } else { "rules" }));
+        }
+        if !standing.pending.is_empty() {
+            lines.push(format!("policy: waits for `hob trust`: {}", standing.pending.join("; ")));
+        }
+        lines.extend(
+            standing.broken.iter().map(|why| format!("policy: does not count, the last good one holds: {why}")),
+        );
+        lines
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_> {
+        Box::pin(async {
+            if let Some(hooks) = self.hooks.clone() {
+                sync(hooks).await;
+            }
+        })
+    }
+
+    fn health(project: &project::Project, _: &project::Config) -> Option<Health> {
+        let standing = ::hooks::files::Files::new(project).standing(false);
+        let mut findings: Vec<Finding> = Vec::new();
+        findings.extend(standing.broken.iter().map(|why| {
+            Finding::problem(
+                "policy",
+                format!("{why}; until it is right, the last good policy holds: `hob policy check`"),
+            )
+        }));
+        if !standing.pending.is_empty() {
+            findings.push(Finding::note("policy", format!("waits for `hob trust`: {}", standing.pending.join("; "))));
+        }
+        if findings.is_empty() && ::hooks::has_policy(project.root()) {
+            let rules: usize = standing.policies.iter().map(|policy| policy.rules.len()).sum();
+            findings.push(Finding::good("policy", format!("{rules} rules in force")));
+        }
+        (!findings.is_empty()).then_some(Health { title: "Hooks", findings })
+    }
+}
+
+/// An event, as `hob hook` sends it.
+#[derive(Debug, Deserialize)]
+struct Params {
+    agent: String,
+    event: String,
+    #[serde(default)]
+    raw: String,
+    /// What is not UTF-8.
+    #[serde(default)]
+    raw_hex: Option<String>,
+}
+
+async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+    let begun = Instant::now();
+    let wrong = |why: String| RpcError::new(INVALID_PARAMS, why);
+    let params = params.ok_or_else(|| wrong("the event is missing".to_owned()))?;
+    let Params { agent, event, raw, raw_hex } =
+        serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))?;
+    let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("there is no agent {agent:?}")))?;
+    let raw = match raw_hex {
+        Some(hex) => hex::decode(hex).map_err(|error| wrong(error.to_string()))?,
+        None => raw.into_bytes(),
+    };
+    let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
+    let asked = Asked { agent, named: event, raw, cwd: caller.cwd.clone(), worktree: caller.worktree.clone() };
+    let decided_by = hooks.clone();
+    // Files may be on a disk that does not answer: no other event waits for that.
+    let answered = tokio::task::spawn_blocking(move || {
+        let decided = decided_by.decider.decide(asked, begun);
+        let answer = decided.decision.answer();
+        decided_by.decider.answer(decided, answer)
+    });
+    let answered = answered.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
+    if let Some(error) = answered.unwritten {
+        tracing::error!(%error, "an event of a hook is not in the journal");
+    }
+    hooks.journal.record(Record::of(&answered.line));
+    if !hooks.is_syncing.swap(true, Ordering::AcqRel) {
+        tokio::spawn(async move {
+            tokio::time::sleep(SYNC_WITHIN).await;
+            hooks.is_syncing.store(false, Ordering::Release);
+            sync(hooks).await;
+        });
+    }
+    to_raw_value(&answered.rendered).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
+}
+
+async fn sync(hooks: Arc<Hooks>) {
+    let synced = tokio::task::spawn_blocking(move || hooks.decider.sync()).await;
+    if let Ok(Err(error)) = synced {
+        tracing::error!(%error, "the journal of hooks is not on disk");
+    }
+}
+
+/// What is known of a worktree, by the name of a condition in rules.
+pub fn fact(name: &str, worktree: &Path) -> Option<String> {
+    match name {
+        "work.branch" => branch(worktree),
+        _ => None,
+    }
+}
+
+/// The branch that is checked out, by git's own file; `None` for none.
+fn branch(worktree: &Path) -> Option<String> {
+    const FILE_MAX: u64 = 4096;
+    let dot_git = worktree.join(".git");
+    let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
+        // A linked worktree.
+        Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
+        Err(_) => dot_git,
+    };
+    let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
+}

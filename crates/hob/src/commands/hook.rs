@@ -1,0 +1,189 @@
+//! `hob hook EVENT`: what agents' hooks run. The event comes on standard input, the daemon decides, and its answer is
+//! printed as the agent reads it. An agent waits for each of these: no parser of commands, one deadline over all.
+//!
+//! Saying nothing changes nothing: a pass prints nothing. A wrong command line exits with 1 and never with 2, which blocks.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use client::hook::{HookEvent, agent_directory, ask};
+use hooks::{Agent, Fail, Rendered};
+use project::Project;
+
+/// The most bytes of an event.
+const PAYLOAD_MAX: u64 = 6 * 1024 * 1024;
+/// The deadline, unless the command line says another, and the longest.
+const WITHIN: Duration = Duration::from_secs(5);
+const WITHIN_MAX: f64 = 86_400.0;
+
+const USAGE: &str = "usage: hob hook EVENT [--agent claude|codex|gemini|cursor|copilot] [--fail open|ask|closed] \
+[--deadline SECONDS] [--project DIR], with the event on standard input";
+
+/// The command line.
+#[derive(Debug, Clone, PartialEq)]
+struct Call {
+    event: String,
+    agent: Option<Agent>,
+    fail: Fail,
+    within: Duration,
+    project: Option<PathBuf>,
+}
+
+/// What the thread that works says to the one that waits.
+enum Said {
+    Read(Arc<Vec<u8>>),
+    Done(Result<Rendered, String>),
+}
+
+/// Answers an event. Exits with what the agent should see.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let call = match Call::parse(arguments) {
+        Ok(call) => call,
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "hob hook: {why}\n{USAGE}");
+            return ExitCode::from(1);
+        }
+    };
+    let deadline = Instant::now() + call.within;
+    let (say, said) = mpsc::sync_channel(2);
+    let working = call.clone();
+    // Whatever holds it up (a standard input that never ends, a file system that is away), the deadline is kept.
+    let worker = std::thread::Builder::new().spawn(move || {
+        let done = answer(&working, deadline, &say);
+        let _ = say.send(Said::Done(done));
+    });
+    let mut raw = Arc::new(Vec::new());
+    let done = loop {
+        // The worker gives up by itself at the deadline; this is for what it cannot give up.
+        let left = (deadline + Duration::from_millis(50)).saturating_duration_since(Instant::now());
+        match worker.as_ref().map(|_| said.recv_timeout(left)) {
+            Ok(Ok(Said::Read(read))) => raw = read,
+            Ok(Ok(Said::Done(done))) => break done,
+            Ok(Err(mpsc::RecvTimeoutError::Timeout)) => break Err("it took too long".to_owned()),
+            Ok(Err(mpsc::RecvTimeoutError::Disconnected)) => break Err("it ended without an answer".to_owned()),
+            Err(error) => break Err(error.to_string()),
+        }
+    };
+    let rendered = done.unwrap_or_else(|why| {
+        let agent = call.agent.unwrap_or_else(|| Agent::of_payload(&call.event, &raw));
+        let event = hooks::read(agent, &call.event, &raw);
+        call.fail.render(agent, &event.name, &why)
+    });
+    // One write each; an agent that closed them does not read the answer.
+    let _ = std::io::stderr().write_all(rendered.stderr.as_bytes());
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(rendered.stdout.as_bytes()).and_then(|()| out.flush());
+    ExitCode::from(rendered.exit)
+}
+
+/// The answer, or why there is none.
+fn answer(call: &Call, deadline: Instant, say: &mpsc::SyncSender<Said>) -> Result<Rendered, String> {
+    let mut raw = Vec::new();
+    let read = std::io::stdin().lock().take(PAYLOAD_MAX + 1).read_to_end(&mut raw);
+    let raw = Arc::new(raw);
+    let _ = say.send(Said::Read(raw.clone()));
+    read.map_err(|error| format!("the event could not be read: {error}"))?;
+    let cwd = std::env::current_dir().or_else(|error| agent_directory().ok_or(error));
+    let cwd = cwd.map_err(|error| format!("the current directory cannot be told: {error}"))?;
+    let directory = agent_directory().unwrap_or_else(|| cwd.clone());
+    let project = match Project::find(call.project.as_deref(), &directory) {
+        Ok(project) => project,
+        // No project: nothing of hob's, unless the user has a policy for all.
+        Err(_) if hooks::files::user_path().is_none_or(|path| path.symlink_metadata().is_err()) => {
+            return Ok(Rendered::default());
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    if !project.state_dir().is_dir() && !hooks::has_policy(project.root()) {
+        return Ok(Rendered::default());
+    }
+    let agent = call.agent.unwrap_or_else(|| Agent::of_payload(&call.event, &raw));
+    let asked = match raw.len() as u64 > PAYLOAD_MAX {
+        true => Err(format!("the event has more than {} MiB", PAYLOAD_MAX >> 20)),
+        false => {
+            let (name, event) = (agent.name().to_owned(), call.event.clone());
+            let event = HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline };
+            ask(&project, event, &client::Launch::default()).map_err(|error| error.to_string())
+        }
+    };
+    match asked {
+        Ok(reply) => Ok(Rendered { stdout: reply.stdout, stderr: reply.stderr, exit: reply.exit, losses: Vec::new() }),
+        Err(why) => {
+            if call.fail == Fail::Open {
+                // Without room for the note the event goes on all the same: that is what this mode means.
+                let _ = hooks::spool::note(&project, agent, &call.event, &directory, &raw, &why);
+            }
+            Err(why)
+        }
+    }
+}
+
+impl Call {
+    fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Call, String> {
+        let mut call = Call { event: String::new(), agent: None, fail: Fail::Open, within: WITHIN, project: None };
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let word = argument.to_str().ok_or("an argument is not UTF-8")?.to_owned();
+            let mut value = || arguments.next().ok_or_else(|| format!("{word} needs a value"));
+            let text = |value: OsString| value.into_string().map_err(|_| format!("the value of {word} is not UTF-8"));
+            match word.as_str() {
+                "--agent" => {
+                    let name = text(value()?)?;
+                    call.agent = Some(Agent::named(&name).ok_or_else(|| format!("there is no agent {name:?}"))?);
+                }
+                "--fail" => {
+                    let name = text(value()?)?;
+                    call.fail = Fail::named(&name).ok_or_else(|| format!("{name:?} is no way to fail"))?;
+                }
+                "--deadline" => {
+                    let seconds = text(value()?)?;
+                    let number = seconds.parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= WITHIN_MAX);
+                    let number = number.ok_or_else(|| format!("{seconds:?} is no number of seconds"))?;
+                    call.within = Duration::from_secs_f64(number);
+                }
+                "--project" => call.project = Some(PathBuf::from(value()?)),
+                _ if word.starts_with('-') => return Err(format!("there is no option {word}")),
+                _ if call.event.is_empty() => call.event = word,
+                _ => return Err(format!("{word:?} is one word too many")),
+            }
+        }
+        match call.event.is_empty() {
+            true => Err("the event is missing".to_owned()),
+            false => Ok(call),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Call, String> {
+        Call::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn command_lines() {
+        let whole = parse("PreToolUse --agent codex --fail closed --deadline 0.5 --project /p").unwrap();
+        assert_eq!(whole.agent, Some(Agent::Codex));
+        assert_eq!((whole.fail, whole.within), (Fail::Closed, Duration::from_millis(500)));
+        for line in [
+            "",
+            "--agent claude",
+            "Stop --agent nobody",
+            "Stop --fail",
+            "Stop --fail shut",
+            "Stop --deadline 0",
+            "Stop --deadline nan",
+            "Stop --deadline 1e9",
+            "Stop --help",
+            "Stop Again",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

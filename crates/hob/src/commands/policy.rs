@@ -1,0 +1,261 @@
+//! `hob policy`: checks the rules of a project, says which of them an event meets, and what another file would have
+//! decided. Starts no daemon.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use hooks::deciding::decided;
+use hooks::files::{Files, Standing, user_path};
+use hooks::policy::{Decision, Policy, Subject};
+use hooks::{Agent, Event};
+use project::{Project, regular, visible};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Check the rules for agents' hooks, and see what they decide
+#[derive(Debug, Args)]
+pub(crate) struct PolicyCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Check hob-policy.toml, or another file, and say what holds
+    Check {
+        /// The file [default: the project's hob-policy.toml]
+        file: Option<PathBuf>,
+    },
+    /// Run the tests in a file: events, each with the decision that is expected
+    Test {
+        /// A TOML file with `[[test]]` tables
+        file: PathBuf,
+    },
+    /// Say which rules an event meets, and by which command or file
+    Explain {
+        /// A file with the event as its agent gives it, or `-`
+        event: PathBuf,
+        /// The agent [default: told by the event]
+        #[arg(long)]
+        agent: Option<String>,
+    },
+    /// Decide all journalled events anew, by a file that is not in force yet, and list the differences
+    Try {
+        /// The file [default: the project's hob-policy.toml as it reads now]
+        file: Option<PathBuf>,
+    },
+}
+
+/// The most bytes of a file that is named here.
+const FILE_MAX: u64 = 8 * 1024 * 1024;
+/// How many differences are shown.
+const SHOWN: usize = 50;
+
+impl PolicyCommand {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        match self.what {
+            What::Check { file } => check(project, file.as_deref()),
+            What::Test { file } => test(project, &file),
+            What::Explain { event, agent } => explain(project, &event, agent.as_deref()),
+            What::Try { file } => try_file(project, file.as_deref()),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let text = match path.as_os_str() == "-" {
+        true => std::io::read_to_string(std::io::stdin().lock()),
+        false => regular::read(path, FILE_MAX),
+    };
+    text.map_err(|error| Failure::new(format_args!("cannot read {}: {error}", visible::path(path))))
+}
+
+fn parse(path: &Path) -> Result<Policy, Failure> {
+    Policy::parse(&read(path)?).map_err(|error| {
+        Failure::new(format_args!("{}: {error}", visible::path(path)))
+            .hint("Mend that line; until then the last good policy holds.")
+    })
+}
+
+fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
+    if let Some(file) = file {
+        let policy = parse(file)?;
+        terminal::line(format!("{}: {} rules, all right.", visible::path(file), policy.rules.len()));
+        return Ok(Exit::Done);
+    }
+    let standing = Files::new(project).standing(false);
+    if let Some(broken) = standing.broken.first() {
+        return Err(Failure::new(broken).hint("Mend that line; until then the last good policy holds."));
+    }
+    let [users, ours] = [0, 1].map(|at| standing.policies.get(at).map_or(0, |policy| policy.rules.len()));
+    terminal::line(format!("{}: {ours} rules in force.", hooks::policy::FILE));
+    if let Some(path) = user_path().filter(|_| users > 0) {
+        terminal::line(format!("{}: {users} rules in force.", visible::path(&path)));
+    }
+    for pending in &standing.pending {
+        terminal::line(format!("  waits for `hob trust`: {pending}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// An event of a file of tests.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Test {
+    name: String,
+    #[serde(default)]
+    agent: Option<String>,
+    /// The event as its agent gives it.
+    event: Value,
+    expect: hooks::agents::Verdict,
+    #[serde(default)]
+    rule: Option<String>,
+    #[serde(default)]
+    facts: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tests {
+    #[serde(default)]
+    test: Vec<Test>,
+}
+
+fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
+    let tests: Tests = toml::from_str(&read(file)?)
+        .map_err(|error| Failure::new(format_args!("{}: {}", visible::path(file), error.to_string().trim())))?;
+    if tests.test.is_empty() {
+        return Err(Failure::new(format_args!("{} has no `[[test]]`", visible::path(file))));
+    }
+    // As the files read: what waits for a grant is tested before it is granted.
+    let standing = as_written(project, None)?;
+    let mut failed = 0;
+    for test in &tests.test {
+        let raw = test.event.to_string();
+        let event = event_of(&raw, test.agent.as_deref())?;
+        let (decision, _) =
+            decided(&standing, &event, project.root(), project.root(), |name| test.facts.get(name).cloned());
+        let is_right =
+            decision.verdict == test.expect && test.rule.iter().all(|rule| decision.rule.as_ref() == Some(rule));
+        if !is_right {
+            failed += 1;
+            let wanted = test.rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
+            terminal::line(format!(
+                "{}: expected {}{wanted}, and it is {}",
+                test.name,
+                test.expect.as_str(),
+                said(&decision)
+            ));
+        }
+    }
+    terminal::line(format!("{} of {} tests are as expected.", tests.test.len() - failed, tests.test.len()));
+    Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+fn event_of(raw: &str, agent: Option<&str>) -> Result<Event, Failure> {
+    let agent = match agent {
+        Some(name) => Agent::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
+            Failure::new(format_args!("there is no agent {name:?}"))
+                .hint(format_args!("There are {}.", names.join(", ")))
+        })?,
+        None => Agent::of_payload("", raw.as_bytes()),
+    };
+    Ok(hooks::read(agent, "", raw.as_bytes()))
+}
+
+fn said(decision: &Decision) -> String {
+    match &decision.rule {
+        Some(rule) => format!("{} by {rule}", decision.verdict.as_str()),
+        None => decision.verdict.as_str().to_owned(),
+    }
+}
+
+fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, Failure> {
+    let raw = read(path)?;
+    let event = event_of(&raw, agent)?;
+    let cwd = super::cwd()?;
+    let worktree = project.worktree(&cwd);
+    let standing = Files::new(project).standing(false);
+    let (decision, facts) = decided(&standing, &event, &worktree, &cwd, |name| daemon::parts::fact(name, &worktree));
+    let tool =
+        event.tool.as_ref().map_or(String::new(), |tool| format!(", tool {} ({})", tool.native, tool.kind.as_str()));
+    terminal::line(format!("{} of {}: {}{tool}", event.name, event.agent, event.kind.as_str()));
+    if let Some(script) = Subject::of(&event, &worktree, &cwd).script {
+        for command in script.shown() {
+            terminal::line(format!("  runs: {command}"));
+        }
+        if let Some(why) = script.opaque {
+            terminal::line(format!("  may run more: {why}"));
+        }
+    }
+    for (name, value) in &facts {
+        terminal::line(format!("  {name} is {value}"));
+    }
+    for matched in &decision.matched {
+        let by = matched.by.as_ref().map_or(String::new(), |by| format!(", by `{by}`"));
+        let may = if matched.maybe { "may match" } else { "matches" };
+        terminal::line(format!("  rule {} {may}, and decides {}{by}", matched.rule, matched.decides.as_str()));
+    }
+    terminal::line(match decision.reason.is_empty() {
+        true => said(&decision),
+        false => format!("{}: {}", said(&decision), decision.reason),
+    });
+    Ok(Exit::Done)
+}
+
+/// The policies as their files read, granted or not.
+fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failure> {
+    let mut standing = Files::new(project).standing(false);
+    let ours = match file {
+        Some(file) => parse(file)?,
+        None => {
+            let text = hooks::files::project_text(project).map_err(Failure::new)?;
+            Policy::parse(text.as_deref().unwrap_or_default())
+                .map_err(|error| Failure::new(format_args!("{}: {error}", hooks::policy::FILE)))?
+        }
+    };
+    if let Some(last) = standing.policies.last_mut() {
+        *last = ours;
+    }
+    Ok(standing)
+}
+
+fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
+    let standing = as_written(project, file)?;
+    let (mut count, mut differences) = (0_u64, 0_usize);
+    for line in hooks::journal::lines(&project.log_dir()).filter(|line| line.missed.is_none()) {
+        count += 1;
+        let Some(agent) = Agent::named(&line.agent) else { continue };
+        let event = hooks::read(agent, &line.named, &line.raw.bytes());
+        let (decision, _) = decided(&standing, &event, &line.worktree, &line.cwd, |name| {
+            line.facts.get(name).cloned().or_else(|| daemon::parts::fact(name, &line.worktree))
+        });
+        if decision.verdict != line.verdict {
+            differences += 1;
+            if differences <= SHOWN {
+                let what = Subject::of(&event, &line.worktree, &line.cwd).script;
+                let what = what.and_then(|script| script.shown().into_iter().next());
+                let what = what.or(event.tool.map(|tool| tool.native)).unwrap_or_default();
+                terminal::line(format!(
+                    "{}: {} {} was {}, and would be {}: {what}",
+                    line.number,
+                    line.agent,
+                    line.event,
+                    line.verdict.as_str(),
+                    said(&decision)
+                ));
+            }
+        }
+    }
+    let more = differences.saturating_sub(SHOWN);
+    if more > 0 {
+        terminal::line(format!("… and {more} more"));
+    }
+    terminal::line(format!("{differences} of {count} journalled events would be decided otherwise."));
+    Ok(Exit::Done)
+}

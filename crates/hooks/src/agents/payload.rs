@@ -1,0 +1,83 @@
+//! A payload as an [`Event`]: the fields that agents call by different names. What is absent, null or of another type is
+//! not there; nothing fails.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::{Agent, kind_of};
+use crate::event::{Event, Kind, Tool};
+
+/// The event that a payload says. `named` is the event of the command line: the payload's own name precedes it.
+pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
+    let payload = match serde_json::from_slice::<Value>(raw) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let text = |names: &[&str]| {
+        let found = names.iter().filter_map(|name| payload.get(*name)?.as_str());
+        found.map(str::to_owned).find(|text| !text.is_empty())
+    };
+    let own = text(&["hook_event_name", "hookEventName", "hook_name"]);
+    let row = own.as_deref().and_then(|own| agent.row(own)).or_else(|| agent.row(named));
+    let (name, kind) = match row {
+        Some(row) => (row.name.to_owned(), row.kind),
+        // Another agent's spelling still says what it is.
+        None => {
+            let given = own.unwrap_or_else(|| named.to_owned());
+            let kind = kind_of(&given).or_else(|| kind_of(named)).unwrap_or(Kind::Other);
+            (given, kind)
+        }
+    };
+    Event {
+        agent: agent.name(),
+        kind,
+        session: text(&["session_id", "sessionId", "conversation_id", "sessionID", "thread_id"]),
+        subagent: text(&["agent_id", "agentId", "subagent_id", "agent_type", "subagent_type"]),
+        turn: text(&["prompt_id", "turn_id", "generation_id", "turnId"]),
+        cwd: text(&["cwd", "working_directory"]).map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
+        mode: text(&["permission_mode", "permissionMode"]),
+        prompt: text(&["prompt", "user_prompt", "userPrompt", "initialPrompt"]),
+        is_held: ["stop_hook_active", "stopHookActive"]
+            .iter()
+            .any(|name| payload.get(*name) == Some(&Value::Bool(true)))
+            || payload.get("loop_count").and_then(Value::as_u64).is_some_and(|count| count > 0),
+        tool: tool(&name, kind, &payload),
+        name,
+    }
+}
+
+fn tool(event: &str, kind: Kind, payload: &Map<String, Value>) -> Option<Tool> {
+    let of_tool = [Kind::ToolBefore, Kind::ToolAfter, Kind::ToolFailed, Kind::PermissionRequest];
+    if !of_tool.contains(&kind) {
+        return None;
+    }
+    let input = ["tool_input", "toolInput", "toolArgs", "tool_args", "args"].iter().find_map(|name| payload.get(*name));
+    let input = match input {
+        // Some agents give an object as a text.
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
+        Some(input) => input.clone(),
+        // Cursor's events of one tool have its fields at the top.
+        None => Value::Object(payload.clone()),
+    };
+    let name = ["tool_name", "toolName", "tool"].iter().find_map(|name| payload.get(*name)?.as_str());
+    let name = name.or(match event {
+        "beforeShellExecution" | "afterShellExecution" => Some("Shell"),
+        "beforeReadFile" | "beforeTabFileRead" => Some("Read"),
+        "afterFileEdit" | "afterTabFileEdit" => Some("Edit"),
+        _ => None,
+    })?;
+    let server = || -> Option<(String, String)> {
+        let of_gemini = payload.get("mcp_context").and_then(|context| {
+            Some((context.get("server_name")?.as_str()?.to_owned(), context.get("tool_name")?.as_str()?.to_owned()))
+        });
+        let of_cursor = || {
+            let is_mcp = matches!(event, "beforeMCPExecution" | "afterMCPExecution");
+            let server = payload.get("server_name").or_else(|| payload.get("server")).and_then(Value::as_str);
+            is_mcp.then(|| (server.unwrap_or_default().to_owned(), name.to_owned()))
+        };
+        let by_prefix = || name.strip_prefix("MCP:").map(|tool| (String::new(), tool.to_owned()));
+        of_gemini.or_else(of_cursor).or_else(by_prefix)
+    };
+    Some(Tool::of(name, input, server()))
+}

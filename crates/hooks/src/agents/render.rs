@@ -1,0 +1,298 @@
+//! An answer in the form of an agent: what `hob hook` prints, and its exit status. A pass without context is nothing.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Agent, Deny, Row};
+use crate::event::Kind;
+
+/// What becomes of what an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing is said: the agent goes on as it would without hob.
+    Pass,
+    /// It goes on without asking.
+    Allow,
+    /// The agent asks its user.
+    Ask,
+    Deny,
+}
+
+impl Verdict {
+    /// Its name in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask",
+            Verdict::Deny => "deny",
+        }
+    }
+}
+
+/// What is to be said to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub verdict: Verdict,
+    /// For a person and the model. Not of a pass.
+    pub reason: String,
+    /// For the model's context.
+    pub context: Option<String>,
+}
+
+impl Answer {
+    /// Nothing is said.
+    pub fn pass() -> Answer {
+        Answer { verdict: Verdict::Pass, reason: String::new(), context: None }
+    }
+}
+
+/// What `hob hook` prints, and how it exits.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Rendered {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    pub exit: u8,
+    /// What could not be said as it was meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
+}
+
+/// What could not be said as it was meant, and what was said instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// The event cannot ask: it was denied, with the advice to ask the user.
+    AskBecameDeny,
+    /// The event cannot be kept from happening: the reason was put into the context.
+    DenyBecameContext,
+    /// The event cannot be kept from happening, and takes no context: the reason was printed for the user.
+    DenyWasLost,
+    /// The event takes no context.
+    ContextWasLost,
+    /// The event cannot allow: the agent asks as it would without hob.
+    AllowWasLost,
+}
+
+/// How much of a reason and of a context is said, in characters: agents cut what is longer, or put it into a file.
+const REASON_MAX: usize = 2000;
+const CONTEXT_MAX: usize = 9500;
+
+impl Agent {
+    /// The answer to an event in this agent's form.
+    pub fn render(self, row: Option<&Row>, answer: &Answer) -> Rendered {
+        let Some(row) = row else {
+            // Nobody knows what this event takes.
+            let losses = match (answer.verdict, &answer.context) {
+                (Verdict::Deny | Verdict::Ask, _) => vec![Loss::DenyWasLost],
+                (_, Some(_)) => vec![Loss::ContextWasLost],
+                _ => Vec::new(),
+            };
+            return Rendered { losses, ..Rendered::default() };
+        };
+        let mut losses = Vec::new();
+        let mut reason = cut(&answer.reason, REASON_MAX);
+        let mut context = answer.context.as_deref().map(|context| cut(context, CONTEXT_MAX));
+        let mut verdict = answer.verdict;
+        if verdict == Verdict::Ask {
+            verdict = match (row.asks, row.deny) {
+                (true, Deny::Request) => Verdict::Pass,
+                (true, _) => Verdict::Ask,
+                (false, Deny::Never) => Verdict::Deny,
+                (false, _) => {
+                    losses.push(Loss::AskBecameDeny);
+                    reason = format!("{reason} (this agent cannot ask here: ask your user, who can do it)");
+                    Verdict::Deny
+                }
+            };
+        }
+        let mut stderr = String::new();
+        if verdict == Verdict::Deny && row.deny == Deny::Never {
+            verdict = Verdict::Pass;
+            if row.takes_context {
+                losses.push(Loss::DenyBecameContext);
+                let said = format!("The policy of hob forbids this, which cannot be stopped here: {reason}");
+                context = Some(context.map_or(said.clone(), |context| format!("{said}\n\n{context}")));
+            } else {
+                losses.push(Loss::DenyWasLost);
+                stderr = format!("hob: the policy forbids this, and {} cannot be stopped here: {reason}\n", row.name);
+            }
+        }
+        if context.is_some() && !row.takes_context {
+            losses.push(Loss::ContextWasLost);
+            context = None;
+        }
+        let takes_allow = match row.deny {
+            // Codex takes it for a permission request alone.
+            Deny::Tool => self != Agent::Codex,
+            deny => deny == Deny::Request,
+        };
+        if verdict == Verdict::Allow && !takes_allow {
+            losses.push(Loss::AllowWasLost);
+            verdict = Verdict::Pass;
+        }
+        if verdict == Verdict::Pass && context.is_none() {
+            return Rendered { stdout: String::new(), stderr, exit: 0, losses };
+        }
+        if verdict == Verdict::Deny && row.deny == Deny::Exit {
+            return Rendered { stdout: String::new(), stderr: format!("{reason}\n"), exit: 2, losses };
+        }
+        let value = match self {
+            Agent::Claude | Agent::Codex => of_claude(row.name, row.deny, verdict, &reason, context.as_deref()),
+            Agent::Gemini => of_gemini(row, verdict, &reason, context.as_deref()),
+            Agent::Cursor => of_cursor(row, verdict, &reason, context.as_deref()),
+            Agent::Copilot => of_copilot(row, verdict, &reason, context.as_deref()),
+        };
+        Rendered { stdout: format!("{value}\n"), stderr, exit: 0, losses }
+    }
+}
+
+fn of_claude(name: &str, deny: Deny, verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
+    let mut all = Map::new();
+    let mut own = Map::from_iter([("hookEventName".to_owned(), json!(name))]);
+    match (verdict, deny) {
+        (Verdict::Pass, _) => {}
+        (_, Deny::Tool) => {
+            own.insert("permissionDecision".to_owned(), json!(verdict.as_str()));
+            own.insert("permissionDecisionReason".to_owned(), json!(reason));
+        }
+        (Verdict::Allow, _) => {
+            own.insert("decision".to_owned(), json!({"behavior": "allow"}));
+        }
+        (_, Deny::Request) => {
+            own.insert("decision".to_owned(), json!({"behavior": "deny", "message": reason}));
+        }
+        (_, Deny::Stop) => {
+            all.insert("continue".to_owned(), json!(false));
+            all.insert("stopReason".to_owned(), json!(reason));
+        }
+        (_, Deny::Decline) => {
+            own.insert("action".to_owned(), json!("decline"));
+        }
+        _ => {
+            all.insert("decision".to_owned(), json!("block"));
+            all.insert("reason".to_owned(), json!(reason));
+        }
+    }
+    if let Some(context) = context {
+        own.insert("additionalContext".to_owned(), json!(context));
+    }
+    if own.len() > 1 {
+        all.insert("hookSpecificOutput".to_owned(), own.into());
+    }
+    all.into()
+}
+
+fn of_gemini(row: &Row, verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
+    let mut all = Map::new();
+    if verdict != Verdict::Pass {
+        let decision = if verdict == Verdict::Allow { "allow" } else { "deny" };
+        all.insert("decision".to_owned(), json!(decision));
+        all.insert("reason".to_owned(), json!(reason));
+    }
+    if let Some(context) = context {
+        let own = json!({"hookEventName": row.name, "additionalContext": context});
+        all.insert("hookSpecificOutput".to_owned(), own);
+    }
+    all.into()
+}
+
+fn of_cursor(row: &Row, verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
+    let mut all = Map::new();
+    match (verdict, row.deny) {
+        (Verdict::Pass, _) => {}
+        (_, Deny::Block) => _ = all.insert("followup_message".to_owned(), json!(reason)),
+        (_, Deny::Stop) => {
+            all.insert("continue".to_owned(), json!(false));
+            all.insert("user_message".to_owned(), json!(reason));
+        }
+        _ => {
+            all.insert("permission".to_owned(), json!(verdict.as_str()));
+            all.insert("user_message".to_owned(), json!(reason));
+            all.insert("agent_message".to_owned(), json!(reason));
+        }
+    }
+    if let Some(context) = context {
+        all.insert("additional_context".to_owned(), json!(context));
+    }
+    all.into()
+}
+
+fn of_copilot(row: &Row, verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
+    let mut all = Map::new();
+    match (verdict, row.deny) {
+        (Verdict::Pass, _) => {}
+        (_, Deny::Tool) => {
+            all.insert("permissionDecision".to_owned(), json!(verdict.as_str()));
+            all.insert("permissionDecisionReason".to_owned(), json!(reason));
+        }
+        (Verdict::Allow, _) => _ = all.insert("behavior".to_owned(), json!("allow")),
+        (_, Deny::Request) => {
+            all.insert("behavior".to_owned(), json!("deny"));
+            all.insert("message".to_owned(), json!(reason));
+        }
+        _ => {
+            all.insert("decision".to_owned(), json!("block"));
+            all.insert("reason".to_owned(), json!(reason));
+        }
+    }
+    if let Some(context) = context {
+        all.insert("additionalContext".to_owned(), json!(context));
+    }
+    all.into()
+}
+
+/// What `hob hook` says when the policy could not be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fail {
+    /// It goes on as without hob.
+    Open,
+    /// The agent asks its user where it can, else as closed.
+    Ask,
+    /// What waits for the answer does not happen.
+    Closed,
+}
+
+impl Fail {
+    /// The mode of that name.
+    pub fn named(name: &str) -> Option<Fail> {
+        match name {
+            "open" => Some(Fail::Open),
+            "ask" => Some(Fail::Ask),
+            "closed" => Some(Fail::Closed),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Fail::Open => "open",
+            Fail::Ask => "ask",
+            Fail::Closed => "closed",
+        }
+    }
+
+    /// The answer to an event of that name that could not be decided. Needs nothing but this program.
+    pub fn render(self, agent: Agent, event: &str, why: &str) -> Rendered {
+        let row = agent.row(event);
+        // An event that this version does not know waits for nothing that it could name.
+        let Some(row) = row.filter(|row| self != Fail::Open && row.is_gate()) else { return Rendered::default() };
+        let reason = format!("hob could not decide, and this hook fails {}: {why}", self.as_str());
+        let verdict = if self == Fail::Ask && row.asks { Verdict::Ask } else { Verdict::Deny };
+        if verdict == Verdict::Ask || row.kind == Kind::PermissionRequest {
+            return agent.render(Some(row), &Answer { verdict, reason, context: None });
+        }
+        Rendered { stdout: String::new(), stderr: format!("{reason}\n"), exit: 2, losses: Vec::new() }
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,199 @@
+//! The decision on an event: pure. Of all matching rules of all files the strictest decides: deny, ask, allow, pass. The first of that strength gives the reason, so that the order of rules changes nothing else.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::pattern::{Match, glob};
+use super::rule::{Condition, On, Opaque, Policy, Rule, ToolPattern, is_among};
+use super::subject::{Place, Subject};
+use crate::agents::Verdict;
+use crate::event::{Event, ToolKind, plain};
+
+/// What other parts know, by the name of the condition (`work.branch`).
+pub type Facts = BTreeMap<String, String>;
+
+/// The decision on an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    pub verdict: Verdict,
+    /// The rule that decided, if one did.
+    pub rule: Option<String>,
+    /// For the model and its user. Empty of a pass.
+    pub reason: String,
+    /// The rules that match or may match, in order.
+    pub matched: Vec<Matched>,
+    /// What rules add to the model's context.
+    pub context: Vec<String>,
+}
+
+/// A rule that matches an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Matched {
+    pub rule: String,
+    pub decides: Verdict,
+    /// Whether only running could tell that it does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub maybe: bool,
+    /// The command or file that it matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// Decides on an event by the rules of these files.
+pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Facts) -> Decision {
+    let mut decision = Decision {
+        verdict: Verdict::Pass,
+        rule: None,
+        reason: String::new(),
+        matched: Vec::new(),
+        context: Vec::new(),
+    };
+    for policy in policies {
+        for rule in &policy.rules {
+            let (found, by) = rule_matches(rule, event, subject, facts);
+            let table = &rule.table;
+            let decides = match (found, table.decide) {
+                (Match::No, _) => continue,
+                (Match::Yes, decides) => decides,
+                // What may be allowed is not.
+                (Match::Maybe, Verdict::Pass | Verdict::Allow) => continue,
+                (Match::Maybe, decides) => match policy.opaque {
+                    Opaque::Pass => Verdict::Pass,
+                    Opaque::Ask => Verdict::Ask,
+                    // No stricter than the rule itself.
+                    Opaque::Deny => decides,
+                },
+            };
+            let is_maybe = found == Match::Maybe;
+            if decides > decision.verdict {
+                decision.verdict = decides;
+                decision.rule = Some(table.id.clone());
+                decision.reason = reason(rule, is_maybe, by.as_deref());
+            }
+            decision.matched.push(Matched { rule: table.id.clone(), decides, maybe: is_maybe, by });
+            if !is_maybe {
+                decision.context.extend(table.context.clone());
+            }
+        }
+    }
+    decision
+}
+
+fn reason(rule: &Rule, is_maybe: bool, by: Option<&str>) -> String {
+    let id = &rule.table.id;
+    let said = rule.table.reason.as_deref();
+    match (is_maybe, by) {
+        (false, _) => format!("{} (rule {id} of the project's policy)", said.unwrap_or("the policy of this project")),
+        (true, by) => {
+            let what = by.map_or_else(|| "this".to_owned(), |by| format!("`{by}`"));
+            let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+            format!("only running {what} could tell whether rule {id} of the project's policy forbids it{said}")
+        }
+    }
+}
+
+/// Whether a rule matches, and by what.
+fn rule_matches(rule: &Rule, event: &Event, subject: &Subject, facts: &Facts) -> (Match, Option<String>) {
+    const NO: (Match, Option<String>) = (Match::No, None);
+    let is_on = rule.on.iter().any(|on| match on {
+        On::Kind(kind) => *kind == event.kind,
+        On::Name(name) => *name == plain(&event.name),
+    });
+    let agents = &rule.table.agent;
+    if !is_on || !agents.is_empty() && !agents.iter().any(|agent| glob(agent, event.agent)) {
+        return NO;
+    }
+    for (name, condition) in &rule.table.when {
+        let holds = match (name.as_str(), condition) {
+            ("path", _) => true,
+            ("subagent", Condition::Is(is)) => event.subagent.is_some() == *is,
+            ("mode", Condition::Words(words)) => {
+                event.mode.as_ref().is_some_and(|mode| words.iter().any(|word| glob(word, mode)))
+            }
+            (fact, Condition::Words(words)) => {
+                facts.get(fact).is_some_and(|known| words.iter().any(|word| glob(word, known)))
+            }
+            _ => false,
+        };
+        if !holds {
+            return NO;
+        }
+    }
+    let of_tool = tool_matches(rule, event, subject);
+    if of_tool == OfTool::No {
+        return NO;
+    }
+    let by_path = match &rule.paths {
+        None => (Match::Yes, None),
+        Some(globs) => {
+            // A shell has no paths of its own.
+            let mut places = subject.paths.iter().chain(&subject.writes);
+            let is_it = |place: &&Place| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
+            match places.find(is_it) {
+                Some(place) => (Match::Yes, Some(place.named.display().to_string())),
+                None if subject.writes_unknown => (Match::Maybe, None),
+                None => return NO,
+            }
+        }
+    };
+    if rule.commands.is_empty() {
+        return by_path;
+    }
+    let Some(script) = &subject.script else { return NO };
+    let best = |simple| rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
+    // What is allowed is allowed if all of it is.
+    if rule.table.decide <= Verdict::Allow {
+        let is_all = script.opaque.is_none()
+            && !script.commands.is_empty()
+            && script.commands.iter().all(|simple| simple.words.is_empty() || best(simple) == Match::Yes)
+            && subject.writes.is_empty()
+            && !subject.writes_unknown;
+        return if is_all { by_path } else { NO };
+    }
+    let mut found = (Match::No, None);
+    for simple in &script.commands {
+        let is_it = best(simple);
+        if is_it > found.0 {
+            found = (is_it, Some(simple.shown()));
+        }
+    }
+    if found.0 == Match::No && script.opaque.is_some() {
+        found = (Match::Maybe, script.opaque.map(str::to_owned));
+    }
+    match (found, by_path) {
+        ((Match::Yes, by), (Match::Yes, _)) => (Match::Yes, by),
+        ((Match::No, _), _) => NO,
+        ((_, by), _) => (Match::Maybe, by),
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum OfTool {
+    No,
+    Yes,
+    /// A shell writes files, as the rule's tool does.
+    ByRedirection,
+}
+
+fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
+    let is_about_tool = !rule.tools.is_empty() || !rule.commands.is_empty() || rule.paths.is_some();
+    let Some(tool) = &event.tool else { return if is_about_tool { OfTool::No } else { OfTool::Yes } };
+    if rule.tools.is_empty() {
+        return OfTool::Yes;
+    }
+    let is_it = rule.tools.iter().any(|pattern| match pattern {
+        ToolPattern::Kind(kind) => *kind == tool.kind,
+        ToolPattern::Mcp(server, name) => {
+            tool.mcp.as_ref().is_some_and(|(of, called)| glob(server, of) && glob(name, called))
+        }
+        ToolPattern::Native(name) => glob(name, &tool.native),
+    });
+    let writes = rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(kind) if kind.changes_files()));
+    let is_written = tool.kind == ToolKind::Shell && (!subject.writes.is_empty() || subject.writes_unknown);
+    match (is_it, writes && is_written) {
+        (true, _) => OfTool::Yes,
+        (false, true) => OfTool::ByRedirection,
+        (false, false) => OfTool::No,
+    }
+}

@@ -1,0 +1,272 @@
+//! The rules of a file, checked: a rule that cannot mean anything is an error with its line, and the file counts as a whole
+//! or not at all.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::{Deserialize, Serialize};
+
+use super::pattern::Pattern;
+use crate::agents::{Agent, Verdict};
+use crate::event::{Kind, ToolKind, plain};
+
+/// A file that was read and checked.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    pub rules: Vec<Rule>,
+    /// What becomes of a shell's text that a rule may forbid, which only running could tell.
+    pub opaque: Opaque,
+}
+
+/// A rule, checked.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// As it stands in the file.
+    pub table: RuleTable,
+    pub(super) on: Vec<On>,
+    pub(super) tools: Vec<ToolPattern>,
+    pub(super) commands: Vec<Pattern>,
+    /// What a path must match, and what it must not.
+    pub(super) paths: Option<(Vec<GlobMatcher>, Vec<GlobMatcher>)>,
+}
+
+/// What a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum On {
+    Kind(Kind),
+    /// An agent's own name of an event, without what spellings differ in.
+    Name(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ToolPattern {
+    Kind(ToolKind),
+    /// `server/tool` of MCP.
+    Mcp(String, String),
+    Native(String),
+}
+
+/// A rule as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleTable {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub on: Words,
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub agent: Words,
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub tool: Words,
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub command: Words,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub when: BTreeMap<String, Condition>,
+    pub decide: Verdict,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+}
+
+/// One word or several.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a string or a list of strings")]
+pub enum Words {
+    One(String),
+    Several(Vec<String>),
+    #[default]
+    #[serde(skip)]
+    None,
+}
+
+/// The value of a condition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "true, false, a string or a list of strings")]
+pub enum Condition {
+    Is(bool),
+    Words(Words),
+}
+
+/// What becomes of what cannot be told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opaque {
+    Pass,
+    #[default]
+    Ask,
+    Deny,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    opaque: Opaque,
+    #[serde(default)]
+    rule: Vec<toml::Spanned<RuleTable>>,
+}
+
+/// Why a file is no policy: with its line, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyError {
+    pub line: usize,
+    pub message: String,
+}
+
+impl std::fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+/// The most rules of a file.
+const RULES_MAX: usize = 2000;
+
+impl Words {
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let words = match self {
+            Words::One(word) => std::slice::from_ref(word),
+            Words::Several(words) => words.as_slice(),
+            Words::None => &[],
+        };
+        words.iter().map(String::as_str)
+    }
+}
+
+impl Policy {
+    /// Reads and checks a file's text.
+    ///
+    /// # Errors
+    /// Where the first mistake is, and what to write instead.
+    pub fn parse(text: &str) -> Result<Policy, PolicyError> {
+        let line_of = |at: usize| text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
+        let document: Document = toml::from_str(text).map_err(|error| PolicyError {
+            line: line_of(error.span().map_or(0, |span| span.start)),
+            message: error.message().to_owned(),
+        })?;
+        let mut ids = HashSet::new();
+        let mut rules = Vec::new();
+        for spanned in document.rule {
+            let line = line_of(spanned.span().start);
+            let table = spanned.into_inner();
+            let wrong = |message: String| PolicyError { line, message };
+            if !ids.insert(table.id.clone()) {
+                return Err(wrong(format!("the id {:?} is taken by a rule above: each has its own", table.id)));
+            }
+            rules.push(Rule::check(table).map_err(wrong)?);
+            if rules.len() > RULES_MAX {
+                return Err(wrong(format!(
+                    "there are more than {RULES_MAX} rules, which are the most that are looked at"
+                )));
+            }
+        }
+        Ok(Policy { rules, opaque: document.opaque })
+    }
+
+    /// A policy of rules that were checked before.
+    pub(crate) fn of(tables: Vec<RuleTable>, opaque: Opaque) -> Policy {
+        Policy { rules: tables.into_iter().filter_map(|table| Rule::check(table).ok()).collect(), opaque }
+    }
+
+    /// Whether any rule lets something happen unasked.
+    pub fn allows(&self) -> bool {
+        self.rules.iter().any(|rule| rule.table.decide == Verdict::Allow)
+    }
+
+    /// Whether any rule keeps something from happening.
+    pub fn denies(&self) -> bool {
+        self.rules.iter().any(|rule| rule.table.decide == Verdict::Deny)
+    }
+}
+
+impl Rule {
+    fn check(table: RuleTable) -> Result<Rule, String> {
+        let id = &table.id;
+        if id.is_empty() || id.len() > 80 || !id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+            return Err(format!("the id {id:?} is not of 1 to 80 letters, digits, `-`, `_` and `.`"));
+        }
+        let in_rule = |what: String| format!("rule {id}: {what}");
+        let is_about_tool = !table.tool.is_empty() || !table.command.is_empty() || table.when.contains_key("path");
+        let mut on: Vec<On> = Vec::new();
+        for name in table.on.iter() {
+            on.push(match Kind::named(name) {
+                Some(kind) => On::Kind(kind),
+                None if Agent::ALL.iter().any(|agent| agent.row(name).is_some()) => On::Name(plain(name)),
+                None => {
+                    let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+                    return Err(in_rule(format!(
+                        "no agent has an event {name:?}; kinds are {}, and agents' own names are in docs/generated/hooks.md",
+                        kinds.join(", ")
+                    )));
+                }
+            });
+        }
+        if on.is_empty() {
+            if !is_about_tool {
+                return Err(in_rule("`on` is missing: say which events it is about".to_owned()));
+            }
+            on = vec![On::Kind(Kind::ToolBefore), On::Kind(Kind::PermissionRequest)];
+        }
+        if let Some(name) = table.agent.iter().find(|name| !name.contains('*') && Agent::named(name).is_none()) {
+            let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
+            return Err(in_rule(format!("there is no agent {name:?}; there are {}", names.join(", "))));
+        }
+        let tools = table.tool.iter().map(|name| match ToolKind::ALL.iter().find(|kind| kind.as_str() == name) {
+            Some(kind) => ToolPattern::Kind(*kind),
+            None => match name.split_once('/') {
+                Some((server, tool)) => ToolPattern::Mcp(server.to_owned(), tool.to_owned()),
+                None => ToolPattern::Native(name.to_owned()),
+            },
+        });
+        let tools = tools.collect();
+        let patterns = table.command.iter().map(|pattern| {
+            Pattern::parse(pattern).map_err(|why| in_rule(format!("the command {pattern:?} is no pattern: {why}")))
+        });
+        let commands = patterns.collect::<Result<Vec<_>, _>>()?;
+        let paths = paths(&table).map_err(in_rule)?;
+        for (name, condition) in &table.when {
+            let is_right = match (name.as_str(), condition) {
+                ("path" | "mode", Condition::Words(words)) => !words.is_empty(),
+                ("subagent", Condition::Is(_)) => true,
+                ("work.branch", Condition::Words(words)) => !words.is_empty(),
+                ("path" | "mode" | "subagent" | "work.branch", _) => false,
+                _ => {
+                    return Err(in_rule(format!(
+                        "there is no condition {name:?}; there are path, mode, subagent and \"work.branch\""
+                    )));
+                }
+            };
+            if !is_right {
+                return Err(in_rule(format!("the condition {name:?} has a value of another kind")));
+            }
+        }
+        Ok(Rule { on, tools, commands, paths, table })
+    }
+}
+
+type Globs = (Vec<GlobMatcher>, Vec<GlobMatcher>);
+
+fn paths(table: &RuleTable) -> Result<Option<Globs>, String> {
+    let Some(Condition::Words(words)) = table.when.get("path") else { return Ok(None) };
+    let (mut must, mut must_not) = (Vec::new(), Vec::new());
+    for pattern in words.iter() {
+        let (text, list) = match pattern.strip_prefix('!') {
+            Some(text) => (text, &mut must_not),
+            None => (pattern, &mut must),
+        };
+        let glob = GlobBuilder::new(text.strip_prefix("./").unwrap_or(text)).literal_separator(true).build();
+        list.push(glob.map_err(|error| format!("the path {pattern:?} is no pattern: {error}"))?.compile_matcher());
+    }
+    Ok(Some((must, must_not)))
+}
+
+/// Whether a path is one of these.
+pub(super) fn is_among((must, must_not): &Globs, path: &Path) -> bool {
+    let any = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(path));
+    (must.is_empty() || any(must)) && !any(must_not)
+}

@@ -1,0 +1,75 @@
+//! What holds of every policy and every command.
+
+use proptest::prelude::*;
+
+use super::{decision, shell};
+use crate::agents::Verdict;
+use crate::policy::{in_force, script};
+
+/// Pieces of commands and rules that meet often.
+const PROGRAMS: &[&str] =
+    &["git", "rm", "sudo git", "env X=1 rm", "$x", "sh -c 'git push'", "xargs rm", "eval \"$y\"", "cat"];
+const ARGUMENTS: &[&str] =
+    &["push", "-f", "--force", "--force-with-lease=x", "a", "+b", "$z", "\"$z\"", "--", "-rf", "> out", "{a,b}", "*"];
+const PATTERNS: &[&str] =
+    &["git push", "git push -f", "git push --force*", "rm -rf", "rm", "git push * +*", "*", "cat * a"];
+
+fn command() -> impl Strategy<Value = String> {
+    let one = (prop::sample::select(PROGRAMS), prop::collection::vec(prop::sample::select(ARGUMENTS), 0..4))
+        .prop_map(|(program, arguments)| format!("{program} {}", arguments.join(" ")));
+    (prop::collection::vec(one, 1..4), prop::sample::select(&["; ", " && ", " | ", "\n"][..]))
+        .prop_map(|(commands, between)| commands.join(between))
+}
+
+fn rule() -> impl Strategy<Value = (String, &'static str)> {
+    let decides = prop::sample::select(&["pass", "allow", "ask", "deny"][..]);
+    (prop::sample::select(PATTERNS), decides, any::<bool>()).prop_map(|(pattern, decides, with_tool)| {
+        let tool = if with_tool { "tool = \"shell\"\n" } else { "" };
+        (format!("{tool}command = {pattern:?}\ndecide = {decides:?}\n"), decides)
+    })
+}
+
+fn policy(rules: &[(String, &'static str)]) -> String {
+    rules.iter().enumerate().map(|(at, (rule, _))| format!("[[rule]]\nid = \"r{at}\"\n{rule}")).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn a_rule_that_denies_or_asks_never_loosens(rules in prop::collection::vec(rule(), 0..6), more in rule(), command in command()) {
+        prop_assume!(["ask", "deny"].contains(&more.1));
+        let before = decision(&policy(&rules), &shell(&command)).verdict;
+        let mut rules = rules;
+        rules.push(more);
+        let after = decision(&policy(&rules), &shell(&command)).verdict;
+        prop_assert!(after >= before, "{:?} became {:?}", before, after);
+    }
+
+    #[test]
+    fn the_order_of_rules_changes_reasons_only(rules in prop::collection::vec(rule(), 0..6), command in command()) {
+        let one = decision(&policy(&rules), &shell(&command)).verdict;
+        let reversed: Vec<_> = rules.into_iter().rev().collect();
+        prop_assert_eq!(one, decision(&policy(&reversed), &shell(&command)).verdict);
+    }
+
+    #[test]
+    fn what_is_not_granted_is_never_looser(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
+        let held = in_force::in_force(&policy(&before), &in_force::Held::default(), true);
+        // The ids of both files are the same, and their rules differ.
+        let now = in_force::in_force(&policy(&after), &held.held, false);
+        let event = crate::read(crate::Agent::Claude, "", shell(&command).to_string().as_bytes());
+        let subject = crate::policy::Subject::of(&event, "/p".as_ref(), "/p".as_ref());
+        let decide = |policy| crate::policy::decide(&[policy], &event, &subject, &crate::policy::Facts::new()).verdict;
+        let (was, is) = (decide(held.policy), decide(now.policy));
+        // An `allow` that held is gone, which asks as without hob.
+        prop_assert!(is >= was || was == Verdict::Allow, "{:?} became {:?}", was, is);
+        prop_assert!(is != Verdict::Allow);
+    }
+
+    #[test]
+    fn any_text_is_read(text in "\\PC{0,60}", odd in "[a-z$(){}`'\"\\\\ ;|&<>\\n\\[\\]*!=#~-]{0,80}") {
+        script(&text);
+        script(&odd);
+    }
+}

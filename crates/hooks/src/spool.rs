@@ -1,0 +1,95 @@
+//! Events that no daemon decided on, of hooks that fail open: a line each in a small file, which the next daemon journals.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use project::{Project, private};
+use serde::{Deserialize, Serialize};
+
+use crate::Event;
+use crate::agents::{Agent, Rendered, Verdict};
+use crate::journal::{Line, Raw};
+use crate::policy::Facts;
+
+/// The file in the project's state, the most bytes of it, and of one payload in it.
+const FILE: &str = "hooks-missed.jsonl";
+const BYTES_MAX: u64 = 256 * 1024;
+const RAW_MAX: usize = 16 * 1024;
+
+/// An event that was missed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Missed {
+    at_ms: u64,
+    agent: String,
+    named: String,
+    cwd: PathBuf,
+    raw: Raw,
+    why: String,
+}
+
+/// Notes an event, if there is room. A project without state stays without.
+pub fn note(project: &Project, agent: Agent, named: &str, cwd: &Path, raw: &[u8], why: &str) -> io::Result<()> {
+    if !project.state_dir().is_dir() {
+        return Ok(());
+    }
+    let raw = if raw.len() <= RAW_MAX { raw.to_vec() } else { Vec::new() };
+    let missed = Missed {
+        at_ms: project::journal::now(),
+        agent: agent.name().to_owned(),
+        named: named.to_owned(),
+        cwd: cwd.to_owned(),
+        raw: Raw::of(raw),
+        why: why.to_owned(),
+    };
+    let mut text = serde_json::to_vec(&missed)?;
+    text.push(b'\n');
+    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let path = project.state_dir().join(FILE);
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(nofollow).open(path)?;
+    match file.metadata()?.len() + text.len() as u64 <= BYTES_MAX {
+        true => file.write_all(&text),
+        false => Ok(()),
+    }
+}
+
+/// The events that were noted, which are taken.
+pub(crate) fn take(project: &Project) -> Vec<Missed> {
+    let path = project.state_dir().join(FILE);
+    if path.symlink_metadata().is_err() {
+        return Vec::new();
+    }
+    let text = private::read(&path, BYTES_MAX).ok().flatten().unwrap_or_default();
+    // What comes between the two is lost, as what finds no room is.
+    let _ = fs::remove_file(&path);
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+impl Missed {
+    /// As a line of the journal.
+    pub(crate) fn line(self, worktree: &Path) -> Line {
+        let agent = Agent::named(&self.agent).unwrap_or(Agent::Claude);
+        let event: Event = crate::read(agent, &self.named, &self.raw.bytes());
+        Line {
+            number: 0,
+            at_ms: self.at_ms,
+            agent: self.agent,
+            event: event.name,
+            kind: event.kind,
+            named: self.named,
+            session: event.session,
+            cwd: self.cwd,
+            worktree: worktree.to_owned(),
+            raw: self.raw,
+            facts: Facts::new(),
+            policy: String::new(),
+            matched: Vec::new(),
+            verdict: Verdict::Pass,
+            rule: None,
+            answer: Rendered::default(),
+            missed: Some(self.why),
+            micros: 0,
+        }
+    }
+}
