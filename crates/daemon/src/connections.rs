@@ -125,6 +125,12 @@ impl Connections {
         self.open.lock().values().any(is_it)
     }
 
+    /// The connections of agents whose programs stand in the worktree.
+    pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
+        let stands_there = |open: &&Open| open.role == Role::Mcp && open.stands_in.as_deref() == Some(worktree);
+        self.open.lock().values().filter(stands_there).cloned().collect()
+    }
+
     /// Whether that run of an agent is connected. A connection whose calls may still finish outlives its process.
     pub(crate) fn has_run(&self, run: &str) -> bool {
         let open = self.open.lock();

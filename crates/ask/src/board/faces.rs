@@ -50,6 +50,19 @@ impl Faces {
 }
 
 impl Board {
+    /// The open questions from a worktree, in a sentence.
+    pub fn waiting(&self, worktree: &Path) -> Option<String> {
+        let state = self.state.lock();
+        let open = state.questions.values().map(|held| &held.question);
+        let open = open.filter(|question| question.is_open() && question.asker.worktree == worktree);
+        let named = |question: &Question| {
+            let title: String = project::visible(&question.title).chars().take(60).collect();
+            format!("{} \"{title}\"", question.id)
+        };
+        let named: Vec<String> = open.map(named).collect();
+        (!named.is_empty()).then(|| format!("no answer from your user yet: {}; ask_list shows more", named.join(", ")))
+    }
+
     /// Shows questions to this connection from now on, until it ends.
     pub(crate) fn add_face(&self, cx: &Context) {
         let mut table = self.faces.by_number.lock();

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use ::ask::control;
 use ::ask::{AskSettings, Board, BoardOptions, Notified, Notify};
 use mcp::server::Server;
-use project::ancestry;
+use mcp::tool::Context;
 use project::config::Section;
+use project::{Caller, ancestry};
 use serde_json::{Map, Value, json};
 
-use super::{Part, Setup, Surface, Toolset};
+use super::{Part, Said, Setup, Surface, Toolset};
 use crate::notify::notify;
 
 const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
@@ -106,6 +107,11 @@ impl Part for AskPart {
                     .method("ask/refusal", move |cx, _| control::refusal(asking.clone(), cx))
             }
         }
+    }
+
+    fn waiting<'a>(&'a self, cx: &'a Context) -> Said<'a> {
+        let waiting = cx.caller::<Caller>().and_then(|caller| self.board.waiting(&caller.worktree));
+        Box::pin(std::future::ready(waiting))
     }
 
     fn status(&self) -> Map<String, Value> {

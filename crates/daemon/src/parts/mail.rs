@@ -18,7 +18,7 @@ use project::config::Section;
 use project::{Config, Project, visible};
 use serde_json::{Map, Value, json};
 
-use super::{Beside, BoxFuture, Finding, Health, HttpAgent, Part, Run, Setup, Surface, Toolset};
+use super::{Beside, BoxFuture, Finding, Health, HttpAgent, Part, Run, Said, Setup, Surface, Toolset};
 use crate::connections::Connections;
 
 /// Some clients show no more than the first 150 bytes.
@@ -100,6 +100,10 @@ impl Part for MailPart {
         self.callers.begin_hints(cx);
     }
 
+    fn waiting<'a>(&'a self, cx: &'a mcp::tool::Context) -> Said<'a> {
+        Box::pin(self.callers.waiting(cx))
+    }
+
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
         let subscribing = self.callers.clone();
         let subscribe = move |cx, params| control::subscribe(subscribing.clone(), cx, params);
@@ -175,7 +179,7 @@ impl Part for MailPart {
 
 /// The callers of a project, and the location of its mail. The store is opened when mail is first needed.
 fn callers(setup: &Setup<'_>) -> (Arc<Callers>, Arc<Home>) {
-    let Setup { project, config, journal, connections } = *setup;
+    let Setup { project, config, journal, connections, .. } = *setup;
     let (space, _) = space(project, config);
     let limits = limits(config);
     let home = Arc::new(home(project, config));

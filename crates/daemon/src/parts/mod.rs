@@ -10,6 +10,7 @@ mod cure;
 mod hooks;
 pub mod mail;
 mod more_tools;
+mod neighbours;
 mod nodes;
 mod repl;
 mod servers;
@@ -31,6 +32,7 @@ use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
 pub use self::hooks::fact;
+pub(crate) use self::neighbours::{Neighbours, Said};
 pub(crate) use self::servers::Parts;
 use crate::connections::Connections;
 use crate::journal::Journal;
@@ -96,6 +98,11 @@ pub(crate) trait Part: Send + Sync + 'static {
 
     /// Hears of a connection that gets [`Part::beside`] and is ready, if it says so.
     fn connected(&self, _: &Context) {}
+
+    /// What waits for this caller, in one text, with what comes by it. The brief of the work shows it.
+    fn waiting<'a>(&'a self, _: &'a Context) -> Said<'a> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// The part's fields of `hob status --json`.
     fn status(&self) -> Map<String, Value> {
@@ -175,6 +182,8 @@ pub(crate) struct Setup<'a> {
     pub journal: &'a Arc<Journal>,
     /// The open connections; `None` without a daemon.
     pub connections: Option<&'a Arc<Connections>>,
+    /// What the other parts know; they are all made after this one is opened.
+    pub neighbours: &'a Arc<Neighbours>,
 }
 
 /// The kind of connection, which decides the methods beside the tools.

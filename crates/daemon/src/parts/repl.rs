@@ -10,12 +10,13 @@ use ::repl::session::{SessionInfo, SessionState};
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
+use mcp::tool::Context;
 use project::config::{Section, Source};
-use project::{Config, Project, UserConfig};
+use project::{Caller, Config, Project, UserConfig};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
+use super::{BoxFuture, Finding, Health, Part, Said, Setup, Surface, Toolset};
 
 // Some clients show a model no more than the first 150 bytes.
 const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, bash): run code with repl_eval instead \
@@ -87,6 +88,19 @@ impl Part for ReplPart {
     fn status(&self) -> Map<String, Value> {
         let sessions: Vec<Session> = self.repl.status().into_iter().map(Session::of).collect();
         Map::from_iter([("sessions".to_owned(), json!(sessions))])
+    }
+
+    fn waiting<'a>(&'a self, cx: &'a Context) -> Said<'a> {
+        let worktree = cx.caller::<Caller>().map(|caller| caller.worktree.clone());
+        let sessions = self.repl.status().into_iter().filter(|session| Some(&session.worktree) == worktree.as_ref());
+        let running = sessions.filter_map(|session| {
+            let (eval, seconds) = (session.current?, session.running.as_secs());
+            let code: String = project::visible(&session.code).chars().take(60).collect();
+            Some(format!("eval {eval} in {} runs since {seconds} s (`{code}`)", session.name))
+        });
+        let running: Vec<String> = running.collect();
+        let waiting = (!running.is_empty()).then(|| format!("{}; repl_wait waits for it", running.join(", ")));
+        Box::pin(std::future::ready(waiting))
     }
 
     fn live(&self) -> Vec<String> {

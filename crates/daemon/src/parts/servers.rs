@@ -12,7 +12,7 @@ use project::{Config, Hello, Project, Role, VERSION};
 use serde_json::{Map, Value, json};
 
 use super::choice::Catalog;
-use super::{ChoiceError, HttpAgent, PARTS, Part, Run, Setup, Surface};
+use super::{ChoiceError, HttpAgent, Neighbours, PARTS, Part, Run, Setup, Surface};
 use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::secrets::Seal;
@@ -37,8 +37,10 @@ impl Parts {
         journal: &Arc<Journal>,
         connections: Option<&Arc<Connections>>,
     ) -> Result<Parts, ChoiceError> {
-        let setup = Setup { project, config, journal, connections };
+        let neighbours = Neighbours::new(connections);
+        let setup = Setup { project, config, journal, connections, neighbours: &neighbours };
         let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
+        neighbours.introduce(&parts);
         let catalog = Catalog::of(&parts, config.toolsets.clone())?;
         let seal = Seal::of(project);
         let seal = seal.inspect_err(|error| {

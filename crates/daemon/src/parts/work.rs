@@ -1,22 +1,39 @@
 //! Where the work stands, in the daemon.
 
-use ::work::tools;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
 
-use super::{Part, Setup, Toolset};
+use ::work::around::{Agent, Around, Waiting};
+use ::work::{Work, WorkOptions, control, tools};
+use mcp::server::Server;
+use mcp::tool::Context;
+use project::Caller;
 
-const INSTRUCTIONS: &str =
-    "Where the work stands: work_status has branch, base, unfinished operations and changed files in one call.";
+use super::{Beside, Neighbours, Part, Setup, Surface, Toolset};
+
+const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
+waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, unfinished operations and \
+changed files.";
 
 /// The state of the work in the callers' worktrees.
-pub(crate) struct WorkPart;
+pub(crate) struct WorkPart {
+    work: Arc<Work>,
+}
 
 impl Part for WorkPart {
-    fn open(_: &Setup<'_>) -> WorkPart {
-        WorkPart
+    fn open(setup: &Setup<'_>) -> WorkPart {
+        let project = setup.project.clone();
+        let work = Work::new(WorkOptions {
+            notes: project.state_dir().join("notes"),
+            prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
+            around: Arc::new(AroundHere(setup.neighbours.clone())),
+        });
+        WorkPart { work }
     }
 
     fn declared() -> WorkPart {
-        WorkPart
+        WorkPart { work: Work::declared() }
     }
 
     fn toolset(&self) -> Toolset {
@@ -25,10 +42,46 @@ impl Part for WorkPart {
             about: "what git says of a worktree",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
-            tools: tools::tools(),
+            tools: tools::tools(&self.work),
             // An agent that wants no more than git has its shell; this is for who asks for it.
             is_default: false,
             extras: true,
         }
+    }
+
+    fn beside(&self) -> Option<Beside> {
+        let work = self.work.clone();
+        // Nothing is added; that a result leaves shows that those before it arrived.
+        Some(Box::new(move |cx, _| {
+            if let Some(caller) = cx.caller::<Caller>() {
+                work.heard_of(caller, false);
+            }
+            None
+        }))
+    }
+
+    fn add_methods(&self, server: Server, surface: Surface) -> Server {
+        let work = self.work.clone();
+        match surface {
+            Surface::Control => server.method("work/note", move |cx, params| control::note(work.clone(), cx, params)),
+            Surface::Agent | Surface::Http => server,
+        }
+    }
+}
+
+/// What the other parts know.
+struct AroundHere(Arc<Neighbours>);
+
+impl Around for AroundHere {
+    fn waiting<'a>(&'a self, cx: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>> {
+        Box::pin(async {
+            let waiting = self.0.waiting(cx).await.into_iter();
+            waiting.map(|(part, text)| Waiting { part: part.to_owned(), text }).collect()
+        })
+    }
+
+    fn agents(&self, worktree: &Path) -> Vec<Agent> {
+        let agents = self.0.agents(worktree).into_iter();
+        agents.map(|open| Agent { name: open.name, pid: open.pid, run: open.run }).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each. Every command ends with an [`Exit`] or a [`Failure`]; nothing else ends the program.
 
 mod ask;
+mod brief;
 mod call;
 mod choice;
 mod code;
@@ -16,6 +17,7 @@ mod init;
 mod mail;
 mod mcp;
 mod node;
+mod note;
 mod other_program;
 mod policy;
 mod sandbox;
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Hooks(hooks::HooksCommand),
     Policy(policy::PolicyCommand),
     Node(node::NodeCommand),
+    Brief(brief::Brief),
+    Note(note::Note),
     Cure(cure::CureCommand),
     Init(init::Init),
     Trust(trust::TrustCommand),
@@ -113,6 +117,8 @@ impl Command {
             Command::Hooks(hooks) => hooks.run(&project()?),
             Command::Policy(policy) => policy.run(&project()?),
             Command::Node(node) => node.run(&project()?),
+            Command::Brief(brief) => brief.run(&project()?),
+            Command::Note(note) => note.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),

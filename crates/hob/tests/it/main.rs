@@ -7,6 +7,7 @@
 
 mod another_user;
 mod ask;
+mod brief;
 mod cancelled;
 mod checkouts;
 mod completing;

@@ -88,11 +88,14 @@ transcripts! {
     outline: "tools/outline";
     code_status: "tools/code_status";
     command_code: "commands/code";
-    work_status: "tools/work_status" needs "git";
-    command_work: "commands/work" needs "git";
     node_run: "tools/node_run";
     nodes_status: "tools/nodes_status";
     command_node: "commands/node";
+    work_brief: "tools/work_brief" needs "git";
+    work_status: "tools/work_status" needs "git";
+    command_work: "commands/work" needs "git";
+    command_brief: "commands/brief" needs "git";
+    command_note: "commands/note" needs "git";
     command_questions: "commands/questions";
     command_answer: "commands/answer";
     command_ask: "commands/ask";

@@ -277,7 +277,11 @@ fn results_of_the_work_tools_conform() {
     let mut peer = project.mcp(&["work"]);
     peer.initialize();
     let tools = list(&mut peer);
-    let calls = [("work_status", json!({"sections": ["git", "worktrees"]}))];
+    let calls = [
+        ("work_brief", json!({"at": "end", "note": "The parser is next."})),
+        ("work_brief", json!({})),
+        ("work_status", json!({"sections": ["git", "worktrees", "notes"]})),
+    ];
     conform(&mut peer, &tools, &calls);
     if !has_program("git") {
         return;

@@ -85,6 +85,22 @@ impl Callers {
         Some(text.clone())
     }
 
+    /// What waits for the caller, in a sentence. No hint says the same again.
+    pub async fn waiting(&self, cx: &Context) -> Option<String> {
+        let (mail, agent) = self.look(cx).await.ok()?;
+        let counted = counted(&mail, &agent).await;
+        let counted = counted.inspect_err(|error| tracing::debug!(%error, %agent, "count what waits for a brief"));
+        let (latest, text) = counted.ok()??;
+        let mut hints = self.hints.0.lock();
+        if let Some(connection) =
+            hints.get_mut(&caller(cx).ok()?.connection).filter(|connection| connection.told < latest)
+        {
+            connection.last = Some((cx.clone(), connection.told));
+            connection.told = latest;
+        }
+        Some(text)
+    }
+
     /// The connection, if it is followed; else it is from now on.
     fn followed<'a>(
         self: &Arc<Self>,

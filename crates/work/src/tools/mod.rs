@@ -1,17 +1,21 @@
 //! The tools, one file each.
 
+mod work_brief;
 mod work_status;
 
 use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Tool, tool};
 
-pub use work_status::lines;
+pub use work_brief::NoteView;
+pub(crate) use work_brief::{keep, shown};
+
+use crate::gather::Work;
 
 /// The tools that a connection is offered first.
-pub const CORE: &[&str] = &[work_status::WorkStatus::NAME];
+pub const CORE: &[&str] = &[work_brief::WorkBrief::NAME, work_status::WorkStatus::NAME];
 
 /// All tools of the toolset.
-pub fn tools() -> Vec<Arc<dyn AnyTool>> {
-    vec![tool(work_status::WorkStatus)]
+pub fn tools(work: &Arc<Work>) -> Vec<Arc<dyn AnyTool>> {
+    vec![tool(work_brief::WorkBrief(work.clone())), tool(work_status::WorkStatus(work.clone()))]
 }

@@ -1,15 +1,21 @@
 //! `work_status`: where the work in the caller's worktree stands.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
-use project::{Caller, visible};
+use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::work_brief::NoteView;
+use crate::brief::quoted;
+use crate::gather::Work;
 use crate::git::{self, Git, Worktree, source_of};
+use crate::notes::NOTE_MAX;
 use crate::sources::{Source, State};
+use crate::words;
 
 /// Branch, base, upstream, unfinished operations and changed files of your worktree, in one call. Says why a part is missing.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -26,6 +32,8 @@ pub(super) enum Section {
     Git,
     /// All worktrees of the repository.
     Worktrees,
+    /// Hand-over notes on this branch, whole.
+    Notes,
 }
 
 /// What was asked for. A part that is missing has its reason in `sources`.
@@ -35,11 +43,14 @@ pub(super) struct Output {
     pub git: Option<Git>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<Vec<Worktree>>,
+    /// The latest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Vec<NoteView>>,
     /// By part.
     pub sources: BTreeMap<&'static str, Source>,
 }
 
-pub(super) struct WorkStatus;
+pub(super) struct WorkStatus(pub Arc<Work>);
 
 impl Tool for WorkStatus {
     const NAME: &'static str = "work_status";
@@ -50,6 +61,7 @@ impl Tool for WorkStatus {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+        self.0.heard_of(caller, true);
         let wants = |section| match args.sections.as_slice() {
             [] => section == Section::Git,
             named => named.contains(&section),
@@ -70,13 +82,34 @@ impl Tool for WorkStatus {
             output.sources.insert("worktrees", source);
             output.worktrees = worktrees.ok();
         }
+        if wants(Section::Notes) {
+            let notes = self.0.notes_of(caller).await;
+            let source = notes.as_ref().map_or_else(
+                |error| Source::missing(State::Failed, error.to_string(), None),
+                |(_, notes)| match notes.is_empty() {
+                    true => Source::missing(
+                        State::Absent,
+                        "nobody has left a note on this branch",
+                        Some("work_brief at `end` with a `note` leaves one."),
+                    ),
+                    false => Source::ok(),
+                },
+            );
+            output.sources.insert("notes", source);
+            let now_ms = project::journal::now();
+            output.notes =
+                notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::of(note, now_ms)).collect());
+        }
         Ok(output)
     }
 
     fn text(output: &Output) -> String {
-        let mut text = output.git.as_ref().map(lines).unwrap_or_default();
+        let mut text = output.git.as_ref().map(words::lines).unwrap_or_default();
         for worktree in output.worktrees.iter().flatten() {
-            text.push(worktree_line(worktree));
+            text.push(words::worktree(worktree));
+        }
+        for note in output.notes.iter().flatten() {
+            text.extend(quoted(&note.author, note.age_ms, &note.text, 2 * NOTE_MAX));
         }
         for (part, source) in &output.sources {
             if source.state != State::Ok || source.detail.is_some() {
@@ -91,82 +124,4 @@ impl Tool for WorkStatus {
     fn examples() -> Vec<Example> {
         vec![Example { title: "All worktrees", arguments: json!({"sections": ["worktrees"]}), text: None }]
     }
-}
-
-/// What matters of a worktree, the most urgent first. What is as it should be takes no line.
-pub fn lines(git: &Git) -> Vec<String> {
-    if git.bare {
-        return Vec::new();
-    }
-    let mut lines = Vec::new();
-    if let Some(operation) = &git.operation {
-        let step = match (operation.step, operation.steps) {
-            (Some(step), Some(steps)) => format!(" {step}/{steps}"),
-            _ => String::new(),
-        };
-        let of = operation.branch.as_deref().map(|branch| format!(" of {}", visible(branch))).unwrap_or_default();
-        let conflicts = match operation.conflicts {
-            0 => "no conflicts".to_owned(),
-            count => format!("{count} in conflict"),
-        };
-        lines.push(format!("{}{step}{of} is not finished, {conflicts}", operation.kind.word()));
-    }
-    let at = match (&git.head, &git.subject) {
-        (Some(head), subject) => {
-            let subject = subject.as_deref().map(|subject| format!(" \"{}\"", visible(subject))).unwrap_or_default();
-            format!("at {}{subject}", head.get(..9).unwrap_or(head))
-        }
-        (None, _) => "without a commit".to_owned(),
-    };
-    let branch = git
-        .branch
-        .as_deref()
-        .map_or_else(|| "no branch (detached)".to_owned(), |name| format!("branch {}", visible(name)));
-    lines.push(format!("{branch}, {at}"));
-    let compared = |name: &Option<String>, ahead: Option<u64>, behind: Option<u64>| match (name, ahead, behind) {
-        (Some(name), Some(ahead), Some(behind)) if ahead + behind > 0 => {
-            Some(format!("{ahead} ahead of {}, {behind} behind", visible(name)))
-        }
-        _ => None,
-    };
-    lines.extend(compared(&git.upstream, git.ahead, git.behind));
-    if git.base != git.upstream {
-        lines.extend(compared(&git.base, git.ahead_of_base, git.behind_base));
-    }
-    if let (Some(name), None) = (&git.upstream, git.ahead) {
-        lines.push(format!("{} is gone", visible(name)));
-    }
-    let counts = [
-        (git.unpushed.unwrap_or_default(), "unpushed commits"),
-        (git.stashes, "stashed"),
-        (git.conflicted, "in conflict"),
-        (git.staged, "staged"),
-        (git.unstaged, "not staged"),
-        (git.untracked, "untracked"),
-    ];
-    let counts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    if !counts.is_empty() {
-        lines.push(counts.join(", "));
-    }
-    for change in &git.changes {
-        let from = change.renamed_from.as_deref().map(|from| format!(" from {}", visible(from))).unwrap_or_default();
-        let kind = serde_json::to_value(change.kind).ok();
-        let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default();
-        lines.push(format!("  {kind} {}{from}", visible(&change.path)));
-    }
-    lines
-}
-
-fn worktree_line(worktree: &Worktree) -> String {
-    let branch = match (&worktree.branch, worktree.bare) {
-        (_, true) => "bare".to_owned(),
-        (Some(branch), _) => format!("branch {}", visible(branch)),
-        (None, _) => "no branch (detached)".to_owned(),
-    };
-    let head =
-        worktree.head.as_deref().map(|head| format!(" at {}", head.get(..9).unwrap_or(head))).unwrap_or_default();
-    let locked = worktree.locked.as_ref().map_or("", |_| ", locked");
-    let gone = if worktree.prunable { ", its directory is gone" } else { "" };
-    format!("{}: {branch}{head}{locked}{gone}", project::visible::path(&worktree.path))
 }

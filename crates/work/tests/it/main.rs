@@ -3,4 +3,5 @@
 mod absent;
 mod generated;
 mod hostile;
+mod notes;
 mod repository;

@@ -1,0 +1,52 @@
+//! What parts may know of each other without naming one another: each is asked what waits for a caller, and the daemon
+//! knows who is connected.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock, Weak};
+
+use mcp::tool::Context;
+
+use super::Part;
+use crate::connections::{Connections, Open};
+
+/// The parts of a daemon, as one of them sees them.
+#[derive(Default)]
+pub(crate) struct Neighbours {
+    /// Each part by its toolset's name; known once all are made. They hold this in turn.
+    parts: OnceLock<Vec<(&'static str, Weak<dyn Part>)>>,
+    /// `None` without a daemon.
+    connections: Option<Arc<Connections>>,
+}
+
+/// A text of each part that has something to say.
+pub(crate) type Said<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
+
+impl Neighbours {
+    pub(super) fn new(connections: Option<&Arc<Connections>>) -> Arc<Neighbours> {
+        Arc::new(Neighbours { parts: OnceLock::new(), connections: connections.cloned() })
+    }
+
+    /// Introduces the parts. Only the first call counts.
+    pub(super) fn introduce(&self, parts: &[Arc<dyn Part>]) {
+        self.parts.get_or_init(|| parts.iter().map(|part| (part.toolset().name, Arc::downgrade(part))).collect());
+    }
+
+    /// What waits for this caller, by part.
+    pub(crate) async fn waiting(&self, cx: &Context) -> Vec<(&'static str, String)> {
+        let mut waiting = Vec::new();
+        for (name, part) in self.parts.get().into_iter().flatten() {
+            if let Some(part) = part.upgrade()
+                && let Some(text) = part.waiting(cx).await
+            {
+                waiting.push((*name, text));
+            }
+        }
+        waiting
+    }
+
+    /// The connections of agents whose programs stand in the worktree.
+    pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
+        self.connections.as_ref().map_or_else(Vec::new, |connections| connections.agents(worktree))
+    }
+}

@@ -1,0 +1,174 @@
+//! Hand-over notes: what one agent leaves for the next one on the same branch. The last twenty of each branch are kept, a
+//! file each branch, in the project's state directory.
+//!
+//! A note is leased to the run that it is shown to. That run's next sign of life confirms that it arrived; if the answer
+//! was lost, the note is as if it had not been shown.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mcp::tool::Context;
+use parking_lot::Mutex;
+use project::{Caller, Role, hash_of, journal, private};
+use serde::{Deserialize, Serialize};
+
+/// The longest note, in bytes.
+pub const NOTE_MAX: usize = 8 * 1024;
+/// How many are kept of one branch.
+const KEPT: usize = 20;
+/// How many runs that read a note are remembered.
+const READERS: usize = 50;
+/// The longest file that is read: JSON escapes a character to six bytes at most.
+const FILE_MAX: u64 = (KEPT * (6 * NOTE_MAX + 64 * 1024)) as u64;
+/// How long an answer must have been on its way before another result to its run shows that it arrived.
+const ARRIVED: Duration = Duration::from_secs(1);
+
+/// What notes belong to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// A branch of the project's repository, in whichever worktree.
+    Branch(String),
+    /// A directory without a branch: HEAD is detached, or there is no repository.
+    Directory(PathBuf),
+}
+
+/// A note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub id: u64,
+    pub at_ms: u64,
+    /// Who wrote it, as far as that is known.
+    pub author: String,
+    /// The run of the agent that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    pub text: String,
+    /// The commit of the base branch then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The runs that it arrived at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_by: Vec<String>,
+}
+
+/// The notes of a place, as they are on disk.
+#[derive(Debug, Serialize, Deserialize)]
+struct File {
+    place: Place,
+    notes: Vec<Note>,
+}
+
+/// The notes of a project.
+pub struct Notes {
+    directory: PathBuf,
+    prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+    /// Held while a file is changed.
+    changing: Mutex<()>,
+    /// Notes on their way, by run.
+    leases: Mutex<HashMap<String, Lease>>,
+}
+
+struct Lease {
+    place: Place,
+    note: u64,
+    connection: u64,
+    cx: Context,
+    since: Instant,
+}
+
+impl Notes {
+    /// Notes in a directory; `prepare` makes the one above it.
+    pub fn new(directory: PathBuf, prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>) -> Notes {
+        Notes { directory, prepare, changing: Mutex::default(), leases: Mutex::default() }
+    }
+
+    /// The notes of a place, oldest first.
+    ///
+    /// # Errors
+    /// When their file cannot be read.
+    pub fn of(&self, place: &Place) -> io::Result<Vec<Note>> {
+        let Some(bytes) = private::read(&self.path(place), FILE_MAX)? else { return Ok(Vec::new()) };
+        let file: File = serde_json::from_slice(&bytes).map_err(|error| {
+            let path = project::visible::path(&self.path(place));
+            io::Error::new(io::ErrorKind::InvalidData, format!("{path} holds no notes ({error}); move it away"))
+        })?;
+        Ok(file.notes)
+    }
+
+    /// Keeps a note by this caller, and returns how many there are.
+    ///
+    /// # Errors
+    /// When it cannot be written; the earlier notes then stay.
+    pub fn keep(&self, place: &Place, caller: &Caller, text: &str, base: Option<String>) -> io::Result<usize> {
+        let author = match (&caller.name, caller.role) {
+            (Some(name), _) => name.trim_start_matches('@').to_owned(),
+            (None, Role::Mcp) => "an agent without a name".to_owned(),
+            (None, Role::Control) => "the command line".to_owned(),
+        };
+        self.change(place, |notes| {
+            let id = notes.last().map_or(1, |last| last.id + 1);
+            let (at_ms, run, text) = (journal::now(), caller.run.clone(), text.to_owned());
+            notes.push(Note { id, at_ms, author, run, text, base, read_by: Vec::new() });
+            notes.drain(..notes.len().saturating_sub(KEPT));
+            notes.len()
+        })
+    }
+
+    fn change<T>(&self, place: &Place, change: impl FnOnce(&mut Vec<Note>) -> T) -> io::Result<T> {
+        let _changing = self.changing.lock();
+        (self.prepare)()?;
+        let mut notes = self.of(place)?;
+        let changed = change(&mut notes);
+        let bytes = serde_json::to_vec(&File { place: place.clone(), notes })?;
+        private::replace(&self.path(place), &bytes)?;
+        Ok(changed)
+    }
+
+    /// Notes that the answer to this call shows a note to its run.
+    pub fn shows(&self, cx: &Context, caller: &Caller, place: &Place, note: &Note) {
+        let Some(run) = &caller.run else { return };
+        if !note.read_by.contains(run) {
+            let (place, connection, cx) = (place.clone(), caller.connection, cx.clone());
+            let lease = Lease { place, note: note.id, connection, cx, since: Instant::now() };
+            self.leases.lock().insert(run.clone(), lease);
+        }
+    }
+
+    /// The run is heard of, by a new call or else by another result that leaves: what was shown to it has arrived, unless
+    /// the answer was given up or lost.
+    pub fn heard_of(&self, caller: &Caller, by_a_new_call: bool) {
+        let Some(run) = &caller.run else { return };
+        let mut leases = self.leases.lock();
+        let Some(lease) = leases.get(run) else { return };
+        if !by_a_new_call && lease.since.elapsed() < ARRIVED {
+            return;
+        }
+        let was_lost = lease.cx.is_cancelled() || (caller.connection != lease.connection && caller.answers_lost);
+        let Some(lease) = leases.remove(run) else { return };
+        drop(leases);
+        if was_lost {
+            return;
+        }
+        let marked = self.change(&lease.place, |notes| {
+            if let Some(note) = notes.iter_mut().find(|note| note.id == lease.note && !note.read_by.contains(run)) {
+                note.read_by.push(run.clone());
+                note.read_by.drain(..note.read_by.len().saturating_sub(READERS));
+            }
+        });
+        // Then it is shown once more.
+        if let Err(error) = marked {
+            tracing::warn!(%error, run, "note that a hand-over note arrived");
+        }
+    }
+
+    fn path(&self, place: &Place) -> PathBuf {
+        let name = match place {
+            Place::Branch(name) => hash_of(Path::new(&format!("branch {name}"))),
+            Place::Directory(path) => hash_of(&Path::new("directory").join(path.strip_prefix("/").unwrap_or(path))),
+        };
+        self.directory.join(name + ".json")
+    }
+}

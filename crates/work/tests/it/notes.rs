@@ -1,0 +1,114 @@
+//! Hand-over notes: kept by branch, shown to each run once, and once more if the answer was lost.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mcp::tool::Context;
+use project::{Caller, Role};
+use testkit::has_program;
+use work::around::NoOthers;
+use work::notes::{Notes, Place};
+use work::{Moment, Work, WorkOptions};
+
+use crate::repository::{Repository, runtime};
+
+fn caller(repository: &Repository, run: &str) -> Caller {
+    let mut caller = testkit::caller(&repository.root(), "ann");
+    caller.role = Role::Mcp;
+    caller.run = Some(run.to_owned());
+    caller.env = repository.env();
+    caller
+}
+
+struct Here {
+    repository: Repository,
+    work: Arc<Work>,
+    notes: Notes,
+}
+
+fn here() -> Here {
+    let repository = Repository::new();
+    let directory = repository.temp.path().join("notes");
+    let prepare = || -> Box<dyn Fn() -> std::io::Result<()> + Send + Sync> { Box::new(|| Ok(())) };
+    let options = WorkOptions { notes: directory.clone(), prepare: prepare(), around: Arc::new(NoOthers) };
+    Here { repository, work: Work::new(options), notes: Notes::new(directory, prepare()) }
+}
+
+impl Here {
+    /// The note that a run which begins is shown.
+    fn shown(&self, caller: &Caller, moment: Moment) -> Option<String> {
+        let cx = Context::detached(Arc::new(caller.clone()));
+        let brief = runtime().block_on(self.work.brief(&cx, caller, moment));
+        assert_eq!(brief.note.is_some(), brief.text.contains("hand-over note"), "{}", brief.text);
+        brief.note.map(|note| note.text)
+    }
+}
+
+#[test]
+fn a_run_is_shown_a_note_once() {
+    if !has_program("git") {
+        return;
+    }
+    let here = here();
+    let main = Place::Branch("main".to_owned());
+    let [first, second] = ["first", "second"].map(|run| caller(&here.repository, run));
+    here.notes.keep(&main, &first, "the parser is next", None).unwrap();
+    assert_eq!(here.shown(&first, Moment::Begin), None, "who wrote it");
+    assert_eq!(here.shown(&second, Moment::Begin).as_deref(), Some("the parser is next"));
+    // Until the run is heard of, the answer may be lost.
+    assert_eq!(here.notes.of(&main).unwrap()[0].read_by, Vec::<String>::new());
+    assert!(here.shown(&second, Moment::Begin).is_some());
+    here.work.heard_of(&second, true);
+    assert_eq!(here.notes.of(&main).unwrap()[0].read_by, ["second"]);
+    assert_eq!(here.shown(&second, Moment::Begin), None);
+    // A run that lost its memory, or that asks, is shown it again; another run, and one on another branch, by its own count.
+    assert!(here.shown(&second, Moment::Again).is_some());
+    assert!(here.shown(&caller(&here.repository, "third"), Moment::Begin).is_some());
+    here.repository.git(&["switch", "-qc", "topic"]);
+    assert_eq!(here.shown(&caller(&here.repository, "third"), Moment::Begin), None);
+}
+
+#[test]
+fn a_note_whose_answer_was_lost_is_shown_again() {
+    if !has_program("git") {
+        return;
+    }
+    let here = here();
+    let main = Place::Branch("main".to_owned());
+    let mut second = caller(&here.repository, "second");
+    here.notes.keep(&main, &caller(&here.repository, "first"), "text", None).unwrap();
+    assert!(here.shown(&second, Moment::Begin).is_some());
+    // Its front-end comes back on another connection and says that answers were lost.
+    second.connection += 1;
+    second.answers_lost = true;
+    here.work.heard_of(&second, true);
+    assert!(here.shown(&second, Moment::Begin).is_some());
+    assert_eq!(here.notes.of(&main).unwrap()[0].read_by, Vec::<String>::new());
+}
+
+#[test]
+fn the_last_twenty_are_kept_and_a_broken_file_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let notes = Notes::new(temp.path().join("notes"), Box::new(|| Ok(())));
+    let caller = Caller { env: BTreeMap::new(), ..testkit::caller(temp.path(), "ann") };
+    // Names that would lead out of the directory, or are too long for a file.
+    for place in [Place::Branch("../../x".repeat(60)), Place::Directory(PathBuf::from("/a/b"))] {
+        for number in 1..=22 {
+            let kept = notes.keep(&place, &caller, &format!("note {number}"), None).unwrap();
+            assert_eq!(kept, number.min(20));
+        }
+        let texts: Vec<String> = notes.of(&place).unwrap().into_iter().map(|note| note.text).collect();
+        assert_eq!((texts.len(), &*texts[0], &*texts[19]), (20, "note 3", "note 22"));
+    }
+    let files: Vec<PathBuf> =
+        std::fs::read_dir(temp.path().join("notes")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 2);
+    for file in &files {
+        std::fs::write(file, "{\"place\":").unwrap();
+    }
+    let place = Place::Directory(PathBuf::from("/a/b"));
+    let error = notes.of(&place).unwrap_err().to_string();
+    assert!(error.contains("holds no notes") && error.contains("move it away"), "{error}");
+    notes.keep(&place, &caller, "text", None).unwrap_err();
+}
