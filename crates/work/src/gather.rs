@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mcp::tool::Context;
+use mcp::tool::{Context, nearest};
 use project::{Caller, journal};
 
 use crate::around::{Agent, Around, NoOthers, Waiting};
@@ -12,7 +12,8 @@ use crate::brief::{self, Known, Since};
 use crate::git::{self, Git};
 use crate::notes::{Note, Notes, Place};
 use crate::run::Asked;
-use crate::sources::Source;
+use crate::sources::{Source, State};
+use crate::tracker::{Issue, beads, of_branch};
 
 /// How many commits of the base are named.
 const NAMED: &str = "--max-count=3";
@@ -21,7 +22,20 @@ const NAMED: &str = "--max-count=3";
 pub struct Work {
     pub(crate) notes: Arc<Notes>,
     around: Arc<dyn Around>,
+    beads: Arc<beads::Cache>,
 }
+
+/// The issue of a branch, if there is one.
+#[derive(Debug)]
+pub struct OfBranch {
+    pub issue: Option<Issue>,
+    /// What could be begun, where the branch names no issue.
+    pub ready: Vec<Issue>,
+    pub source: Source,
+}
+
+/// How many issues that are ready are named.
+const READY: usize = 3;
 
 /// What [`Work`] is made from.
 pub struct WorkOptions {
@@ -49,6 +63,7 @@ pub struct Brief {
     pub text: String,
     pub git: Result<Git, Source>,
     pub note: Option<Note>,
+    pub issue: Option<Issue>,
     pub waiting: Vec<Waiting>,
     pub agents: Vec<Agent>,
 }
@@ -56,7 +71,7 @@ pub struct Brief {
 impl Work {
     pub fn new(options: WorkOptions) -> Arc<Work> {
         let notes = Arc::new(Notes::new(options.notes, options.prepare));
-        Arc::new(Work { notes, around: options.around })
+        Arc::new(Work { notes, around: options.around, beads: Arc::default() })
     }
 
     /// Without a project: its tools are only declared.
@@ -69,6 +84,7 @@ impl Work {
     pub async fn brief(&self, cx: &Context, caller: &Caller, moment: Moment) -> Brief {
         let (git, waiting) = tokio::join!(git::look(&caller.worktree, &caller.env), self.around.waiting(cx));
         let place = place_of(&git, caller);
+        let OfBranch { issue, ready, source: _ } = self.issue(caller, &git, None).await;
         let note = match moment {
             Moment::End => None,
             moment => self.last_note(&place).filter(|note| moment == Moment::Again || !reached(note, caller)),
@@ -79,7 +95,7 @@ impl Work {
         };
         let mut agents = self.around.agents(&caller.worktree);
         agents.retain(|agent| agent.pid != caller.pid && (agent.run.is_none() || agent.run != caller.run));
-        let known = Known { git, note, since, waiting, agents, now_ms: journal::now() };
+        let known = Known { git, note, since, issue, ready, waiting, agents, now_ms: journal::now() };
         let text = match moment {
             Moment::End => brief::end(&known),
             Moment::Begin | Moment::Again => brief::start(&known),
@@ -87,8 +103,8 @@ impl Work {
         if let Some(note) = &known.note {
             self.notes.shows(cx, caller, &place, note);
         }
-        let Known { git, note, waiting, agents, .. } = known;
-        Brief { text, git, note, waiting, agents }
+        let Known { git, note, issue, waiting, agents, .. } = known;
+        Brief { text, git, note, issue, waiting, agents }
     }
 
     /// A result to this caller leaves, or, if it is `by_a_new_call`, an event of its run came in: what was shown to that
@@ -129,6 +145,49 @@ impl Work {
         let place = place_of(&git, caller);
         let notes = self.notes.of(&place)?;
         Ok((place, notes))
+    }
+
+    /// The issue of this id, or else of the branch.
+    pub(crate) async fn issue(&self, caller: &Caller, git: &Result<Git, Source>, id: Option<&str>) -> OfBranch {
+        let root = git.as_ref().map_or_else(|_| caller.worktree.clone(), |git| git.root.clone());
+        let cache = self.beads.clone();
+        let read = tokio::task::spawn_blocking(move || cache.read(&root)).await;
+        let none = |source| OfBranch { issue: None, ready: Vec::new(), source };
+        let (beads, source) = match read {
+            Ok(beads::Found { beads: Some(beads), source }) => (beads, source),
+            Ok(beads::Found { beads: None, source }) => return none(source),
+            Err(error) => return none(Source::missing(State::Failed, error.to_string(), None)),
+        };
+        if let Some(id) = id {
+            let source = match beads.issue(id) {
+                Some(issue) => return OfBranch { issue: Some(issue), ready: Vec::new(), source },
+                None => {
+                    let near = nearest(id, beads.ids()).map(|near| format!("Did you mean {}?", project::visible(near)));
+                    let detail = format!("there is no issue {}", project::visible(id));
+                    Source::missing(State::Absent, detail, near.as_deref())
+                }
+            };
+            return none(source);
+        }
+        let branch = git.as_ref().ok().and_then(|git| git.branch.as_deref());
+        let named = branch.map_or_else(Vec::new, |branch| of_branch::candidates(branch, beads.ids()));
+        match named.as_slice() {
+            [id] => OfBranch { issue: beads.issue(id), ready: Vec::new(), source },
+            [] => OfBranch {
+                issue: None,
+                ready: beads.ready(READY),
+                source: Source::missing(
+                    State::Absent,
+                    "the branch names no issue",
+                    Some("Give `issue`, or name branches bd-ID/slug."),
+                ),
+            },
+            ids => {
+                let ids: Vec<String> = ids.iter().map(|id| project::visible(id)).collect();
+                let detail = format!("the branch names more than one issue: {}", ids.join(", "));
+                none(Source::missing(State::Absent, detail, Some("Give one of them as `issue`.")))
+            }
+        }
     }
 
     fn last_note(&self, place: &Place) -> Option<Note> {

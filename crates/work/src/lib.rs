@@ -4,6 +4,7 @@
 //! - [`git`]: what git says, by its plumbing and one `status --porcelain=v2`.
 //! - [`sources`]: where each part of an answer comes from, and why one is missing.
 //! - `run`: how a program is asked: its environment, its bounds, and what may not run on its behalf.
+//! - [`tracker`]: issues that are kept beside the code, and which one a branch is about.
 //! - [`notes`]: hand-over notes. [`around`]: what other parts of the daemon know.
 //! - [`gather`]: [`Work`], which gathers what is known; [`brief`] and `words` say it.
 //! - [`tools`]: what agents call, one file each; [`control`]: what the command line calls.
@@ -19,6 +20,7 @@ pub mod notes;
 mod run;
 pub mod sources;
 pub mod tools;
+pub mod tracker;
 mod words;
 
 pub use gather::{Brief, Moment, Work, WorkOptions};

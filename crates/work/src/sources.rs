@@ -20,6 +20,8 @@ pub struct Source {
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Ok,
+    /// It may be older than what its tracker knows.
+    Stale,
     /// There is nothing of it.
     Absent,
     /// The program that knows is missing.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use project::visible;
 
 use crate::git::{Git, Operation, Worktree};
+use crate::tracker::Issue;
 
 /// How many folders are named.
 const FOLDERS: usize = 6;
@@ -127,6 +128,24 @@ pub(crate) fn worktree(worktree: &Worktree) -> String {
     let locked = worktree.locked.as_ref().map_or("", |_| ", locked");
     let gone = if worktree.prunable { ", its directory is gone" } else { "" };
     format!("{}: {branch}{head}{locked}{gone}", project::visible::path(&worktree.path))
+}
+
+/// An issue, and what must be closed before it can be worked on.
+pub(crate) fn issue(issue: &Issue) -> Vec<String> {
+    let mut lines = vec![format!("issue {}", issue_line(issue))];
+    lines.extend(issue.blockers().map(|blocker| {
+        let title = blocker.title.as_deref().unwrap_or_default();
+        format!("  waits for {} \"{}\"", visible(&blocker.id), shortened(&visible(title), 100))
+    }));
+    lines
+}
+
+/// An issue on one line.
+pub(crate) fn issue_line(issue: &Issue) -> String {
+    let title = shortened(&visible(&issue.title), 160);
+    let [id, status, kind] = [&issue.id, &issue.status, &issue.issue_type].map(|text| shortened(&visible(text), 60));
+    let priority = issue.priority.map(|priority| format!(", priority {priority}")).unwrap_or_default();
+    format!("{id} {status}{priority}, {kind}: \"{title}\"")
 }
 
 /// The beginning of a text, which says that it was cut.

@@ -280,7 +280,7 @@ fn results_of_the_work_tools_conform() {
     let calls = [
         ("work_brief", json!({"at": "end", "note": "The parser is next."})),
         ("work_brief", json!({})),
-        ("work_status", json!({"sections": ["git", "worktrees", "notes"]})),
+        ("work_status", json!({"sections": ["git", "worktrees", "notes", "issue"], "issue": "web-a1"})),
     ];
     conform(&mut peer, &tools, &calls);
     if !has_program("git") {
@@ -291,6 +291,7 @@ fn results_of_the_work_tools_conform() {
         git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(args);
         assert!(git.status().unwrap().success());
     }
+    project.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Parse lists\"}\n");
     conform(&mut peer, &tools, &calls);
 }
 

@@ -13,6 +13,7 @@ use crate::gather::{Moment, Work};
 use crate::git::source_of;
 use crate::notes::{NOTE_MAX, Note, Place};
 use crate::sources::Source;
+use crate::tracker::Issue;
 
 /// The state of your work on one screen: at `start` what is under way, the last agent's note and what waits for you; at
 /// `end` what is unfinished. `note` is kept for the next agent on this branch.
@@ -47,6 +48,9 @@ pub(super) struct Output {
     /// The branch that the given note was kept for; a directory without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_for: Option<String>,
+    /// The issue of the branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<Issue>,
     /// What waits for the caller in other parts.
     pub waiting: Vec<Waiting>,
     /// Other agents in this worktree.
@@ -106,6 +110,7 @@ impl Tool for WorkBrief {
             brief: brief.text,
             note: brief.note.as_ref().map(|note| NoteView::of(note, now_ms)),
             kept_for: kept_for.as_ref().map(shown),
+            issue: brief.issue,
             waiting: brief.waiting,
             agents: brief.agents,
             git: source_of(&brief.git),

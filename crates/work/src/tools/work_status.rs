@@ -10,19 +10,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work_brief::NoteView;
-use crate::brief::quoted;
+use crate::brief::{barred, quoted};
 use crate::gather::Work;
 use crate::git::{self, Git, Worktree, source_of};
 use crate::notes::NOTE_MAX;
 use crate::sources::{Source, State};
+use crate::tracker::Issue;
 use crate::words;
 
-/// Branch, base, upstream, unfinished operations and changed files of your worktree, in one call. Says why a part is missing.
+/// Branch, base, upstream, unfinished operations, changed files and issue of your worktree, in one call. Says why a part is
+/// missing.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// `git` if none is named.
+    /// `git` and `issue` if none is named.
     pub sections: Vec<Section>,
+    /// The id of an issue; else the one that the branch is named for.
+    pub issue: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -30,11 +34,15 @@ pub(super) struct Args {
 #[schemars(inline)]
 pub(super) enum Section {
     Git,
+    Issue,
     /// All worktrees of the repository.
     Worktrees,
     /// Hand-over notes on this branch, whole.
     Notes,
 }
+
+/// How much of an issue's description is shown, in characters.
+const DESCRIPTION: usize = 2000;
 
 /// What was asked for. A part that is missing has its reason in `sources`.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -43,11 +51,16 @@ pub(super) struct Output {
     pub git: Option<Git>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<Vec<Worktree>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issue: Option<Issue>,
     /// The latest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<NoteView>>,
     /// By part.
     pub sources: BTreeMap<&'static str, Source>,
+    /// Whether that there is no issue is worth a line.
+    #[serde(skip)]
+    pub asked_for_issue: bool,
 }
 
 pub(super) struct WorkStatus(pub Arc<Work>);
@@ -63,17 +76,26 @@ impl Tool for WorkStatus {
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
         self.0.heard_of(caller, true);
         let wants = |section| match args.sections.as_slice() {
-            [] => section == Section::Git,
+            [] => matches!(section, Section::Git | Section::Issue),
             named => named.contains(&section),
         };
-        let of_git =
-            async { if wants(Section::Git) { Some(git::look(&caller.worktree, &caller.env).await) } else { None } };
+        let wants_issue = wants(Section::Issue) || args.issue.is_some();
+        // Its branch says which issue it is.
+        let of_git = async {
+            if wants(Section::Git) || wants_issue { Some(git::look(&caller.worktree, &caller.env).await) } else { None }
+        };
         let of_worktrees = async {
             if wants(Section::Worktrees) { Some(git::worktrees(&caller.worktree, &caller.env).await) } else { None }
         };
         let (git, worktrees) = tokio::join!(of_git, of_worktrees);
-        let mut output = Output::default();
-        if let Some(git) = git {
+        let asked_for_issue = args.sections.contains(&Section::Issue) || args.issue.is_some();
+        let mut output = Output { asked_for_issue, ..Output::default() };
+        if let (Some(git), true) = (&git, wants_issue) {
+            let of_branch = self.0.issue(caller, git, args.issue.as_deref()).await;
+            output.sources.insert("issue", of_branch.source);
+            output.issue = of_branch.issue;
+        }
+        if let Some(git) = git.filter(|_| wants(Section::Git)) {
             output.sources.insert("git", source_of(&git));
             output.git = git.ok();
         }
@@ -108,11 +130,16 @@ impl Tool for WorkStatus {
         for worktree in output.worktrees.iter().flatten() {
             text.push(words::worktree(worktree));
         }
+        if let Some(issue) = &output.issue {
+            text.extend(words::issue(issue));
+            text.extend(barred(&issue.description, DESCRIPTION));
+        }
         for note in output.notes.iter().flatten() {
             text.extend(quoted(&note.author, note.age_ms, &note.text, 2 * NOTE_MAX));
         }
         for (part, source) in &output.sources {
-            if source.state != State::Ok || source.detail.is_some() {
+            let is_quiet = *part == "issue" && source.state == State::Absent && !output.asked_for_issue;
+            if !is_quiet && (source.state != State::Ok || source.detail.is_some()) {
                 let detail = source.detail.as_deref().unwrap_or_default();
                 let next = source.next.as_deref().map(|next| format!(" {next}")).unwrap_or_default();
                 text.push(format!("{part}: {detail}.{next}"));
@@ -122,6 +149,9 @@ impl Tool for WorkStatus {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "All worktrees", arguments: json!({"sections": ["worktrees"]}), text: None }]
+        vec![
+            Example { title: "All worktrees", arguments: json!({"sections": ["worktrees"]}), text: None },
+            Example { title: "An issue", arguments: json!({"sections": ["issue"], "issue": "bd-a3f8"}), text: None },
+        ]
     }
 }
