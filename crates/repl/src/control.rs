@@ -32,11 +32,7 @@ struct Asked {
 
 /// `repl/output {session, eval, stream, cursor}`: `{bytes, cursor, more, missing}`; the bytes in base64, where to go on,
 /// whether there is more now, and how many bytes before it are no longer kept.
-pub async fn output(
-    repl: Arc<Repl>,
-    cx: Context,
-    params: Option<Box<RawValue>>,
-) -> Result<Box<RawValue>, RpcError> {
+pub async fn output(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let params = params.as_deref().map_or("{}", RawValue::get);
     let wrong = |error: &dyn std::fmt::Display| RpcError::new(INVALID_PARAMS, error.to_string());
     let asked: Asked = serde_json::from_str(params).map_err(|error| wrong(&error))?;

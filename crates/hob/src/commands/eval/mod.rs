@@ -72,8 +72,10 @@ impl Eval {
         self.show(evaluation, &printed);
         match printed.missing {
             0 => Ok(Exit::of_evaluation(evaluation)),
-            missing => Err(Failure::new(format_args!("{missing} bytes of its output are no longer kept, and were not shown"))
-                .hint("`limits.output_file` in hob.toml sets how much of a session's output is kept.")),
+            missing => {
+                Err(Failure::new(format_args!("{missing} bytes of its output are no longer kept, and were not shown"))
+                    .hint("`limits.output_file` in hob.toml sets how much of a session's output is kept."))
+            }
         }
     }
 
@@ -361,10 +363,7 @@ mod tests {
         let says = |session, evaluation: Value| eval(session).next(&evaluation).join("\n");
         assert_eq!(says(None, json!({"eval": 3, "status": "done"})), "");
         assert_eq!(
-            says(
-                Some("b"),
-                json!({"eval": 3, "status": "running", "truncated": {"stderr": {"total": 2, "shown": 1}}})
-            ),
+            says(Some("b"), json!({"eval": 3, "status": "running", "truncated": {"stderr": {"total": 2, "shown": 1}}})),
             "Not all of its stderr is shown; `hob call repl_read --eval 3 --session b` has the rest.\n\
              It goes on: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 --session b` \
              stops it."
