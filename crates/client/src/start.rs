@@ -14,6 +14,7 @@ use project::handed::{self, Keep};
 use project::{Project, Readiness};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 /// Maximum bytes kept of what a failing daemon printed.
 const PRINTED_MAX: usize = 16 * 1024;
@@ -33,25 +34,23 @@ impl Default for Launch {
     }
 }
 
+/// See [`turn`].
+pub(crate) struct Turn {
+    /// Locked until it is closed.
+    _file: Option<File>,
+}
+
 /// The outcome of an attempt to start a daemon.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Started {
     /// The daemon serves.
     Ready,
-    /// Another process is starting one.
-    ByAnother,
     /// The daemon could not start, for this reason.
     Failed(String),
 }
 
-/// Starts a daemon unless another process is doing so.
+/// Starts a daemon. Its caller holds the [`turn`] to do so.
 pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Started {
-    // Of many front-ends that start at once, one starts the daemon. This lock only saves work: the daemon's own lock
-    // ensures that there is one daemon, so nothing breaks without this one (a full disk).
-    let guard = start_lock(project);
-    if let Err(rustix::io::Errno::WOULDBLOCK) = guard {
-        return Started::ByAnother;
-    }
     match spawn(project, launch) {
         Ok((child, output)) => {
             let started = wait_until_ready(project, output, within);
@@ -65,17 +64,20 @@ pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Sta
     }
 }
 
-fn start_lock(project: &Project) -> rustix::io::Result<Option<File>> {
+/// The turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends that start at
+/// once, one starts the daemon. This lock only saves work: the daemon's own ensures that there is one daemon, so nothing
+/// breaks without this one (a full disk).
+pub(crate) fn turn(project: &Project) -> Option<Turn> {
     let open = || {
         let directory = project.create_state_dir().ok()?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(directory.join("start.lock")).ok()
     };
-    let Some(file) = open() else { return Ok(None) };
+    let Some(file) = open() else { return Some(Turn { _file: None }) };
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(rustix::io::Errno::WOULDBLOCK),
-        _ => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => None,
+        _ => Some(Turn { _file: Some(file) }),
     }
 }
 
@@ -200,8 +202,10 @@ mod tests {
     fn one_starter_at_a_time() {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
-        let _held = start_lock(&project).unwrap();
-        assert_eq!(start(&project, &Launch::default(), LONG), Started::ByAnother);
+        let held = turn(&project).unwrap();
+        assert!(turn(&project).is_none());
+        drop(held);
+        assert!(turn(&project).is_some());
     }
 
     #[test]

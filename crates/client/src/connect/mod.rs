@@ -10,7 +10,7 @@ use project::hello::{self, agree};
 use project::socket::{self, SocketError};
 use project::{Hello, HelloAck, Project};
 
-use crate::start::{Launch, Started, start};
+use crate::start::{Launch, Started, start, turn};
 
 /// How long an attempt may take.
 #[derive(Debug, Clone, Copy)]
@@ -137,13 +137,23 @@ pub(crate) fn connect_or_start_within(
                     return Err(ConnectError::NotStarted(reason.clone()));
                 }
                 Some(_) => {}
-                None => match start(project, launch, patience.ready) {
-                    // Unless it ends right after it was ready each time.
-                    Started::Ready if Instant::now() < deadline => continue,
-                    Started::Ready => {}
-                    Started::ByAnother => {}
-                    Started::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
-                },
+                // Who has no turn waits for who is starting one.
+                None => {
+                    if let Some(turn) = turn(project) {
+                        // While this came to its turn, the daemon of another may have begun to serve.
+                        match attempt(project, &hello, patience.ack)? {
+                            Attempt::Connected(connection) => return Ok(*connection),
+                            Attempt::MakingRoom => {}
+                            Attempt::Absent => match start(project, launch, patience.ready) {
+                                // Unless it ends right after it was ready each time.
+                                Started::Ready if Instant::now() < deadline => continue,
+                                Started::Ready => {}
+                                Started::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
+                            },
+                        }
+                        drop(turn);
+                    }
+                }
             },
         }
         if Instant::now() > deadline {
