@@ -46,6 +46,8 @@ pub(crate) struct Eval {
 
 /// The arguments of `repl_eval` that are flags here, too.
 const FLAGS: [&str; 3] = ["session", "profile", "stdin"];
+/// How the note begins that bytes are shown as something else.
+const REPLACED: &str = "Some bytes are not UTF-8 and are shown as";
 /// How long one call waits: Ctrl-C is noticed between two.
 const SLICE: Duration = Duration::from_millis(200);
 /// The most that is shown of what it prints on standard error, and in JSON.
@@ -192,7 +194,10 @@ impl Eval {
         if terminal {
             terminal::note(paint_note(&facts(evaluation), Style::Dim));
         }
-        for note in evaluation["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        // Said of the text of an answer; into a pipe go the bytes themselves.
+        let is_untrue = |note: &&str| !std::io::stdout().is_terminal() && note.starts_with(REPLACED);
+        let notes = evaluation["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for note in notes.filter(|note| !is_untrue(note)) {
             terminal::note(paint_note(&in_flags_of(note, &FLAGS), Style::Dim));
         }
         self.next(evaluation).into_iter().for_each(terminal::note);
