@@ -2,13 +2,14 @@
 
 mod races;
 mod runs;
+mod settings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::server::{ConnectionOptions, Server, ServerInfo};
-use mcp::tool::Registry;
+use mcp::tool::{Effect, Registry, ToolFn};
 use project::{Caller, Role};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
@@ -56,9 +57,15 @@ impl Fixture {
     async fn client_of(&self, caller: Caller, era: Option<&'static str>) -> Client {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let board = self.board.clone();
-        let server = Server::new(ServerInfo::new("t", "1"), Arc::new(Registry::new(tools(&board))))
-            .seal_key([7; 32])
-            .beside(move |cx, _| late(&board, cx));
+        let watching = board.clone();
+        let watch = ToolFn::new("watch", Effect::READ).description("Watches.").build(move |cx, (): ()| {
+            watching.add_face(&cx);
+            async { Ok(()) }
+        });
+        let server =
+            Server::new(ServerInfo::new("t", "1"), Arc::new(Registry::new([tools(&board), vec![watch]].concat())))
+                .seal_key([7; 32])
+                .beside(move |cx, _| late(&board, cx));
         let options = ConnectionOptions { caller: Arc::new(caller), ..ConnectionOptions::default() };
         tokio::spawn(async move {
             let (reader, writer) = split(theirs);

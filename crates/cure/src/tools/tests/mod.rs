@@ -69,7 +69,7 @@ fn every_program_of_the_syntax_help_compiles_and_runs() {
         functions: 6
         expressions: {<<"minus">>,<<"2 by 3 is 6, twice 12 #{plain}">>,<<"plus">>}
         types: {1,14,true}
-        refinements: {15,7,{none},3,9}
+        refinements: {15,7,{none},3,9,3.5,"\n\f"}
         records: <<"Person{name: Ada, age: 37}, a minor">>
         pattern_matching: {<<"red, negative">>,<<"blue">>,true}
         typeclasses: <<"square of 18">>
@@ -107,7 +107,16 @@ fn what_the_library_says_of_itself_is_true() {
 fn syntax_help_tells_of_refinements_and_their_limits_of_if_let_and_interpolation() {
     let told = |wanted: &str| TOPICS.iter().find(|(_, name, _)| *name == wanted).unwrap().2;
     for (topic, parts) in [
-        ("refinements", &["{x: Int | x > 0}", "Limits", "counter-example", "product of two variables"][..]),
+        (
+            "refinements",
+            &[
+                "{x: Int | x > 0}",
+                "Limits",
+                "counter-example",
+                "product, quotient or remainder of two variables",
+                "literals are compared",
+            ][..],
+        ),
         ("expressions", &["`let`", "`if` has", "\"#{…}\"", "takes no `end`"]),
     ] {
         parts.iter().for_each(|part| assert!(told(topic).contains(part), "{topic}: {part}"));

@@ -80,8 +80,9 @@ impl Body<'_> {
             let mut found = Walk::new(&mut places);
             let shape = self.pattern(&clause.pattern, &scrutinee, &mut found);
             let Walk { mut tests, tags, whole, .. } = found;
-            // Which constructor it is matters to later clauses only together with what is in it.
-            let tells = !tests.is_empty() || clause.guard.is_some();
+            // Which constructor it is matters to later clauses only together with what is in it. Behind a clause that takes
+            // everything none is reached.
+            let tells = !tests.is_empty() || clause.guard.is_some() || tags.is_empty();
             tests.extend(tags);
             self.facts.extend(tests.iter().cloned());
             let guard = clause.guard.as_ref().map(|guard| self.guard(guard));

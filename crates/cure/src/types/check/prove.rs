@@ -224,15 +224,17 @@ impl Body<'_> {
         });
     }
 
-    /// What to do about a value of which too little is known. Only operators tell the solver something, and each call may
-    /// give another value.
+    /// What to do about a value of which too little is known. Only operators tell the solver something, each call may give
+    /// another value, and what was tested already was something else: that very condition would be known.
     fn advice(&self, span: Span) -> String {
         let text = span.of(self.checker.source);
         let test = "with operators in `if`, `match` or a guard, or refine the type that it comes with";
         if text.contains('(') {
-            format!("too little is known of this value here; name it with `let`, and test that name {test}")
+            format!(
+                "too little is known of this value here; name it with `let`, and test exactly that of the name, {test}"
+            )
         } else {
-            format!("too little is known of this value here; test it {test}")
+            format!("too little is known of this value here; test exactly that, {test}")
         }
     }
 

@@ -1,5 +1,6 @@
 //! Refinements, preconditions and lengths: pairs of programs, one accepted and its twin rejected.
 
+mod examples;
 mod fields;
 mod kept;
 mod products;
