@@ -1,5 +1,6 @@
 //! Questions to a person, between the real programs: late answers over lost daemons, faces, and who may answer.
 
+mod by_keys;
 mod disk;
 mod kills;
 mod races;
@@ -35,6 +36,21 @@ except OSError:
 _, status = os.waitpid(pid, 0)
 sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(status))
+"#;
+
+/// Answers the one open question by hob's own protocol, without hob; prints what the daemon said.
+const SPOKEN: &str = r#"
+import glob, json, os, socket, sys
+(path,) = glob.glob(sys.argv[1] + "/**/*.sock", recursive=True)
+with socket.socket(socket.AF_UNIX) as to:
+    to.connect(path)
+    lines = to.makefile("rw")
+    for message in [
+        {"hob": 1, "role": "control", "cwd": os.getcwd()},
+        {"jsonrpc": "2.0", "id": 1, "method": "ask/answer", "params": {"yes": True}},
+    ]:
+        print(json.dumps(message), file=lines, flush=True)
+        print(lines.readline(), end="")
 "#;
 
 #[test]
@@ -257,6 +273,15 @@ fn an_agent_does_not_answer_for_its_person() {
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
     refused(Ran::of(project.command("sh").args(["-c", "hob answer --yes; exit $?"])), "an agent that hob serves here");
     refused(project.run(["trust", "--yes"]), "an agent that hob serves here");
+    // Neither another name for hob nor another program at the socket is another caller.
+    let renamed = r#"cp "$(command -v hob)" ./friend && ./friend answer --yes"#;
+    refused(Ran::of(project.command("sh").args(["-c", renamed])), "an agent that hob serves here");
+    if has_program("python3") {
+        let runtime_dir = project.runtime_dir();
+        let spoken = Ran::of(project.command("python3").args(["-c", SPOKEN]).arg(runtime_dir)).ok();
+        assert!(spoken.contains("an agent must not answer for its person"), "{spoken}");
+        assert!(spoken.contains(r#""ok":true"#), "the hello was refused: {spoken}");
+    }
     // Nor where no daemon knows of the agent: it was stopped, died, or is that of another project.
     project.run(["stop"]).ok();
     refused(project.run(["trust", "--yes"]), "an agent that hob serves here");

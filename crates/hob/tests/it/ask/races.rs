@@ -138,3 +138,63 @@ fn at_once(agent: &mut McpPeer, people: &mut [Person; 2], race: usize, dialog: &
         ([one.join().unwrap(), two.join().unwrap()], back)
     })
 }
+
+#[test]
+fn two_questions_of_two_agents_get_their_own_answers() {
+    let project = fresh();
+    let mut agents = [agent_with_dialogs(&project), agent_with_dialogs(&project)];
+    let mut people = [Person::connect(&project).unwrap(), Person::connect(&project).unwrap()];
+    let mut won = [0; 2];
+    for race in 0..RACES / 2 {
+        let title = |asker: usize| format!("Agent {asker}, race {race}?");
+        let asked = |asker: usize, agent: &mut McpPeer| {
+            let call = agent.start_call("confirm_action", json!({"action": title(asker), "wait_s": 60}));
+            let dialog =
+                agent.wait_for("the dialog", |message| message["method"] == "elicitation/create")["id"].clone();
+            (call, dialog)
+        };
+        let [one, two] = &mut agents;
+        let calls = [asked(0, one), asked(1, two)];
+        let list = people[0].request("ask/list", json!({})).unwrap();
+        let listed = list["result"]["questions"].as_array().unwrap();
+        let id = |asker: usize| {
+            let of = listed.iter().find(|question| question["title"] == title(asker)).unwrap();
+            of["question"].as_str().unwrap().to_owned()
+        };
+        let ids = [id(0), id(1)];
+        // Both people and both dialogs at once, each person first at the other's question every second time.
+        let barrier = std::sync::Barrier::new(3);
+        std::thread::scope(|scope| {
+            for (at, person) in people.iter_mut().enumerate() {
+                let (asker, ids, barrier) = ((at + race) % 2, &ids, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let note = format!("command {asker}");
+                    let answer = json!({"question": ids[asker], "yes": asker == 0, "note": note});
+                    person.request("ask/answer", answer).unwrap();
+                });
+            }
+            barrier.wait();
+            (0..race % 8 * 2000).for_each(|_| std::hint::spin_loop());
+            for (asker, agent) in agents.iter_mut().enumerate() {
+                let confirm = if asker == 0 { "yes" } else { "no" };
+                let content = json!({"confirm": confirm, "note": format!("dialog {asker}")});
+                let filled = json!({"action": "accept", "content": content});
+                agent.send(&json!({"jsonrpc": "2.0", "id": calls[asker].1, "result": filled}));
+            }
+        });
+        for (asker, agent) in agents.iter_mut().enumerate() {
+            let result = agent.answer(calls[asker].0).structured;
+            assert_eq!(
+                (&result["question"], &result["confirmed"]),
+                (&json!(ids[asker]), &json!(asker == 0)),
+                "{result}"
+            );
+            let (way, whose) = result["note"].as_str().unwrap().split_once(' ').unwrap();
+            assert_eq!(whose, asker.to_string(), "{result}");
+            won[usize::from(way == "dialog")] += 1;
+        }
+    }
+    assert_eq!(won[0] + won[1], RACES);
+    eprintln!("{} races for two questions each, won by commands and dialogs: {won:?}", RACES / 2);
+}
