@@ -55,11 +55,16 @@ pub fn wait<T>(
 fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlError> {
     let mut early = None;
     let params = json!({"floor": wanted.floor, "after": wanted.after});
-    control.request("subscribe", params, |method, params| {
+    let mut answer = control.request("subscribe", params, |method, params| {
         if [MESSAGE, END].contains(&method) && early.is_none() {
             early = Some((method.to_owned(), params.clone()));
         }
     })?;
+    // Notifications come in the order of the mailbox.
+    let urgent = answer["urgent"].take();
+    if urgent.is_object() {
+        return Ok(Some(urgent));
+    }
     let told = match early {
         Some(told) => Some(told),
         None => control.notification(&[MESSAGE, END], wanted.deadline)?,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::diagnostic::{Diagnostic, Lines, Span};
+use crate::diagnostic::{Diagnostic, Lines, Span, Stage};
 
 /// The maximal length of a drawn line, in bytes.
 const WIDEST: usize = 2_000;
@@ -15,7 +15,12 @@ const MOST: usize = 16_000;
 impl Diagnostic {
     /// The diagnostic for people, with the source lines it refers to; in colours for a terminal.
     pub fn render(&self, origin: &str, lines: &Lines, color: bool) -> String {
-        let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
+        let level = match self.code.stage() {
+            _ if self.is_error() => Level::ERROR,
+            // A program with one runs, and no check of it succeeds.
+            Stage::Fsm => Level::WARNING.with_name("fault"),
+            _ => Level::WARNING,
+        };
         let id = self.code.to_string();
         let title = level.primary_title(self.message.as_str()).id(id.as_str());
         let mut window = Window::around(self.span, lines);

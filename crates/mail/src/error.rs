@@ -91,6 +91,8 @@ pub enum Refusal {
     TooManyRecipients { count: usize, limit: usize },
     #[error("a broadcast to {count} agents; the limit is {limit}")]
     BroadcastTooWide { count: usize, limit: usize },
+    #[error("the message has no text")]
+    NoText,
     #[error("the text has {bytes} bytes; a message may have {limit}")]
     BodyTooLarge { bytes: usize, limit: usize },
     #[error("the metadata has {bytes} bytes as JSON; it may have {limit}")]
@@ -227,6 +229,9 @@ impl Refusal {
             Refusal::TooManyRecipients { .. } => "Send it in parts, to smaller groups.".to_owned(),
             Refusal::BroadcastTooWide { .. } => {
                 "Send to a group or a role instead, or raise `broadcast_max` under [mail] in hob.toml.".to_owned()
+            }
+            Refusal::NoText => {
+                "Write in `content` all that the reader needs: it sees nothing of your conversation.".to_owned()
             }
             Refusal::BodyTooLarge { .. } => "Write it to a file and send the path.".to_owned(),
             Refusal::MetadataTooLarge { .. } => "Put the rest into `content`.".to_owned(),

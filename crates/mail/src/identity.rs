@@ -162,6 +162,11 @@ impl Identities {
         read(&self.path(name.as_str()))
     }
 
+    /// The agents bound to a worktree.
+    pub fn bound_to(&self, worktree: &Path) -> Vec<Identity> {
+        self.all().into_iter().filter(|identity| identity.is_bound_to(worktree)).collect()
+    }
+
     /// The name of a caller: the name it was started with; else that of the agent bound to its worktree; else that of
     /// the only agent, unless that is bound to another worktree.
     pub fn resolve(&self, asking: Asking<'_>) -> Result<AgentName, NoIdentity> {

@@ -48,7 +48,7 @@ pub use error::{MailError, Refusal, StoreError};
 pub use model::{
     Agent, AgentName, Clock, Delivery, DeliveryState, Floor, Group, GroupName, HandedOut, Holder, Limits, Member,
     MemberKind, MessageId, MessageView, Millis, Outcome, Priority, Profile, Role, Session, SessionId, Settled, Space,
-    Standing,
+    Standing, nearest_priority,
 };
 pub use service::look::{Hit, SearchRequest};
 pub use service::people::{EnterRequest, Entry, Expanded, member};

@@ -1,7 +1,7 @@
 //! Child processes and what they print, for programs that must outlive a call and leave nothing behind.
 //!
 //! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
-//! - [`Spec::answer`] runs one that answers and ends, within bounds.
+//! - [`Spec::answer`] runs one that answers and ends, within bounds; [`said`] is that for callers without a runtime.
 //! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill
 //!   ladder.
 //! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] tells
@@ -14,6 +14,7 @@
 mod answer;
 mod mark;
 mod nonce;
+mod said;
 mod spec;
 
 mod child;
@@ -42,4 +43,5 @@ pub use mark::unmark;
 pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;
+pub use said::said;
 pub use spec::{ExtraPipe, GIVEN_MAX, GIVEN_PATH, Guard, NICEST, SpawnError, Spec};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use process::output::{Limits, OutputLog};
+use serde::{Deserialize, Serialize};
 
 use crate::session::StartError;
 
@@ -13,6 +14,20 @@ use crate::session::StartError;
 const KEPT: usize = 24;
 /// How many times the limit of one log all of them together may take when a session starts.
 const SHARES: u64 = 4;
+
+/// The file beside a log that says how its session was to be started.
+const CHOSEN: &str = "chosen.json";
+/// The longest such file.
+const CHOSEN_MAX: u64 = 16 * 1024;
+
+/// What a caller chose for a session, where it did: the next daemon starts the session of that name so.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Chosen {
+    pub(crate) profile: Option<String>,
+    pub(crate) component: Option<String>,
+    pub(crate) cwd: Option<PathBuf>,
+}
 
 /// The directory of all logs.
 #[derive(Debug)]
@@ -42,6 +57,27 @@ impl Archive {
         OutputLog::reopen(place, self.limits.clone())
             .inspect_err(|error| tracing::warn!(path = %place.display(), %error, "go on with the output of a session"))
             .ok()
+    }
+
+    /// Notes beside a log what was chosen for its session, or that nothing was.
+    pub(crate) fn note(place: &Path, chosen: &Chosen) {
+        let file = place.join(CHOSEN);
+        let noted = match serde_json::to_vec(chosen) {
+            Ok(text) if *chosen != Chosen::default() => std::fs::write(&file, text),
+            _ => match std::fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        };
+        if let Err(error) = noted {
+            tracing::warn!(path = %file.display(), %error, "note how a session was to be started");
+        }
+    }
+
+    /// What was chosen for the last session of that name.
+    pub(crate) fn chosen(&self, worktree: &Path, name: &str) -> Option<Chosen> {
+        let file = self.last(worktree, name)?.join(CHOSEN);
+        serde_json::from_str(&project::regular::read(&file, CHOSEN_MAX).ok()?).ok()
     }
 
     /// The output of the last session of that name, read-only.

@@ -157,6 +157,11 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::Uninterruptible { session } => format!(
             "repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} starts it anew; repl_list shows what runs."
         ),
+        SessionError::WaitsForInput { eval, .. } => {
+            format!(
+                "Answer with repl_input {{\"eval\": {eval}, \"text\": …}}, or end it with repl_interrupt {{\"eval\": {eval}}}."
+            )
+        }
         SessionError::StillRunning { eval, .. } => {
             format!("repl_wait waits on; repl_interrupt {{\"eval\": {eval}}} stops it.")
         }

@@ -6,10 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::SystemTime;
 
 use diagnostics::{Delta, Diagnostic, Severity};
+
+use crate::sessions::DEFAULT_SESSION;
 
 /// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +33,12 @@ pub struct LoadRecord {
     pub sources: BTreeSet<String>,
     /// When it ended.
     pub at: Option<SystemTime>,
+    /// When the first load of this process ended.
+    pub first_at: Option<SystemTime>,
     /// Until when changes of the files were told, in nanoseconds.
     pub told: Arc<AtomicU64>,
+    /// Whether callers were told that the session's first load failed.
+    pub failure_told: Arc<AtomicBool>,
     /// Whether the load started from nothing, so that earlier diagnostics no longer count.
     pub fresh: bool,
 }
@@ -42,6 +48,21 @@ impl LoadRecord {
     pub fn is_empty(&self) -> bool {
         let has_none = self.summary.is_empty() || self.summary.contains("no modules");
         self.generation == 0 || self.ok && self.compiled.is_empty() && has_none
+    }
+
+    /// What it failed with, and what to do; `None` of a load that did not fail. GHCi has unloaded what it could not compile,
+    /// and all that needs it.
+    pub fn failure(&self, session: &str) -> Option<String> {
+        if self.generation == 0 || self.ok {
+            return None;
+        }
+        let error = self.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
+        let error = error.map_or_else(|| self.summary.trim_end_matches('.').to_owned(), Diagnostic::summary);
+        let arguments = arguments(session);
+        Some(format!(
+            "The last load failed: {error}. Correct that, and repl_reload{arguments} loads it; repl_diagnostics{arguments} has \
+             every message."
+        ))
     }
 
     /// Turns this load, taken alone, into the successor of `before`: numbered, with the whole current list and the
@@ -86,6 +107,11 @@ impl LoadRecord {
         self.delta.removed.extend::<Vec<_>>(gone);
         self
     }
+}
+
+/// The arguments of a call that names the session, if it must be named.
+pub(crate) fn arguments(session: &str) -> String {
+    if session == DEFAULT_SESSION { String::new() } else { format!(" {{\"session\": {session:?}}}") }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The error for a program that ended before its first prompt: what it printed, and what to do about it.
 
-use mcp::tool::ToolError;
+use mcp::tool::{ToolError, nearest};
 
+use crate::profile::components;
 use crate::session::SessionInfo;
 
 /// What cabal and its download program say when the package list is unavailable.
@@ -47,7 +48,26 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
             ),
         ];
     }
-    vec!["Correct that and call repl_start again; repl_read shows everything it printed.".to_owned()]
+    let next = "Correct that and call repl_start again; repl_read shows everything it printed.".to_owned();
+    unknown_component(info).into_iter().chain([next]).collect()
+}
+
+/// What there is instead of a component that the package does not have.
+fn unknown_component(info: &SessionInfo) -> Option<String> {
+    let program = info.command.first()?;
+    let is_of_haskell = ["cabal", "stack"].iter().any(|name| program.ends_with(name));
+    // After the program and its command; all else are options.
+    let asked = info.command.iter().skip(2).find(|word| is_of_haskell && !word.starts_with('-'))?;
+    let all = components(&info.cwd, &info.worktree);
+    let names: Vec<&str> = all.iter().map(|component| &*component.name).collect();
+    let ends =
+        |name: &str, end: &str| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'));
+    if names.is_empty() || names.iter().any(|name| ends(name, asked) || ends(asked, name)) {
+        return None;
+    }
+    let near = nearest(asked, names.iter().copied()).map(|near| format!(" Did you mean {near:?}?"));
+    let asked = project::visible(asked);
+    Some(format!("There is no component `{asked}`; there are: {}.{}", names.join(", "), near.unwrap_or_default()))
 }
 
 /// Whether cabal ended because it has no list of packages.

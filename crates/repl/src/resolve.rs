@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use project::Caller;
 
+use crate::adapter::python::SOURCES_VARIABLE;
 use crate::error::ReplError;
 use crate::profile::{Install, Interpreter, Profile, ProfileError, Profiles, Search};
 use crate::session::Launch;
@@ -33,12 +34,17 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     let Choice { profile, cwd, fallback } = choose(profiles, caller, &wanted, asked, path)?;
     let mut env = caller.env.clone();
     env.extend(wanted.env.clone());
-    let python = match wanted.command.is_none() && profile.virtual_environments {
+    let (python, sources) = match wanted.command.is_none() && profile.virtual_environments {
         true => {
             let active = env.get("VIRTUAL_ENV").map(String::as_str);
-            Search { cwd: &cwd, root: &caller.worktree, path, active }.interpreter()
+            let search = Search { cwd: &cwd, root: &caller.worktree, path, active };
+            (search.interpreter(), search.sources())
         }
-        false => Interpreter::default(),
+        false => (Interpreter::default(), None),
+    };
+    match &sources {
+        Some(sources) => env.insert(SOURCES_VARIABLE.to_owned(), sources.display().to_string()),
+        None => env.remove(SOURCES_VARIABLE),
     };
     if let Some(venv) = &python.activate {
         activate(venv, path, &mut env);
@@ -75,7 +81,11 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
         }
         other => other,
     })?;
-    Ok(Launch { fallback, notes: python.note.into_iter().collect(), ..launch })
+    let sources = sources.map(|sources| {
+        let shown = project::visible::path(sources.strip_prefix(&launch.cwd).unwrap_or(&sources));
+        format!("The modules in {shown} can be imported.")
+    });
+    Ok(Launch { fallback, notes: python.note.into_iter().chain(sources).collect(), ..launch })
 }
 
 /// The profile's command for one component.

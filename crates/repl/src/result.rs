@@ -130,6 +130,14 @@ pub struct EvalResult {
     pub notes: Vec<String>,
 }
 
+impl EvalResult {
+    /// The evaluation before it that waits for its input, while it is queued.
+    pub(crate) fn waits_behind_input(&self) -> Option<u64> {
+        let behind = self.behind.as_ref().filter(|behind| behind.status == Status::WaitingForInput);
+        behind.map(|behind| behind.eval)
+    }
+}
+
 /// The evaluation that another one is queued behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Behind {

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Board;
+use crate::answer;
 use crate::attachment::{Attachment, copy_of};
 use crate::question::{CLAIM_MS, Question, Via, rfc3339};
 
@@ -159,6 +160,7 @@ impl Board {
             "being_answered": claimed.map(|(via, _)| via),
             "answered": said.map(|said| json!({"by": said.by, "via": said.via, "at": rfc3339(said.at_ms)})),
             "values": question.values(),
+            "answer": answer::result_lines(question),
             "note": said.and_then(|said| said.note.as_deref()),
         })
     }

@@ -401,6 +401,21 @@ impl Board {
         }
     }
 
+    /// The question of an asker that its id, or a beginning that no other of theirs has, names.
+    pub(crate) fn find_mine(&self, id: &str, is_mine: impl Fn(&Question) -> bool) -> Result<Question, BoardError> {
+        if let Some(question) = self.find(id)?.filter(&is_mine) {
+            return Ok(question);
+        }
+        let beginning = id.trim_start_matches("q_");
+        let begins = |question: &Question| question.id.trim_start_matches("q_").starts_with(beginning);
+        let mut found: Vec<Question> = self.unsettled();
+        found.retain(|question| !beginning.is_empty() && begins(question) && is_mine(question));
+        match (found.len(), found.pop()) {
+            (1, Some(question)) => Ok(question),
+            _ => Err(BoardError::Unknown(id.to_owned())),
+        }
+    }
+
     /// All questions to which something may still happen, in order.
     pub(crate) fn unsettled(&self) -> Vec<Question> {
         self.state.lock().questions.values().map(|held| held.question.clone()).collect()

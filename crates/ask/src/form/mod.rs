@@ -139,14 +139,25 @@ impl Form {
         Form(vec![Field { id, kind, label: "Choice".to_owned(), required: true, options, other, ..Field::default() }])
     }
 
-    /// The form of `request_guidance`.
+    /// The form of `request_guidance`: suggestions can be picked, as options beside a text of one's own.
     pub fn guidance(suggestions: &[String]) -> Form {
+        let (id, label) = (GUIDANCE.to_owned(), "Guidance".to_owned());
+        let option = |text: &String| Choice { id: text.trim().to_owned(), label: String::new(), help: String::new() };
+        let options = suggestions.iter().map(option).collect();
+        let (kind, other) = (FieldKind::Choice, true);
+        let pick = Form(vec![Field { id, kind, label, options, other, ..Field::default() }]);
+        if pick.validate().is_ok() {
+            return pick;
+        }
+        // None, or such as cannot be options: long ones, or twice the same.
         let help = match suggestions {
             [] => String::new(),
             some => format!("Suggestions: {}", some.join("; ")),
         };
-        let (id, kind) = (GUIDANCE.to_owned(), FieldKind::Multiline);
-        Form(vec![Field { id, kind, label: "Guidance".to_owned(), help, ..Field::default() }])
+        let Form(fields) = pick;
+        let fields = fields.into_iter();
+        let (kind, options, other) = (FieldKind::Multiline, Vec::new(), false);
+        Form(fields.map(|field| Field { kind, help: help.clone(), options: options.clone(), other, ..field }).collect())
     }
 
     /// Whether it can be asked; `Err` with the reason if not.
@@ -319,5 +330,13 @@ mod tests {
         for form in [Form::confirm(), Form::guidance(&["x".to_owned()])] {
             form.validate().unwrap();
         }
+        let suggested = |suggestions: &[&str]| {
+            let form = Form::guidance(&suggestions.iter().map(|&text| text.to_owned()).collect::<Vec<_>>());
+            form.validate().unwrap();
+            (form.0[0].kind, form.0[0].options.len(), form.0[0].help.clone())
+        };
+        assert_eq!(suggested(&["mend the test", " mend the program "]), (FieldKind::Choice, 2, String::new()));
+        assert_eq!(suggested(&[]), (FieldKind::Multiline, 0, String::new()));
+        assert_eq!(suggested(&["so", "so"]), (FieldKind::Multiline, 0, "Suggestions: so; so".to_owned()));
     }
 }

@@ -17,7 +17,7 @@ use crate::question::Event;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its id.
+    /// Its id, or a beginning of it.
     pub question: String,
     /// Why.
     #[serde(default)]
@@ -44,10 +44,7 @@ impl Tool for AskCancel {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (board, asker) = (&self.0, asker(&cx)?);
         board.open_if_there();
-        let found = board.find(&args.question).map_err(failed)?;
-        let question = found
-            .filter(|question| board.is_of(question, &asker))
-            .ok_or_else(|| failed(BoardError::Unknown(args.question.clone())))?;
+        let question = board.find_mine(&args.question, |question| board.is_of(question, &asker)).map_err(failed)?;
         let event = Event::Withdraw { reason: args.reason.chars().take(1000).collect(), at_ms: journal::now() };
         match board.change_soon(&question.id, event).await {
             Ok(question) => Ok(Output { status: question.status().to_owned(), question: question.id }),

@@ -10,7 +10,6 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Board;
 use crate::answer;
-use crate::board;
 use crate::calls::asking::{self, asker, failed};
 use crate::calls::result::{self, Common, Reply};
 use crate::question::{Asker, Kind, Question};
@@ -63,12 +62,11 @@ impl Tool for AskWait {
         board.heard_of(&asker.run, true);
         let question = match args.question {
             Some(id) => {
-                let found = board.find(&id).map_err(failed)?;
                 // Whoever knows the id of a question that calls back may have it: nothing else tells such callers apart.
                 let is_mine = |question: &Question| {
                     board.is_of(question, &asker) || (question.asker.calls_back && asker.calls_back)
                 };
-                found.filter(is_mine).ok_or_else(|| failed(board::BoardError::Unknown(id)))?
+                board.find_mine(&id, is_mine).map_err(failed)?
             }
             None => any(board, &cx, &asker, begun + wait).await?,
         };

@@ -9,6 +9,7 @@ use ::mail::callers::{Callers, CallersOptions, away};
 use ::mail::control::{self, PlaceView};
 use ::mail::home::{Home, HomeOptions};
 use ::mail::identity::{Asking, Identities};
+pub use ::mail::nearest_priority;
 use ::mail::service::{Mail, MailOptions};
 use ::mail::spool::Spool;
 use ::mail::store::sqlite;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::repl::profile::{Granted, NoList, Origin, ProfileError, Profiles, of_directory};
+use ::repl::profile::{Granted, NoList, Origin, ProfileError, Profiles, of_directory, program_path};
 use ::repl::session::{SessionInfo, SessionState};
 use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::resource::{Resources, TemplateError};
@@ -127,10 +127,12 @@ impl Part for ReplPart {
             of_directory(project.root(), &variable("PATH").unwrap_or_default(), variable("VIRTUAL_ENV").as_deref());
         let mut findings: Vec<Finding> = python.map(|note| Finding::good("Python", note)).into_iter().collect();
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        if let Some(none) = home
-            .filter(|_| is_of_cabal(project.root()))
-            .and_then(|home| NoList::look(&home, |name| std::env::var_os(name)))
-        {
+        if let Some(none) = home.filter(|_| is_of_cabal(project.root())).and_then(|home| {
+            // Without cabal, its own line says that it is missing.
+            let cabal = program_path("cabal", &variable("PATH").unwrap_or_default(), project.root())?;
+            let help = ::process::said(&cabal, "--help")?;
+            NoList::look(&home, |name| std::env::var_os(name), &help)
+        }) {
             findings.push(Finding::note(
                 "cabal",
                 format!(
@@ -194,6 +196,12 @@ struct Session {
     uptime_ms: u64,
     /// How long nothing has been evaluated.
     idle_ms: u64,
+    /// The evaluation that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eval: Option<u64>,
+    /// The first line of its code.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    code: String,
     /// How many evaluations wait.
     queue_depth: usize,
     /// How many evaluations have ended.
@@ -213,6 +221,8 @@ impl Session {
             memory_bytes: info.memory,
             uptime_ms: millis(info.uptime),
             idle_ms: millis(info.idle),
+            eval: info.current,
+            code: if info.current.is_some() { info.code } else { String::new() },
             queue_depth: info.queue_depth,
             evals: info.evals,
         }

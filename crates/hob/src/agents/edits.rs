@@ -167,18 +167,19 @@ impl Edits {
         replace(path, text)
     }
 
-    /// Takes a file that an owner's edit created off the record, so that undoing leaves it, if it is somebody else's now.
-    /// Returns its path then.
-    pub(crate) fn release(&mut self, owner: &str, is_theirs: impl Fn(&Path) -> bool) -> Result<Option<PathBuf>> {
-        let path = |file: &Edited| self.base.join(&file.path);
-        let is_released = |file: &Edited| {
-            let path = path(file);
-            file.owner == owner && file.before.is_none() && path.exists() && is_theirs(&path)
+    /// Takes the files that edits created off the record, so that undoing leaves them, if they are somebody else's now.
+    /// Returns their paths.
+    pub(crate) fn release(&mut self, is_theirs: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+        let base = self.base.clone();
+        let is_released = |file: &mut Edited| {
+            let path = base.join(&file.path);
+            file.before.is_none() && path.exists() && is_theirs(&path)
         };
-        let Some(index) = self.record.files.iter().position(is_released) else { return Ok(None) };
-        let released = path(&self.record.files.remove(index));
-        self.save()?;
-        Ok(Some(released))
+        let released: Vec<PathBuf> = self.record.files.extract_if(.., is_released).map(|file| file.path).collect();
+        if !released.is_empty() {
+            self.save()?;
+        }
+        Ok(released.into_iter().map(|path| self.base.join(path)).collect())
     }
 
     /// Restores every file and removes the record. `without_entry` removes our entry from a text that was changed

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use project::Project;
 use project::visible::path as shown;
+use serde_json::Value;
 
 use super::call::control_failure;
 use crate::exit::{Exit, Failure};
@@ -24,6 +25,7 @@ impl Stop {
             return Ok(Exit::Done);
         };
         let pid = control.daemon().pid;
+        let ended = running(&control.status().map_err(control_failure)?);
         // This command also ends the sessions: `hob status` shows them.
         control.shutdown(true).map_err(control_failure)?;
         drop(control);
@@ -37,8 +39,26 @@ impl Stop {
             std::thread::sleep(Duration::from_millis(10));
         }
         terminal::line(format!("The daemon of {} has ended.", shown(project.root())));
+        ended.iter().for_each(terminal::line);
         Ok(Exit::Done)
     }
+}
+
+/// A line for each evaluation that runs, and is ended with its session.
+fn running(status: &Value) -> Vec<String> {
+    let sessions = status["sessions"].as_array().into_iter().flatten();
+    let runs = sessions.filter_map(|session| {
+        let (eval, text) =
+            (session["eval"].as_u64()?, |field: &str| project::visible(session[field].as_str().unwrap_or_default()));
+        let queued = match session["queue_depth"].as_u64().unwrap_or_default() {
+            0 => String::new(),
+            1 => ", and 1 that was queued behind it".to_owned(),
+            many => format!(", and {many} that were queued behind it"),
+        };
+        let (name, worktree, code) = (text("session"), text("worktree"), text("code"));
+        Some(format!("With it ended #{eval} of session {name} in {worktree}, which still ran: `{code}`{queued}."))
+    });
+    runs.collect()
 }
 
 /// Whether a process runs. A zombie does not: it merely was not reaped yet.

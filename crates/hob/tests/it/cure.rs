@@ -87,7 +87,7 @@ fn the_page_can_be_typed_along() {
             On --> Off : press
             On --> Broken : burn
         $ hob cure check [1]
-        warning[C0603]: the state Broken of Bulb has no exit and is not terminal
+        fault[C0603]: the state Broken of Bulb has no exit and is not terminal
          --> lamp.cure:5:5
           |
         5 |     On --> |burn| Broken
@@ -95,7 +95,7 @@ fn the_page_can_be_typed_along() {
           |
           = help: the way there: Off --press--> On --burn--> Broken
 
-        error: 1 fault of state machines in 2 files"#]]
+        error: 1 fault in state machines, in 2 files"#]]
     .assert_eq(&said.join("\n"));
 }
 

@@ -11,7 +11,7 @@ use super::{Callers, caller, worktree};
 use crate::error::{MailError, Refusal, failed, refused};
 use crate::framing::counted;
 use crate::identity::Identity;
-use crate::model::{AgentName, Clock, Profile, Role, Standing};
+use crate::model::{AgentName, Clock, Holder, Millis, Profile, Role, Standing};
 use crate::service::Mail;
 use crate::service::people::check_profile;
 use crate::store::change::{Forget, Rename};
@@ -34,6 +34,8 @@ pub struct Registered {
     pub taken_from: Option<String>,
     /// The caller's name before, which nobody has now.
     pub renamed_from: Option<AgentName>,
+    /// The caller's name before, which it had by mistake: it was of no use to anybody, and is removed.
+    pub forgotten: Option<AgentName>,
     /// Another name of this worktree.
     pub beside: Option<Beside>,
     /// Other processes that go by this name.
@@ -61,6 +63,12 @@ pub struct Changed {
     pub text: String,
 }
 
+/// What becomes of a name that its process takes back.
+enum Replace {
+    Rename(AgentName),
+    Forget(AgentName),
+}
+
 impl Callers {
     /// Registers the caller under a name and binds the name to its worktree. If the same process went by another name
     /// alone, that is taken back: its mail goes along.
@@ -78,7 +86,11 @@ impl Callers {
         }
         let mail = self.mail().await?;
         let before = self.name_of(None, caller, &holder).ok();
-        let renamed_from = self.name_to_replace(caller, &mail, &agent).await;
+        let (renamed_from, mistaken) = match self.name_to_replace(caller, &mail, &agent).await {
+            Some(Replace::Rename(from)) => (Some(from), None),
+            Some(Replace::Forget(name)) => (None, Some(name)),
+            None => (None, None),
+        };
         let known = self.identities.get(renamed_from.as_ref().unwrap_or(&agent));
         let (identity, profile) = self.described(&mail, &agent, said, known).await?;
         if let Some(from) = &renamed_from {
@@ -87,9 +99,10 @@ impl Callers {
             self.was_renamed(from, &agent)?;
         }
         let known = self.identities.get(&agent).unwrap_or_default();
+        let since = self.since(caller, &agent, &known, Path::new(&holder.worktree));
         // A command is not the agent's run.
         let run = if caller.role == CallerRole::Mcp { caller.run.clone() } else { known.run };
-        let identity = Identity { since: Clock::system().now(), run, former: known.former, ..identity };
+        let identity = Identity { since, run, former: known.former, ..identity };
         let mut bound = identity.clone();
         bound.bind(Path::new(&holder.worktree));
         let branch = worktree::branch(&holder.worktree);
@@ -100,7 +113,12 @@ impl Callers {
             ToolError::user(format!("The agent is registered, but its identity could not be written: {error}."))
                 .hint("Make `identities` in the project's state directory writable for this user (`hob doctor` names it) and call register_agent again.")
         })?;
-        let beside = match before.filter(|before| *before != agent && renamed_from.as_ref() != Some(before)) {
+        let forgotten = match mistaken {
+            Some(name) if self.remove(&mail, name.clone(), holder, false).await.is_ok() => Some(name),
+            _ => None,
+        };
+        let gone = [&renamed_from, &forgotten];
+        let beside = match before.filter(|before| *before != agent && !gone.contains(&&Some(before.clone()))) {
             Some(name) => Some(self.beside(&mail, name).await),
             None => None,
         };
@@ -109,18 +127,44 @@ impl Callers {
             is_new: created,
             taken_from: taken_from.map(|holder| holder.to_string()),
             renamed_from,
+            forgotten,
             beside,
             others: self.others(caller, &agent),
             waiting: waiting(&mail, &agent).await,
         })
     }
 
-    /// The caller's present name, if no other process has it and nobody the new one: the caller takes it back.
-    async fn name_to_replace(&self, caller: &Caller, mail: &Mail, new: &AgentName) -> Option<AgentName> {
-        let own = self.present(caller.connection)?.session.agent;
-        let is_alone = own != *new && self.others(caller, &own).is_empty();
-        let is_free = matches!(mail.agent(new.as_str()).await, Err(MailError::Refused(Refusal::UnknownAgent { .. })));
-        (is_alone && is_free).then_some(own)
+    /// What becomes of the caller's present name, if no other process has it: the caller takes it back. Where the new one is
+    /// somebody's already, only a name goes that nobody ever wrote to or from.
+    async fn name_to_replace(&self, caller: &Caller, mail: &Mail, new: &AgentName) -> Option<Replace> {
+        let own = match self.present(caller.connection) {
+            Some(present) => present.session.agent,
+            // Its run registered under an earlier daemon.
+            None => {
+                let is_own = |identity: &Identity| identity.run.is_some() && identity.run == caller.run;
+                AgentName::new(&self.identities.all().into_iter().find(is_own)?.name).ok()?
+            }
+        };
+        if own == *new || !self.others(caller, &own).is_empty() {
+            return None;
+        }
+        match mail.agent(new.as_str()).await {
+            Err(MailError::Refused(Refusal::UnknownAgent { .. })) => Some(Replace::Rename(own)),
+            Ok(_) if mail.ids(&own, "", 1).await.is_ok_and(|ids| ids.is_empty()) => Some(Replace::Forget(own)),
+            _ => None,
+        }
+    }
+
+    /// When a name was bound to the worktree, as its identity says it. The newest is the worktree's, so a name beside those
+    /// of living processes is older than they are: theirs stay the worktree's when all have ended.
+    fn since(&self, caller: &Caller, agent: &AgentName, known: &Identity, worktree: &Path) -> Millis {
+        if known.since > 0 && known.run.is_some() && known.run == caller.run {
+            return known.since;
+        }
+        let beside = self.identities.bound_to(worktree).into_iter().filter(|other| other.name != agent.as_str());
+        let living = beside
+            .filter(|other| AgentName::new(&other.name).is_ok_and(|other| !self.others(caller, &other).is_empty()));
+        living.map(|other| other.since.saturating_sub(1)).min().unwrap_or_else(|| Clock::system().now())
     }
 
     /// What a registration says of an agent, with what was known of it.
@@ -201,10 +245,7 @@ impl Callers {
                 "`hob status` shows it. End it first, or give it another name: `hob agents rename {agent} NEW`."
             )));
         }
-        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(elsewhere)?;
-        self.leave(&agent);
-        self.identities.remove(&agent).map_err(unwritten)?;
-        self.tokens.revoke(&agent).map_err(unwritten)?;
+        let waiting = self.remove(&mail, agent.clone(), holder, takeover).await?;
         let text = match waiting {
             0 => format!("Nobody is called {agent} any more; nothing waited for it."),
             _ => format!(
@@ -213,6 +254,15 @@ impl Callers {
             ),
         };
         Ok(Changed { waiting, text })
+    }
+
+    /// Removes an agent, with all that is known of it.
+    async fn remove(&self, mail: &Mail, agent: AgentName, holder: Holder, takeover: bool) -> Result<u64, ToolError> {
+        let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(elsewhere)?;
+        self.leave(&agent);
+        self.identities.remove(&agent).map_err(unwritten)?;
+        self.tokens.revoke(&agent).map_err(unwritten)?;
+        Ok(waiting)
     }
 
     /// A failure, with the new name of a recipient that was renamed.

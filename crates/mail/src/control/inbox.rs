@@ -38,7 +38,7 @@ pub async fn inbox(
     let found = if all {
         mail.mailbox(&agent, Floor::All, Among::All, limit).await.map_err(failed)?
     } else {
-        mail.in_order(&agent, limit).await.map_err(failed)?
+        mail.in_order(&agent, Floor::All, limit).await.map_err(failed)?
     };
     let messages: Vec<Message> = found.messages.into_iter().map(Message::from).collect();
     let mut framed = Framed::new();

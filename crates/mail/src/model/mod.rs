@@ -22,4 +22,4 @@ pub use limits::Limits;
 pub use message::{
     Delivery, DeliveryState, HandedOut, HintAttempt, Kind, MessageView, Outcome, Resolution, ResolvedKind, Settled,
 };
-pub use priority::{Floor, Priority};
+pub use priority::{Floor, Priority, nearest_priority};

@@ -46,6 +46,20 @@ impl Priority {
     }
 }
 
+/// The priority that a word for another one most likely means: of other systems, or mistyped.
+pub fn nearest_priority(word: &str) -> Option<Priority> {
+    let word = word.to_lowercase();
+    match &*word {
+        "urgent" | "asap" | "blocker" | "emergency" | "immediate" | "p0" => return Some(Priority::Critical),
+        "important" | "major" | "p1" => return Some(Priority::High),
+        "medium" | "default" | "regular" | "p2" => return Some(Priority::Normal),
+        "minor" | "trivial" | "info" | "p3" => return Some(Priority::Low),
+        _ => {}
+    }
+    let near = Priority::ALL.into_iter().map(|priority| (strsim::levenshtein(&word, priority.as_str()), priority));
+    near.filter(|(far, _)| *far <= 2).min_by_key(|(far, _)| *far).map(|(_, priority)| priority)
+}
+
 /// The least priority that ends a wait. It is compared with the priority the sender gave: waiting long moves a message
 /// forward in its mailbox, but does not make it wake a waiter that asked for urgent mail only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -75,5 +89,18 @@ impl Floor {
     /// Whether it lets the priority pass.
     pub fn passes(self, priority: Priority) -> bool {
         priority >= self.least()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_probably_meant() {
+        for (word, meant) in [("urgent", "critical"), ("Hihg", "high"), ("important", "high"), ("noraml", "normal")] {
+            assert_eq!(nearest_priority(word).map(Priority::as_str), Some(meant), "{word}");
+        }
+        assert_eq!(nearest_priority("whenever"), None);
     }
 }

@@ -74,8 +74,8 @@ impl Mail {
     ///
     /// # Errors
     /// When the store is unavailable.
-    pub async fn in_order(&self, agent: &AgentName, limit: usize) -> Result<Fetched, MailError> {
-        let mut found = self.mailbox(agent, Floor::All, Among::Waiting, MOST).await?;
+    pub async fn in_order(&self, agent: &AgentName, floor: Floor, limit: usize) -> Result<Fetched, MailError> {
+        let mut found = self.mailbox(agent, floor, Among::Waiting, MOST).await?;
         let position =
             |message: &MessageView| Position { priority: message.priority, seq: message.seq, at: message.at };
         let aging = Millis::try_from(self.limits().aging.as_millis()).unwrap_or(Millis::MAX);

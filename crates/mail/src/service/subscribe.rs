@@ -87,6 +87,11 @@ impl Subscription {
         coming.await.ok()
     }
 
+    /// Whether a message waits to be read.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.read.is_empty()
+    }
+
     /// The cursor up to which everything was reported.
     pub fn cursor(&self) -> u64 {
         self.read.front().map_or(self.after, |next| next.seq - 1)

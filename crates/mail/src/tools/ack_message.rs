@@ -53,6 +53,9 @@ pub(super) struct Item {
     pub id: String,
     /// Its state now; `unknown` if no such message is in your mailbox.
     pub state: String,
+    /// Whether it was settled otherwise before, which stays so.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub settled_before: bool,
 }
 
 pub(super) struct AckMessage(pub(super) Arc<Callers>);
@@ -76,7 +79,11 @@ impl Tool for AckMessage {
         }
         let settled = mail.settle(&session, &ids, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
         let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
-        let results = settled.into_iter().map(|item| Item { id: item.id.to_string(), state: state(item.state) });
+        let results = settled.into_iter().map(|item| Item {
+            id: item.id.to_string(),
+            settled_before: item.state.is_some_and(|state| state != outcome.state()),
+            state: state(item.state),
+        });
         Ok(Output { results: results.collect() })
     }
 
@@ -86,6 +93,10 @@ impl Tool for AckMessage {
             .iter()
             .map(|item| match &*item.state {
                 "unknown" => format!("{}: unknown, it is not in your mailbox", quoted(&item.id, 80)),
+                state if item.settled_before => format!(
+                    "{}: {state} before, and stays so, as its sender was told; send_message with reply_to says anything else",
+                    quoted(&item.id, 80)
+                ),
                 state => format!("{}: {state}", quoted(&item.id, 80)),
             })
             .collect::<Vec<_>>()

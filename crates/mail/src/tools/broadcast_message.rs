@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Urgency, counted};
+use super::{Urgency, counted, has_text};
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::service::send::BroadcastRequest;
@@ -76,6 +76,7 @@ impl Tool for BroadcastMessage {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (mail, session) = self.0.enter(&cx).await?;
+        has_text(&args.content)?;
         let request = BroadcastRequest {
             content: args.content,
             priority: args.priority.into(),

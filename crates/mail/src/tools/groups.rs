@@ -17,6 +17,8 @@ use super::remove_group_member::RemoveGroupMember;
 use super::{add_group_member, create_group, delete_group, get_group, list_groups, remove_group_member};
 use crate::callers::Callers;
 use crate::membership::{self, MemberType, Membership};
+use crate::model::MemberKind;
+use crate::service::people::Expanded;
 
 /// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. For one agent or one
 /// role send_message needs none.
@@ -114,8 +116,14 @@ impl Tool for Groups {
                 Ok(Output { membership: Some(added), ..Output::new("added") })
             }
             Action::Remove => {
-                let removed = remove_group_member::Args(args.membership()?);
-                let removed = RemoveGroupMember(callers).call(cx, removed).await?;
+                let membership = args.membership()?;
+                let (group, member, kind) =
+                    (membership.group.clone(), membership.member_id.clone(), membership.member_type);
+                let removed =
+                    RemoveGroupMember(callers.clone()).call(cx, remove_group_member::Args(membership)).await?;
+                if removed.unchanged && kind == MemberType::Agent {
+                    still_reached(&callers, &group, &member).await?;
+                }
                 Ok(Output { membership: Some(removed), ..Output::new("removed") })
             }
         }
@@ -144,6 +152,28 @@ impl Tool for Groups {
             },
         ]
     }
+}
+
+/// Refuses the removal of an agent that is no member itself, but goes on being reached by a role; and of a role that was
+/// named as an agent.
+async fn still_reached(callers: &Callers, group: &str, member: &str) -> Result<(), ToolError> {
+    let mail = callers.mail().await?;
+    let Ok(Expanded { group, agents }) = mail.group(group).await else { return Ok(()) };
+    let name = member.trim_start_matches('@');
+    let roles = group.members.iter().filter(|member| member.kind == MemberKind::Role);
+    let mut roles: Vec<&str> = roles.map(|member| &*member.id).collect();
+    let remove = |role: &str| format!("groups (action remove) with role:{role} as the member removes the whole role.");
+    if roles.contains(&name) {
+        return Err(ToolError::user(format!("In {}, {name} is a role, and no agent.", group.name)).hint(remove(name)));
+    }
+    if !agents.iter().any(|agent| agent.as_str() == name) {
+        return Ok(());
+    }
+    let role = mail.agent(name).await.map(|agent| agent.role.to_string()).unwrap_or_default();
+    roles.retain(|known| *known == role);
+    let by = roles.first().map_or(String::new(), |role| format!(" by its role {role}"));
+    let error = ToolError::user(format!("{name} is no member of {} itself: it is reached{by}.", group.name));
+    Err(roles.first().iter().fold(error, |error, role| error.hint(remove(role))))
 }
 
 impl Args {

@@ -24,15 +24,16 @@ mod wait_for_message;
 
 use std::sync::Arc;
 
-use mcp::tool::{AnyTool, Tool, tool};
+use mcp::tool::{AnyTool, Tool, ToolError, tool};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::callers::Callers;
+use crate::error::{Refusal, failed};
 use crate::framing::{Framed, counted, quoted};
-use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing};
+use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing, nearest_priority};
 use crate::thrum::OfThrum;
 use crate::time::rfc3339;
 
@@ -150,15 +151,34 @@ schema_of!(Addresses as String);
 schema_of!(Ids as Vec<String>);
 
 /// How urgent a message is, as an argument. [`send_message`] says what each means.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Urgency {
     Critical,
     High,
     #[default]
-    #[serde(alias = "medium")]
     Normal,
     Low,
+}
+
+impl<'de> Deserialize<'de> for Urgency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Urgency, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        match &*word {
+            "critical" => Ok(Urgency::Critical),
+            "high" => Ok(Urgency::High),
+            "normal" | "medium" => Ok(Urgency::Normal),
+            "low" => Ok(Urgency::Low),
+            _ => {
+                let near = nearest_priority(&word).map(|near| format!("; the nearest is `{}`", near.as_str()));
+                Err(D::Error::custom(format!(
+                    "there is no priority {}: it is `critical`, `high`, `normal` or `low`{}",
+                    quoted(&word, 40),
+                    near.unwrap_or_default()
+                )))
+            }
+        }
+    }
 }
 
 impl From<Urgency> for Priority {
@@ -170,6 +190,11 @@ impl From<Urgency> for Priority {
             Urgency::Low => Priority::Low,
         }
     }
+}
+
+/// Refuses a message that says nothing. The stores keep any text.
+pub(crate) fn has_text(content: &str) -> Result<(), ToolError> {
+    if content.trim().is_empty() { Err(failed(Refusal::NoText)) } else { Ok(()) }
 }
 
 /// The least priority, as an argument.

@@ -49,6 +49,9 @@ pub(super) struct Output {
     /// Your name before, which nobody has now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub renamed_from: Option<String>,
+    /// Your name before, which was removed: nobody had used it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub forgotten: Option<String>,
     /// How many messages wait for you.
     pub waiting: u64,
     /// Other processes that go by this name.
@@ -92,6 +95,7 @@ impl Tool for RegisterAgent {
         Ok(Output {
             status: status.to_owned(),
             renamed_from: done.renamed_from.map(|name| name.to_string()),
+            forgotten: done.forgotten.map(|name| name.to_string()),
             waiting: done.waiting,
             other_pids: done.others,
             beside: done.beside.map(|Beside { name, waiting, pid }| Other { name: name.to_string(), waiting, pid }),
@@ -116,6 +120,9 @@ impl Tool for RegisterAgent {
         }
         if let Some(former) = &output.renamed_from {
             text.push_str(&format!(" Nobody is called {former} any more; its mail and its groups are yours."));
+        }
+        if let Some(forgotten) = &output.forgotten {
+            text.push_str(&format!(" Nobody is called {forgotten} any more; nobody had written to it."));
         }
         if output.waiting > 0 {
             text.push_str(&format!(" {} for you: check_messages.", waits(output.waiting)));

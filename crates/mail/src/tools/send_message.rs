@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Addresses, Urgency, standing};
+use super::{Addresses, Urgency, has_text, standing};
 use crate::callers::Callers;
 use crate::framing::quoted;
 use crate::model::{MessageView, Standing};
@@ -114,6 +114,7 @@ impl Tool for SendMessage {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (mail, session) = self.0.enter(&cx).await?;
+        has_text(&args.content)?;
         if let Some(from) = args.from.filter(|from| from.trim().trim_start_matches('@') != session.agent.as_str()) {
             return Err(ToolError::user(format!(
                 "`from`: you write as {}, not as {}.",

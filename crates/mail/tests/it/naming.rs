@@ -137,6 +137,51 @@ async fn a_mistyped_name_is_taken_back_by_another_registration() {
 }
 
 #[tokio::test]
+async fn a_mistyped_name_goes_where_the_right_one_was_there_already_and_after_a_restart() {
+    let daemon = Daemon::new().await;
+    let other = process("/w/b", 2);
+    daemon.ok(&other, "register_agent", json!({"name": "other"})).await;
+    daemon.ok(&command("/w/a"), "register_agent", json!({"name": "planner", "role": "lead"})).await;
+    let agent = process("/w/a", 1);
+    daemon.ok(&agent, "register_agent", json!({"name": "plnner"})).await;
+    let said = daemon.ok(&agent, "register_agent", json!({"name": "planner"})).await;
+    assert_eq!(
+        said,
+        "updated: planner (lead), in \"/w/a\". Nobody is called plnner any more; nobody had written to it."
+    );
+    let listed = daemon.ok(&other, "list_agents", json!({})).await;
+    assert!(listed.starts_with("2 agents.") && !listed.contains("plnner"), "{listed}");
+    // One that was written to stays, with its mail.
+    daemon.ok(&agent, "send_message", json!({"to": "other", "content": "x"})).await;
+    daemon.ok(&command("/w/a"), "register_agent", json!({"name": "third"})).await;
+    let said = daemon.ok(&agent, "register_agent", json!({"name": "third"})).await;
+    assert!(!said.contains("Nobody is called planner"), "{said}");
+    // A run whose daemon was restarted has not called yet.
+    let late = process("/w/c", 5);
+    daemon.ok(&late, "register_agent", json!({"name": "cooordinator"})).await;
+    late.line.hang_up.send_replace(true);
+    let again = with(Caller { connection: 55, ..caller("/w/c", 5) });
+    let said = daemon.ok(&again, "register_agent", json!({"name": "coordinator"})).await;
+    assert!(said.starts_with("renamed: coordinator"), "{said}");
+}
+
+#[tokio::test]
+async fn a_worktree_keeps_the_name_that_was_to_stay_so() {
+    let daemon = Daemon::new().await;
+    let (first, second, third) = (process("/w/a", 11), process("/w/a", 22), process("/w/a", 33));
+    daemon.ok(&first, "register_agent", json!({"name": "ann"})).await;
+    let said = daemon.ok(&second, "register_agent", json!({"name": "bob"})).await;
+    assert!(said.ends_with("ann is the name of process 11 in this worktree, and stays so."), "{said}");
+    daemon.ok(&third, "register_agent", json!({"name": "eve"})).await;
+    end(&daemon, first, "ann").await;
+    // What it says of itself anew changes nothing.
+    daemon.ok(&second, "register_agent", json!({"name": "bob", "intent": "reads"})).await;
+    end(&daemon, third, "eve").await;
+    end(&daemon, second, "bob").await;
+    assert!(daemon.ok(&process("/w/a", 44), "list_agents", json!({})).await.contains("ann (agent, you)"));
+}
+
+#[tokio::test]
 async fn a_second_name_replaces_the_first_where_its_process_is_gone() {
     let daemon = Daemon::new().await;
     let first = process("/w/a", 1);

@@ -11,6 +11,9 @@ use diagnostics::{Diagnostic, Severity, Source};
 #[derive(Debug, Clone, Copy)]
 pub struct Python;
 
+/// The variable with a directory of the project's modules, which the driver takes out of the environment.
+pub const SOURCES_VARIABLE: &str = "HOB_SOURCES";
+
 /// The arguments after the program: the script below. Not `-c`, for which Python 3.13 imports a module from the path.
 pub const ARGUMENTS: [&str; 1] = [process::GIVEN_PATH];
 

@@ -394,11 +394,16 @@ def bare():
     if getattr(sys, "orig_argv", [])[-1:] == [script]:
         sys.orig_argv.pop()
     sys.path_importer_cache.pop(script, None)
-    if "os" in sys.modules:
-        sys.modules["os"].environ.pop("HOB_CODE_FD", None)
-    posix.environ.pop(b"HOB_CODE_FD", None)
-    if hasattr(posix, "unsetenv"):
-        posix.unsetenv(b"HOB_CODE_FD")
+    sources = posix.environ.get(b"HOB_SOURCES", b"").decode(sys.getfilesystemencoding(), "surrogateescape")
+    if sources and sources not in sys.path:
+        # Last, where an installation for development puts it: it stands in for nothing.
+        sys.path.append(sources)
+    for name in ("HOB_CODE_FD", "HOB_SOURCES"):
+        if "os" in sys.modules:
+            sys.modules["os"].environ.pop(name, None)
+        posix.environ.pop(name.encode(), None)
+        if hasattr(posix, "unsetenv"):
+            posix.unsetenv(name.encode())
 
 
 def start(nonce, frames, names):

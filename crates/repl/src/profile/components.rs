@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::packages::packages;
 
+/// What describes a package or a project to cabal and stack.
+const DESCRIPTIONS: [&str; 6] =
+    ["*.cabal", "cabal.project", "cabal.project.local", "cabal.project.freeze", "stack.yaml", "package.yaml"];
 /// The largest description that is read.
 const MAX_BYTES: u64 = 1 << 20;
 /// The most components that are told.
@@ -55,6 +58,24 @@ pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
         }
     }
     Vec::new()
+}
+
+/// The files that describe the package or the project around a directory, and its packages. Each directory up to `root`
+/// that has one counts.
+pub(crate) fn descriptions(cwd: &Path, root: &Path) -> Vec<PathBuf> {
+    let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
+    let mut found = Vec::new();
+    for dir in std::iter::once(cwd).chain(above) {
+        let of_packages = packages(dir).into_iter().filter(|package| !package.as_os_str().is_empty());
+        let dirs = std::iter::once(dir.to_owned()).chain(of_packages.map(|package| dir.join(package)));
+        for dir in dirs {
+            let is_one = |name: &String| DESCRIPTIONS.iter().any(|pattern| super::detect::matches(pattern, name));
+            found.extend(super::detect::names(&dir).iter().filter(|name| is_one(name)).map(|name| dir.join(name)));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn of_package(dir: &Path) -> Vec<Component> {

@@ -19,7 +19,7 @@ use std::time::Duration;
 use mcp::tool::nearest;
 use serde::Deserialize;
 
-pub(crate) use components::{Component, components};
+pub(crate) use components::{Component, components, descriptions};
 pub use detect::{Detected, program_path};
 pub use package_list::NoList;
 pub use virtual_environment::of_directory;

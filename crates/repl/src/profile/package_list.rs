@@ -1,6 +1,7 @@
 //! Whether cabal has a list of packages (`cabal update`), for `hob doctor`: without one its first session asks the network.
 //!
-//! cabal's own rules of where its files are: the variables, then `~/.cabal` if it is there, then the XDG directories.
+//! Which configuration cabal reads it says itself (`cabal --help`): up to 3.8 that of `~/.cabal`, later the XDG directories'
+//! where there is no `~/.cabal`.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -25,10 +26,13 @@ pub struct NoList {
 }
 
 impl NoList {
-    /// For a home and an environment.
-    pub fn look(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Option<NoList> {
+    /// For a home and an environment, with what `cabal --help` says.
+    pub fn look(home: &Path, variable: impl Fn(&str) -> Option<OsString>, help: &str) -> Option<NoList> {
         let variable = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let classic = variable("CABAL_DIR").or_else(|| Some(home.join(".cabal")).filter(|dir| dir.is_dir()));
+        let own = home.join(".cabal");
+        let said = configuration(help);
+        let is_own = own.is_dir() || said.as_deref().is_some_and(|said| said.starts_with(&own));
+        let classic = variable("CABAL_DIR").or_else(|| is_own.then_some(own));
         let (config, packages) = match classic {
             Some(dir) => (dir.join("config"), dir.join("packages")),
             None => {
@@ -37,7 +41,7 @@ impl NoList {
                 (xdg("XDG_CONFIG_HOME", ".config").join("config"), xdg("XDG_CACHE_HOME", ".cache").join("packages"))
             }
         };
-        let config = variable("CABAL_CONFIG").unwrap_or(config);
+        let config = variable("CABAL_CONFIG").or(said).unwrap_or(config);
         let text = match regular::read(&config, MAX_BYTES) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -51,6 +55,12 @@ impl NoList {
         let has_list = |name: &&str| LISTS.iter().any(|list| packages.join(name).join(list).exists());
         (!repositories.is_empty() && !repositories.iter().any(has_list)).then_some(NoList { config, packages })
     }
+}
+
+/// The configuration that cabal names at the end of its help, on a line of its own.
+fn configuration(help: &str) -> Option<PathBuf> {
+    let mut lines = help.lines().skip_while(|line| !line.contains("configuration file to set defaults:")).skip(1);
+    lines.next().map(|line| PathBuf::from(line.trim())).filter(|path| path.is_absolute())
 }
 
 /// The repositories that a configuration names.
@@ -75,8 +85,22 @@ mod tests {
     fn lists_are_where_cabal_looks() {
         let temp = tempfile::tempdir().expect("a directory");
         let home = temp.path();
-        let look = || NoList::look(home, |_| None).map(|none| none.config);
+        let look = || NoList::look(home, |_| None, "").map(|none| none.config);
         assert_eq!(look(), Some(home.join(".config/cabal/config")), "a fresh home");
+        let help = |config: &str| {
+            let config = home.join(config).display().to_string();
+            format!(
+                "You can edit the cabal configuration file to set defaults:\n  {config}\nThis file will be generated"
+            )
+        };
+        let said = |config: &str| NoList::look(home, |_| None, &help(config)).expect("none");
+        let none = said(".cabal/config");
+        assert_eq!((none.config, none.packages), (home.join(".cabal/config"), home.join(".cabal/packages")));
+        let none = said(".config/cabal/config");
+        assert_eq!(
+            (none.config, none.packages),
+            (home.join(".config/cabal/config"), home.join(".cache/cabal/packages"))
+        );
         fs::create_dir_all(home.join(".cabal")).expect("made");
         let config = home.join(".cabal/config");
         assert_eq!(look(), Some(config.clone()));
@@ -94,9 +118,9 @@ mod tests {
         fs::write(home.join(".cabal/packages/hackage.haskell.org/01-index.tar"), "").expect("written");
         assert_eq!(look(), None);
         fs::write(&config, "repository other\nremote-repo-cache: /nowhere\n").expect("written");
-        let none = NoList::look(home, |_| None).expect("none");
+        let none = NoList::look(home, |_| None, "").expect("none");
         assert_eq!(none.packages, Path::new("/nowhere"));
         let variable = |name: &str| (name == "CABAL_DIR").then(|| OsString::from("/elsewhere"));
-        assert_eq!(NoList::look(home, variable).expect("none").config, Path::new("/elsewhere/config"));
+        assert_eq!(NoList::look(home, variable, "").expect("none").config, Path::new("/elsewhere/config"));
     }
 }

@@ -3,7 +3,7 @@
 //! A `.venv` holds programs, and a checkout can bring one. So only one that was made here is run: git does not track it,
 //! and its activation script names the place where it stands. Whatever else a `.venv` is, a note says how to run it. uv
 //! and poetry are programs that the user has installed; they are started as `cabal` and `stack` are, and build what the
-//! project asks for.
+//! project asks for. And where its own modules are, if they are in `src` and nobody has installed it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,6 +13,8 @@ use super::program_path;
 
 /// The names of virtual environments, in the order in which they are looked for.
 const NAMES: [&str; 2] = [".venv", "venv"];
+/// What makes a directory a Python project that can be installed.
+const PROJECT_FILES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
 /// The largest of the small files that are read here.
 const MAX_BYTES: u64 = 256 * 1024;
 
@@ -89,6 +91,14 @@ impl Search<'_> {
         found
     }
 
+    /// The directory of the project's modules, where that is `src`. Nothing in it runs before code imports it.
+    pub(crate) fn sources(&self) -> Option<PathBuf> {
+        let is_project = |dir: &&Path| PROJECT_FILES.iter().any(|name| dir.join(name).is_file());
+        let src = self.upwards().find(is_project)?.join("src");
+        let is_own = src.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        (is_own && holds_modules(&src)).then_some(src)
+    }
+
     /// What uv or poetry has for the project, where its files name one of them.
     fn tool(&self) -> Interpreter {
         let Some((sign, tool)) = self.upwards().find_map(tool_of) else { return Interpreter::default() };
@@ -126,6 +136,14 @@ impl Search<'_> {
     fn shown(&self, path: &Path) -> String {
         visible::path(path.strip_prefix(self.cwd).unwrap_or(path))
     }
+}
+
+/// Whether a directory holds a module or a package.
+fn holds_modules(dir: &Path) -> bool {
+    let is_python = |name: &String| name.ends_with(".py");
+    super::detect::names(dir).iter().any(|name| {
+        is_python(name) || !name.starts_with('.') && super::detect::names(&dir.join(name)).iter().any(is_python)
+    })
 }
 
 /// What is known of a virtual environment.

@@ -139,7 +139,10 @@ impl Handle {
                 Err(SessionError::Uninterruptible { session: finished.result.session })
             }
             status if status.is_final() => Ok(finished.raw),
-            _ => Err(SessionError::StillRunning { session: finished.result.session, eval: finished.result.eval }),
+            _ => Err(match finished.result.waits_behind_input() {
+                Some(eval) => SessionError::WaitsForInput { session: finished.result.session, eval },
+                None => SessionError::StillRunning { session: finished.result.session, eval: finished.result.eval },
+            }),
         }
     }
 
@@ -278,7 +281,14 @@ impl Handle {
         // Answered or out of time: from here on the evaluation is not withdrawn.
         withdraw.0 = None;
         match in_time {
-            Ok(answer) => answer.map_err(|_| self.has_ended())?,
+            Ok(answer) => {
+                let finished = answer.map_err(|_| self.has_ended())?;
+                // A question that was answered with why it cannot be asked now is asked by nobody later.
+                if quiet && finished.as_ref().is_ok_and(|finished| finished.result.status == Status::Queued) {
+                    claim.withdrawn.store(true, Ordering::Release);
+                }
+                finished
+            }
             Err(_) => {
                 let looked = self.look(EvalRef::Claimed(claim), view).await;
                 // Commands are taken in order: if the session refused the evaluation, which then has no number to look
@@ -436,6 +446,9 @@ pub enum SessionError {
     /// What runs does not react to interrupts.
     #[error("session {session:?} is uninterruptible: what runs in it does not react to interrupts")]
     Uninterruptible { session: String },
+    /// What runs waits for its input.
+    #[error("evaluation {eval} waits for input in session {session:?}, and what is asked waits behind it")]
+    WaitsForInput { session: String, eval: u64 },
     /// A command did not end in time and still runs.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
     StillRunning { session: String, eval: u64 },

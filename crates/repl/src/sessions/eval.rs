@@ -12,7 +12,6 @@ use project::Caller;
 
 use super::Repl;
 use crate::error::ReplError;
-use crate::load::LoadRecord;
 use crate::result::{EvalResult, Status};
 use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, SessionState};
 
@@ -64,7 +63,6 @@ impl Repl {
                 }
             }
         }
-        let is_command = request.code.trim_start().starts_with(':');
         let look = self.look_at_sources(&started.handle);
         let mut answer = pin!(started.handle.eval(request));
         // The first poll queues the code in the session; only then may the next caller go on.
@@ -75,10 +73,7 @@ impl Repl {
             Poll::Pending => answer.await,
         };
         let result = check_started(&started.handle, answer).await?;
-        if started.fresh && !is_command {
-            started.notes.extend(load_failure_note(&started.handle.loads().borrow()));
-        }
-        started.notes.extend(self.loaded_note(&started.handle, &result, look).await);
+        started.notes.extend(self.loaded_notes(&started.handle, &result, look).await);
         Ok((result, started.notes))
     }
 }
@@ -109,12 +104,4 @@ pub(crate) async fn check_started(
 fn new_session_note(info: &SessionInfo) -> String {
     let why = info.fallback.as_ref().map_or(String::new(), |why| format!(", {why}"));
     format!("The session is new, of profile `{}`{why}; `profile` with another `session` starts another.", info.profile)
-}
-
-/// For callers that miss a name in a new session: the module that should define it did not compile.
-fn load_failure_note(load: &LoadRecord) -> Option<String> {
-    let failed = load.generation == 1 && !load.ok;
-    failed.then(|| {
-        format!("The project did not load ({}); repl_diagnostics says why.", load.summary.trim_end_matches('.'))
-    })
 }

@@ -1,15 +1,18 @@
 //! What GHCi has loaded, beside what an evaluation came to: nothing, not all of it, or text that has changed since. An
 //! answer of old code looks like one of the new.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::{Repl, load_hint};
-use crate::load::LoadRecord;
+use super::{DEFAULT_SESSION, Repl, load_hint};
+use crate::load::{LoadRecord, arguments};
+use crate::profile::descriptions;
 use crate::result::{EvalResult, Status};
 use crate::session::Handle;
 
@@ -17,66 +20,131 @@ use crate::session::Handle;
 const MAX_LOOKED_AT: usize = 200;
 /// How many changed files are named.
 const NAMED: usize = 3;
+/// What GHCi says of a name or a module that is not loaded.
+const MISSES: [&str; 4] = ["ot in scope", "which is not loaded", "Could not find module", "Could not load module"];
 
 /// A look at the sources of what is loaded, which goes on beside the evaluation: a file system may keep it waiting.
 pub(crate) struct Look {
     load: Arc<LoadRecord>,
-    changed: JoinHandle<(Vec<String>, u64)>,
+    changed: JoinHandle<Changed>,
+}
+
+/// What was written after it was read.
+#[derive(Debug, Default)]
+struct Changed {
+    /// Since the last load.
+    sources: Vec<String>,
+    /// Descriptions of the package, since the session started.
+    descriptions: Vec<String>,
+    /// When the last of them was written, in nanoseconds.
+    newest: u64,
 }
 
 impl Repl {
-    /// Begins to look which sources have changed since they were loaded; nothing where none are.
+    /// Begins to look what has changed since it was loaded; nothing where nothing is.
     pub(crate) fn look_at_sources(&self, handle: &Handle) -> Option<Look> {
         let load = handle.loads().borrow().clone();
-        if load.sources.is_empty() {
+        if load.generation == 0 {
             return None;
         }
-        let (cwd, of) = (handle.info().cwd, load.clone());
-        Some(Look { load, changed: tokio::task::spawn_blocking(move || changed(&of, &cwd)) })
+        let (info, of) = (handle.info(), load.clone());
+        let profile = self.options.profiles.get(&info.profile);
+        // A program that knows components read their description when it started.
+        let is_described = profile.is_ok_and(|profile| !profile.component.is_empty());
+        let changed = move || {
+            let described = if is_described { descriptions(&info.cwd, &info.worktree) } else { Vec::new() };
+            changed(&of, &info.cwd, described)
+        };
+        Some(Look { load, changed: tokio::task::spawn_blocking(changed) })
     }
 
     /// What callers of GHCi should know of the modules that their code was to use.
-    pub(crate) async fn loaded_note(&self, handle: &Handle, result: &EvalResult, look: Option<Look>) -> Option<String> {
+    pub(crate) async fn loaded_notes(&self, handle: &Handle, result: &EvalResult, look: Option<Look>) -> Vec<String> {
+        let mut notes = Vec::new();
         if !result.status.is_final() || !self.is_ghci(handle) {
-            return None;
+            return notes;
         }
-        let load = handle.loads().borrow().clone();
-        let misses_a_name = result.status == Status::Error && result.stderr.contains("ot in scope");
-        if misses_a_name && load.is_empty() {
-            return load_hint(&handle.info());
+        let (load, name) = (handle.loads().borrow().clone(), handle.info().name);
+        let misses = result.status == Status::Error && MISSES.iter().any(|words| result.stderr.contains(words));
+        if misses && load.is_empty() {
+            return load_hint(&handle.info()).into_iter().collect();
         }
-        if misses_a_name && !load.ok && load.generation > 1 {
-            let summary = load.summary.trim_end_matches('.');
-            return Some(format!("The last load failed ({summary}); repl_diagnostics says why."));
-        }
+        // Whoever uses a new session first may need what did not compile.
+        let is_news = load.generation == 1 && !load.ok && !load.failure_told.swap(true, Ordering::Relaxed);
+        notes.extend(load.failure(&name).filter(|_| misses || is_news));
         // Code that loaded something itself has the new text.
-        let look = look.filter(|look| look.load.generation == load.generation)?;
-        let (changed, newest) = look.changed.await.ok()?;
-        let is_told = load.told.fetch_max(newest, Ordering::Relaxed) >= newest;
-        (!changed.is_empty() && (misses_a_name || !is_told)).then(|| stale_note(&changed, &handle.info().name))
+        let Some(look) = look.filter(|look| look.load.generation == load.generation) else { return notes };
+        let Ok(changed) = look.changed.await else { return notes };
+        let is_told = load.told.fetch_max(changed.newest, Ordering::Relaxed) >= changed.newest;
+        if misses || !is_told {
+            notes.extend(changed.notes(&name));
+        }
+        notes
+    }
+
+    /// What has changed since it was loaded, whether it was told before or not.
+    pub(crate) async fn stale_notes(&self, handle: &Handle) -> Vec<String> {
+        let Some(look) = self.look_at_sources(handle) else { return Vec::new() };
+        let changed = look.changed.await.unwrap_or_default();
+        look.load.told.fetch_max(changed.newest, Ordering::Relaxed);
+        changed.notes(&handle.info().name)
     }
 }
 
-/// The sources that were written after they were loaded, and when the last of them was, in nanoseconds.
-fn changed(load: &LoadRecord, cwd: &Path) -> (Vec<String>, u64) {
-    let Some(at) = load.at else { return (Vec::new(), 0) };
-    let written = |file: &String| std::fs::metadata(cwd.join(file)).and_then(|data| data.modified()).ok();
-    let since = load.sources.iter().take(MAX_LOOKED_AT);
-    let since = since.filter_map(|file| Some((file.clone(), written(file).filter(|written| *written > at)?)));
-    let (files, times): (Vec<String>, Vec<SystemTime>) = since.unzip();
-    let newest = times.into_iter().max().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    (files, newest.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)))
+/// The files that were written after they were read.
+fn changed(load: &LoadRecord, cwd: &Path, descriptions: Vec<PathBuf>) -> Changed {
+    let mut newest = None;
+    let mut is_after = |file: &Path, read: Option<SystemTime>| {
+        let written = std::fs::metadata(cwd.join(file)).and_then(|data| data.modified()).ok();
+        let written = written.filter(|written| read.is_some_and(|read| *written > read));
+        newest = newest.max(written);
+        written.is_some()
+    };
+    // What failed to compile may never have been compiled.
+    let failed = load.diagnostics.iter().filter_map(|diagnostic| diagnostic.file.as_ref());
+    let sources: BTreeSet<&String> = load.sources.iter().chain(failed).collect();
+    let sources = sources.into_iter().take(MAX_LOOKED_AT).filter(|file| is_after(Path::new(file), load.at));
+    let sources = sources.cloned().collect();
+    let descriptions = descriptions.iter().take(MAX_LOOKED_AT).filter(|file| is_after(file, load.first_at));
+    let descriptions = descriptions.map(|file| file.strip_prefix(cwd).unwrap_or(file).display().to_string()).collect();
+    let newest = newest.and_then(|time: SystemTime| time.duration_since(UNIX_EPOCH).ok());
+    let newest = newest.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+    Changed { sources, descriptions, newest }
 }
 
-fn stale_note(changed: &[String], session: &str) -> String {
-    let arguments =
-        if session == super::DEFAULT_SESSION { String::new() } else { format!(" {{\"session\": {session:?}}}") };
-    let named = changed.iter().take(NAMED).map(|file| project::visible(file)).collect::<Vec<_>>().join(", ");
-    let more = changed.len().saturating_sub(NAMED);
+impl Changed {
+    fn notes(&self, session: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.sources.is_empty() {
+            let them = if self.sources.len() == 1 { ("it was", "it") } else { ("they were", "them") };
+            notes.push(format!(
+                "{} since {} loaded: repl_reload{} loads {}.",
+                have_changed(&self.sources),
+                them.0,
+                arguments(session),
+                them.1
+            ));
+        }
+        if !self.descriptions.is_empty() {
+            let restart = match session {
+                DEFAULT_SESSION => json!({"replay": "definitions"}),
+                _ => json!({"session": session, "replay": "definitions"}),
+            };
+            notes.push(format!(
+                "{} since the session started, and no reload reads that: repl_restart {restart} starts it anew.",
+                have_changed(&self.descriptions)
+            ));
+        }
+        notes
+    }
+}
+
+/// `A.hs, B.hs, C.hs and 1 more have changed`.
+fn have_changed(files: &[String]) -> String {
+    let named = files.iter().take(NAMED).map(|file| project::visible(file)).collect::<Vec<_>>().join(", ");
+    let more = files.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let have = if changed.len() == 1 { "has changed since it was" } else { "have changed since they were" };
-    let them = if changed.len() == 1 { "it" } else { "them" };
-    format!("{named}{more} {have} loaded: repl_reload{arguments} loads {them}.")
+    format!("{named}{more} {} changed", if files.len() == 1 { "has" } else { "have" })
 }
 
 #[cfg(test)]
@@ -85,11 +153,19 @@ mod tests {
 
     #[test]
     fn files_are_named_up_to_three() {
-        let files = ["A.hs", "B.hs", "C.hs", "D.hs"].map(str::to_owned);
-        assert_eq!(stale_note(&files[..1], "main"), "A.hs has changed since it was loaded: repl_reload loads it.");
+        let files = |count: usize| ["A.hs", "B.hs", "C.hs", "D.hs"].map(str::to_owned)[..count].to_vec();
+        let notes = |sources, descriptions, session| {
+            Changed { sources: files(sources), descriptions: files(descriptions), newest: 0 }.notes(session).join("\n")
+        };
+        assert_eq!(notes(1, 0, "main"), "A.hs has changed since it was loaded: repl_reload loads it.");
         assert_eq!(
-            stale_note(&files, "b"),
+            notes(4, 0, "b"),
             "A.hs, B.hs, C.hs and 1 more have changed since they were loaded: repl_reload {\"session\": \"b\"} loads them."
+        );
+        assert_eq!(
+            notes(0, 1, "main"),
+            "A.hs has changed since the session started, and no reload reads that: repl_restart {\"replay\":\"definitions\"} \
+             starts it anew."
         );
     }
 }

@@ -12,6 +12,7 @@ use project::Caller;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Entry, Journal, Repl, SessionKey, StartPlan, StartRequest, Started};
+use crate::archive::{Archive, Chosen};
 use crate::error::ReplError;
 use crate::resolve::{self, Wanted};
 
@@ -143,8 +144,21 @@ impl Repl {
         };
         match plan {
             Some(plan) if prompted => Ok(self.renewed(key, plan)),
-            plan => self.plan(caller, key, plan.map(|plan| plan.request).unwrap_or_default()),
+            Some(plan) => self.plan(caller, key, plan.request),
+            None => match self.as_chosen(caller, key) {
+                Some(plan) => Ok(plan),
+                None => self.plan(caller, key, StartRequest::default()),
+            },
         }
+    }
+
+    /// The start that was chosen for the session of that name under an earlier daemon, if it still can be.
+    fn as_chosen(&self, caller: &Caller, key: &SessionKey) -> Option<StartPlan> {
+        let Chosen { profile, component, cwd } = self.archive.chosen(&key.worktree, &key.name)?;
+        let request = StartRequest { profile, component, cwd, ..StartRequest::default() };
+        let mut plan = self.plan(caller, key, request).ok()?;
+        plan.spec.launch.fallback = Some("as it was under the daemon before".to_owned());
+        Some(plan)
     }
 
     /// The same start, but for the project's virtual environment, which may have been made since.
@@ -238,6 +252,13 @@ impl Repl {
         let end = *log.end().borrow();
         if end > 0 {
             note_new_process(&log, end, old.as_ref());
+        }
+        if let Some(place) = log.directory() {
+            let StartRequest { profile, component, cwd, command, .. } = plan.request.clone();
+            let cwd = cwd.map(|_| plan.spec.launch.cwd.clone());
+            // A command of its own and its environment are the caller's alone.
+            let chosen = if command.is_some() { Chosen::default() } else { Chosen { profile, component, cwd } };
+            Archive::note(place, &chosen);
         }
         let handle = start(plan.spec.clone(), log).map_err(failed)?;
         if let Some(me) = self.me.upgrade() {

@@ -49,6 +49,9 @@ pub(super) struct Output {
     pub summary: String,
     /// What is wrong with the program now.
     pub diagnostics: Vec<Diagnostic>,
+    /// What has changed on disk since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 pub(super) struct Diagnostics(pub(super) Arc<Repl>);
@@ -89,6 +92,7 @@ impl Tool for Diagnostics {
             ok: load.ok,
             summary: load.summary,
             diagnostics: load.diagnostics,
+            notes: self.0.stale_notes(&handle).await,
         })
     }
 
@@ -113,6 +117,10 @@ impl Tool for Diagnostics {
             text.push_str("; no load has ended since, repl_reload loads now");
         }
         text.push(']');
+        for note in &output.notes {
+            text.push('\n');
+            text.push_str(note);
+        }
         text
     }
 

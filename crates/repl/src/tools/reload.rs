@@ -95,7 +95,11 @@ impl Tool for Reload {
             let said = [result.stdout.trim(), result.stderr.trim()];
             notes.extend(said.into_iter().filter(|said| !said.is_empty()).map(str::to_owned));
         }
-        Ok(output(&handle, result.status, Some(result.eval), before, notes, until).await)
+        let mut output = output(&handle, result.status, Some(result.eval), before, notes, until).await;
+        if output.status.is_final() {
+            output.notes.extend(self.0.stale_notes(&handle).await);
+        }
+        Ok(output)
     }
 
     fn text(output: &Output) -> String {

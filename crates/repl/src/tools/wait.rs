@@ -51,7 +51,7 @@ impl Tool for Wait {
         let view = view(caller(&cx)?, args.max_bytes);
         let answer = async { check_started(&handle, handle.wait_on(args.eval, wait, view).await).await };
         let mut result = with_heartbeat(&cx, "waiting", answer).await?;
-        result.notes.extend(self.0.loaded_note(&handle, &result, self.0.look_at_sources(&handle)).await);
+        result.notes.extend(self.0.loaded_notes(&handle, &result, self.0.look_at_sources(&handle)).await);
         Ok(result)
     }
 

@@ -74,3 +74,16 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
     .assert_eq(&said);
     package.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mistyped_component_is_answered_with_those_there_are() {
+    let package = Package::new();
+    let spec = "\ntest-suite spec\n  type: exitcode-stdio-1.0\n  hs-source-dirs: test\n  main-is: Spec.hs\n  build-depends: \
+                base\n  default-language: Haskell2010\n";
+    package.write("two.cabal", &format!("{CABAL}{spec}"));
+    let start = json!({"session": "spec", "component": "test:spc", "wait_ms": 50_000});
+    let (said, _) = package.call("repl_start", start).await;
+    let hint = "There is no component `test:spc`; there are: lib:two, test:spec. Did you mean \"test:spec\"?";
+    assert!(said.starts_with("refused: cabal repl did not start") && said.contains(hint), "{said}");
+    package.repl.shutdown().await;
+}

@@ -6,6 +6,34 @@ use serde_json::json;
 use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_chosen_for_a_session_outlives_the_daemon() {
+    let fixture = Fixture::new();
+    let below = fixture.dirs[0].path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    let main = json!({"profile": "bash", "cwd": "below"});
+    fixture.check("repl_start", main, expect!["[main: bash 5.2.15, idle, process N, in /w0/below]"]).await;
+    fixture.call("repl_eval", json!({"session": "py", "profile": "python", "code": "1"})).await;
+    let fixture = fixture.next_daemon().await;
+    let (said, _) = fixture.call("repl_eval", json!({"code": "pwd"})).await;
+    assert!(said.starts_with("/w0/below\n"), "{said}");
+    assert!(said.contains("of profile `bash`, as it was under the daemon before;"), "{said}");
+    let (said, _) = fixture.call("repl_eval", json!({"session": "py", "code": "2 ** 5"})).await;
+    assert!(said.starts_with("32\n") && said.contains("of profile `python`, as it was"), "{said}");
+    // Chosen anew, or what cannot be any more, does not bind.
+    std::fs::remove_dir(&below).unwrap();
+    let fixture = fixture.next_daemon().await;
+    let (said, _) = fixture.call("repl_eval", json!({"code": "1+1"})).await;
+    assert!(said.starts_with("2\n") && !said.contains("as it was"), "{said}");
+    let (said, _) =
+        fixture.call("repl_eval", json!({"session": "py", "profile": "bash", "code": "echo $((2+1))"})).await;
+    assert!(said.starts_with("3\n"), "{said}");
+    let fixture = fixture.next_daemon().await;
+    let (said, _) = fixture.call("repl_eval", json!({"session": "py", "code": "echo $((2+2))"})).await;
+    assert!(said.starts_with("4\n"), "{said}");
+    fixture.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_from_start_to_end() {
     let fixture = Fixture::new();
     fixture.check("repl_list", json!({}), expect!["No sessions. repl_eval starts one."]).await;

@@ -125,7 +125,9 @@ async fn who_did_not_choose_is_told_once_what_it_got() {
     let (missed, _) =
         package.call("repl_eval", json!({"session": "two", "code": "Prelude.length \"ab\"", "wait_ms": 50_000})).await;
     let said = "The session is new, of profile `cabal`; `profile` with another `session` starts another.\n\
-                The project did not load (Failed, no modules loaded); repl_diagnostics says why.";
-    assert!(missed.ends_with(said), "{missed}");
+                The last load failed: src/Area.hs:";
+    let next = "Correct that, and repl_reload {\"session\": \"two\"} loads it; repl_diagnostics {\"session\": \"two\"} has \
+                every message.";
+    assert!(missed.contains(said) && missed.ends_with(next), "{missed}");
     package.repl.shutdown().await;
 }

@@ -218,3 +218,32 @@ async fn what_is_said_of_a_missing_interpreter_is_true() {
     "#]].assert_eq(&said);
     fixture.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_package_in_src_is_imported_in_the_first_evaluation() {
+    let fixture = Fixture::new();
+    let write = |file: &str, text: &str| {
+        let path = top(&fixture).join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("pyproject.toml", "[project]\nname = \"shop\"\nversion = \"1\"\n");
+    write("src/shop/__init__.py", "PRICE = 7\n");
+    // Nothing there runs by itself, and nothing stands in for what Python brings.
+    write("src/sitecustomize.py", "open('ran', 'w').close()\n");
+    write("src/json.py", "raise RuntimeError('not this one')\n");
+    let code =
+        "import json, os, sys, shop; (shop.PRICE, sys.path[-1] == os.path.abspath('src'), 'HOB_SOURCES' in os.environ)";
+    let (text, full) = fixture.call("repl_eval", json!({"code": code})).await;
+    assert_eq!(full["value"], "(7, True, False)", "{text}");
+    assert!(text.ends_with("The modules in src can be imported."), "{text}");
+    assert!(!top(&fixture).join("ran").exists());
+    let (_, full) = fixture.call("repl_eval", json!({"code": "'HOB_SOURCES' in os.popen('env').read()"})).await;
+    assert_eq!(full["value"], "False");
+    // Below the project, too.
+    let below = json!({"session": "b", "profile": "python", "cwd": "src"});
+    fixture.call("repl_start", below).await;
+    let (text, full) = fixture.call("repl_eval", json!({"session": "b", "code": "import shop; shop.PRICE"})).await;
+    assert_eq!(full["value"], "7", "{text}");
+    fixture.repl.shutdown().await;
+}

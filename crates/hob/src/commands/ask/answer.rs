@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
 use super::form::{self, Filled};
-use super::{closed, misfit, shown};
+use super::{closed, misfit, shown, whole_id};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Answer what an agent asks you
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// The question; may be left out if only one is open
+    /// The question, or the beginning of its id; may be left out if only one is open
     #[arg(value_name = "ID")]
     question: Option<String>,
     /// Yes
@@ -54,8 +54,11 @@ fn assignment(word: &str) -> Result<(String, String), String> {
 }
 
 impl Answer {
-    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+    pub(crate) fn run(mut self, project: &Project) -> Result<Exit, Failure> {
         let mut answerer = Answerer::open(project)?;
+        if let Some(given) = &self.question {
+            self.question = Some(whole_id(&mut answerer, given)?);
+        }
         let says = self.yes || self.no || self.decline || self.choose.is_some() || self.text.is_some();
         let answered = if says || !self.set.is_empty() {
             self.said(&mut answerer)?
@@ -109,7 +112,7 @@ impl Answer {
             (None, several) => {
                 several.iter().for_each(|question| terminal::line(shown(question)));
                 match line("Which? ") {
-                    Some(id) => id,
+                    Some(id) => whole_id(answerer, &id)?,
                     None => return Ok(None),
                 }
             }

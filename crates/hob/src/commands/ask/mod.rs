@@ -62,6 +62,24 @@ fn refused(error: ControlError) -> Failure {
     }
 }
 
+/// The id of the open question that a beginning of it names, if it is the only one; else as it was given.
+fn whole_id(answerer: &mut Answerer<'_>, given: &str) -> Result<String, Failure> {
+    // The daemon says what is wrong where there is no list.
+    let Ok(list) = answerer.request("ask/list", json!({})) else { return Ok(given.to_owned()) };
+    let open = list["questions"].as_array().into_iter().flatten().filter_map(|question| question["question"].as_str());
+    let beginning = given.trim_start_matches("q_");
+    let mut found: Vec<&str> = open.filter(|id| id.trim_start_matches("q_").starts_with(beginning)).collect();
+    found.sort_unstable();
+    match &*found {
+        [one] if !beginning.is_empty() => Ok((*one).to_owned()),
+        [_, _, ..] if !found.contains(&given) => {
+            Err(Failure::new(format_args!("{} open questions begin with `{}`", found.len(), visible(given)))
+                .hint(format_args!("Name one of them: {}.", found.join(", "))))
+        }
+        _ => Ok(given.to_owned()),
+    }
+}
+
 /// A question for people: what is asked, by whom, and how to answer.
 fn shown(question: &Value) -> String {
     let text = |field: &str| question[field].as_str().unwrap_or_default();
@@ -172,6 +190,10 @@ fn ways(question: &Value) -> Vec<String> {
             let chosen = options.iter().map(|id| format!("{answer} --choose {}", quoted(id)));
             chosen.chain((field["other"] == true).then(text)).collect()
         }
+        "request_guidance" if (1..=OPTIONS).contains(&options.len()) => {
+            let chosen = options.iter().map(|id| format!("{answer} --choose {}", quoted(id)));
+            chosen.chain([text()]).collect()
+        }
         "request_guidance" => vec![text(), answer],
         "select_option" => vec![format!("{answer} --choose ID"), answer],
         _ => vec![answer.clone(), format!("{answer} --set FIELD=VALUE")],
@@ -188,14 +210,12 @@ fn ending(question: &Value) -> String {
     }
 }
 
-/// How an answer ended its question: what was asked, and of a form what is stored.
+/// How an answer ended its question: what was asked, and what is stored as the answer.
 fn closed(question: &Value) -> String {
     let text = |value: &Value| visible(value.as_str().unwrap_or_default());
     let mut lines = vec![format!("{}: {}", ending(question), text(&question["title"]))];
-    if question["tool"] == "ask_form" {
-        let values = question["values"].as_object().into_iter().flatten();
-        lines.extend(values.map(|(field, value)| format!("  {field}: {}", visible(&value.to_string()))));
-    }
+    let answer = question["answer"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    lines.extend(answer.map(|line| format!("  {}", visible(line))));
     lines.join("\n")
 }
 

@@ -9,7 +9,7 @@ use client::control::ControlError;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{connect, ending, refused, shown};
+use super::{closed, connect, refused, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -67,8 +67,7 @@ impl Questions {
             }
             (false, false) => {
                 before.remove(id);
-                let title = project::visible(question["title"].as_str().unwrap_or_default());
-                terminal::line(format!("{}: {title}", ending(question)));
+                terminal::line(closed(question));
             }
         }
     }

@@ -77,6 +77,12 @@ pub(super) fn result(result: &mut Value) {
     let session = result["structuredContent"]["session"].as_str().map(|session| format!("[{session}"));
     let is_error = result["isError"] == true;
     let is_list = result["structuredContent"]["sessions"].is_array();
+    let notes: Vec<String> = result["structuredContent"]["notes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|note| note.as_str().map(str::to_owned))
+        .collect();
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();
         if is_list && !is_error {
@@ -88,7 +94,9 @@ pub(super) fn result(result: &mut Value) {
             _ if is_error => Some(0),
             Some(facts) if text.starts_with(facts) && text.matches(facts).count() == 1 => Some(0),
             Some(facts) => text.rfind(&format!("\n{facts}")),
-            None => None,
+            // Where no line of facts divides it, what hob has to say stands at the end.
+            None if notes.is_empty() => None,
+            None => text.rfind(&notes.join("\n")),
         };
         if let Some(from) = from {
             let (shown, facts) = text.split_at(from);
@@ -174,6 +182,16 @@ mod tests {
         });
         result(&mut said);
         let text = "repl_wait\n[main says repl_wait\n[main #1: running; `hob call repl_wait --eval 1` waits]";
+        assert_eq!(said["content"][0]["text"], text);
+    }
+
+    #[test]
+    fn notes_without_a_line_of_facts_name_commands() {
+        let note = "Not loaded: repl_start {\"session\": \"spec\"} loads it.";
+        let text = format!("repl_x :: Int\n{note}");
+        let mut said = json!({"structuredContent": {"notes": [note]}, "content": [{"text": text}]});
+        result(&mut said);
+        let text = "repl_x :: Int\nNot loaded: `hob call repl_start --session spec` loads it.";
         assert_eq!(said["content"][0]["text"], text);
     }
 

@@ -55,7 +55,7 @@ impl Check {
         let found = match (count.errors, count.warnings) {
             (0, 0) => "nothing found".to_owned(),
             // What it fails for, and not the number of all warnings.
-            (0, _) if count.machines > 0 => format!("{} of state machines", counted(count.machines, "fault")),
+            (0, _) if count.machines > 0 => format!("{} in state machines,", counted(count.machines, "fault")),
             (0, warnings) => counted(warnings, "warning"),
             (errors, 0) => counted(errors, "error"),
             (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),

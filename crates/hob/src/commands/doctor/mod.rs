@@ -25,7 +25,8 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
-/// The section of the agents, which the last line sums up.
+/// The sections in which a note may be no more than a remark.
+const PROGRAMS: &str = "Programs";
 const AGENTS: &str = "Agents";
 
 impl Doctor {
@@ -36,16 +37,19 @@ impl Doctor {
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
             .into_iter()
             .chain(parts)
-            .chain([("Programs", programs::findings(project.root())), (AGENTS, agents::findings(project))]);
+            .chain([(PROGRAMS, programs::findings(project.root())), (AGENTS, agents::findings(project))]);
         if self.json {
             return Ok(print_json(sections));
         }
-        let mut problems = 0;
-        let mut not_started: Vec<String> = Vec::new();
+        let (mut broken, mut open): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (title, findings) in sections {
             terminal::line(paint(title, Style::Bold));
-            if title == AGENTS {
-                not_started = agents::not_started(&findings);
+            broken.extend(subjects(&findings, Verdict::Problem));
+            match title {
+                // What nothing here needs.
+                PROGRAMS => {}
+                AGENTS => open.extend(agents::not_started(&findings)),
+                _ => open.extend(subjects(&findings, Verdict::Note)),
             }
             for Finding { verdict, subject, detail } in findings {
                 let mark = match verdict {
@@ -53,25 +57,37 @@ impl Doctor {
                     Verdict::Note => paint("--", Style::Yellow),
                     Verdict::Problem => paint("!!", Style::Red),
                 };
-                problems += usize::from(verdict == Verdict::Problem);
                 // Both contain names and paths of the checkout.
                 let (subject, detail) = (project::visible(&subject), project::visible(&in_commands(&detail)));
                 terminal::line(format!("  {mark} {subject}: {detail}"));
             }
         }
-        Ok(match problems {
-            0 => {
-                terminal::line(match not_started.as_slice() {
-                    [] => "Nothing would break.".to_owned(),
-                    agents => format!("Nothing would break, but not all is set up (--): {}.", agents.join(", ")),
-                });
-                Exit::Done
-            }
-            count => {
-                terminal::line(format!("{count} {} (!!) would break.", if count == 1 { "thing" } else { "things" }));
-                Exit::Unhealthy
-            }
-        })
+        terminal::line(last_line(&broken, &open));
+        Ok(if broken.is_empty() { Exit::Done } else { Exit::Unhealthy })
+    }
+}
+
+/// The subjects of the findings of one kind.
+fn subjects(findings: &[Finding], verdict: Verdict) -> Vec<String> {
+    let of_it = findings.iter().filter(|finding| finding.verdict == verdict);
+    of_it.map(|finding| project::visible(&finding.subject)).collect()
+}
+
+/// What the list comes to: whatever is marked, and wants something done, is named.
+fn last_line(broken: &[String], open: &[String]) -> String {
+    let named = |subjects: &[String]| {
+        let mut subjects = subjects.to_vec();
+        subjects.dedup();
+        subjects.join(", ")
+    };
+    let breaks = match broken {
+        [] => "Nothing would break".to_owned(),
+        [one] => format!("1 thing (!!) would break: {one}"),
+        all => format!("{} things (!!) would break: {}", all.len(), named(all)),
+    };
+    match open {
+        [] => format!("{breaks}."),
+        open => format!("{breaks}; not all is set up (--): {}.", named(open)),
     }
 }
 

@@ -3,7 +3,9 @@
 //! is told to end is withdrawn, since nobody would expect it to run later.
 
 mod printed;
+mod typed;
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +18,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Map, Value, json};
 
 use self::printed::Printed;
+use self::typed::{Line, Typed};
 use super::call::in_commands::{in_commands, in_flags_of};
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
@@ -42,6 +45,9 @@ pub(crate) struct Eval {
     /// Print JSON: what the tool says, with output shortened as for an agent
     #[arg(long)]
     json: bool,
+    /// What was said last of what it waits behind, which is not said again.
+    #[arg(skip)]
+    said: RefCell<Option<String>>,
 }
 
 /// The arguments of `repl_eval` that are flags here, too.
@@ -120,17 +126,20 @@ impl Eval {
         if status(&result) == "starting" && !left().is_zero() && std::io::stderr().is_terminal() {
             terminal::note(paint_note("The session starts …", Style::Dim));
         }
-        if !left().is_zero()
-            && let Some(behind) = self.behind(&result["structuredContent"])
-        {
-            terminal::note(paint_note(&behind, Style::Dim));
+        if !left().is_zero() {
+            self.tell_behind(&result["structuredContent"]);
         }
-        let mut follow = |control: &mut Control, result: &Value| match &mut printed {
+        let follow = |control: &mut Control, result: &Value, printed: &mut Option<&mut Printed>| match printed {
             Some(printed) if result["isError"] != true => printed.follow(control, &of),
             _ => Ok(()),
         };
-        while runs(&result) && !left().is_zero() {
-            follow(control, &result)?;
+        let mut typed = self.takes_what_is_typed().then(Typed::default);
+        loop {
+            let waits_for_input = typed.is_some() && status(&result) == "waiting_for_input";
+            if !(runs(&result) || waits_for_input) || left().is_zero() {
+                break;
+            }
+            follow(control, &result, &mut printed)?;
             let waits = matches!(status(&result), "queued" | "starting");
             if told.to_end() && !waits {
                 break;
@@ -145,9 +154,29 @@ impl Eval {
                 }
                 break;
             }
+            if let Some(keyboard) = typed.as_mut().filter(|_| waits_for_input) {
+                // A program that asked something is in the middle of a line.
+                keyboard.begin(printed.as_ref().is_some_and(|printed| printed.is_in_a_line()));
+                match keyboard.line(SLICE)? {
+                    Line::None => {}
+                    Line::End => typed = None,
+                    Line::Typed(line) => {
+                        let answer = call(control, "repl_input", with_text(&of, line))?;
+                        if answer["isError"] == true {
+                            terminal::note(in_commands(text(&answer)));
+                        }
+                    }
+                }
+            }
+            let asked = Instant::now();
             result = call(control, "repl_wait", with(&of, left()))?;
+            if status(&result) == "queued" {
+                self.tell_behind(&result["structuredContent"]);
+                // What waits behind a program that waits for input is answered at once.
+                std::thread::sleep(left().saturating_sub(asked.elapsed()));
+            }
         }
-        follow(control, &result)?;
+        follow(control, &result, &mut printed)?;
         // What only the first answer says.
         if let (Value::Array(notes), Value::Object(evaluation)) = (notes, &mut result["structuredContent"]) {
             let all = evaluation.entry("notes").or_insert_with(|| json!([]));
@@ -157,6 +186,21 @@ impl Eval {
             }
         }
         Ok(result)
+    }
+
+    /// Says what it waits behind, where that was not just said.
+    fn tell_behind(&self, evaluation: &Value) {
+        let Some(behind) = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind)) else {
+            return;
+        };
+        terminal::note(paint_note(&behind, Style::Dim));
+        *self.said.borrow_mut() = Some(behind);
+    }
+
+    /// Whether lines that are typed while it runs are for the program, when it asks for input.
+    fn takes_what_is_typed(&self) -> bool {
+        let is_at_a_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        is_at_a_terminal && !self.json && !self.stdin && self.wait.is_none()
     }
 
     /// Shows an evaluation to a person: output as a program's, and the rest on stderr.
@@ -222,7 +266,8 @@ impl Eval {
             Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts the session anew.")),
             _ => None,
         };
-        rest.into_iter().chain(self.behind(evaluation)).chain(how).collect()
+        let behind = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind));
+        rest.into_iter().chain(behind).chain(how).collect()
     }
 
     /// What an evaluation that has not begun waits for.
@@ -231,8 +276,14 @@ impl Eval {
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
         let status = behind["status"].as_str().unwrap_or_default().replace('_', " ");
         let (number, code) = (&behind["eval"], behind["code"].as_str().unwrap_or_default());
+        let to_answer = match &*status {
+            "waiting for input" => {
+                format!("`hob call repl_input --eval {number}{session} --text $'LINE\\n'` answers it, ")
+            }
+            _ => String::new(),
+        };
         let to_end = format!("`hob call repl_interrupt --eval {number}{session}` ends that one");
-        Some(format!("It waits behind #{number} (`{}`, {status}): {to_end}.", project::visible(code)))
+        Some(format!("It waits behind #{number} (`{}`, {status}): {to_answer}{to_end}.", project::visible(code)))
     }
 }
 
@@ -257,6 +308,12 @@ fn with(evaluation: &Value, wait: Duration) -> Value {
     let mut arguments = evaluation.clone();
     arguments["wait_ms"] = millis(wait).into();
     arguments["max_bytes"] = MAX_BYTES.into();
+    arguments
+}
+
+fn with_text(evaluation: &Value, text: String) -> Value {
+    let mut arguments = evaluation.clone();
+    arguments["text"] = text.into();
     arguments
 }
 
@@ -364,6 +421,7 @@ mod tests {
             wait: None,
             stdin: false,
             json: false,
+            said: RefCell::default(),
         };
         let says = |session, evaluation: Value| eval(session).next(&evaluation).join("\n");
         assert_eq!(says(None, json!({"eval": 3, "status": "done"})), "");

@@ -181,7 +181,7 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
         }
         is_empty = false;
         // Where git's list cannot be read it may be in it.
-        if let Some(kept) = edits.release(CONFIG, |path| project::is_tracked(path) != Some(false))? {
+        for kept in edits.release(|path| project::is_tracked(path) != Some(false))? {
             let shown = place.show(&kept);
             terminal::line(format!(
                 "{shown}: in git by now, so it is the project's, and was left; `git rm` removes it."

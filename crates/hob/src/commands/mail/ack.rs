@@ -2,7 +2,7 @@
 
 use clap::Args;
 use project::Project;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Who, ask};
 use crate::commands::call::finish;
@@ -34,12 +34,21 @@ impl Ack {
         let arguments = json!({"ids": self.ids, "outcome": outcome, "note": self.note});
         let result = ask(&mut control, "ack_message", arguments)?;
         let exit = finish(&result, self.json)?;
-        let results = result["structuredContent"]["results"].as_array().into_iter().flatten();
-        let unknown = results.filter(|item| item["state"] == "unknown").filter_map(|item| item["id"].as_str());
-        let unknown: Vec<String> = unknown.map(project::visible).collect();
-        match &*unknown {
-            [] => Ok(exit),
-            unknown => Err(Failure::new(format_args!("not in this agent's mailbox: {}", unknown.join(", ")))
+        let results = result["structuredContent"]["results"].as_array();
+        let ids = |field: &str, value: &Value| -> Vec<String> {
+            let of_it = results.into_iter().flatten().filter(|item| item[field] == *value);
+            of_it.filter_map(|item| item["id"].as_str()).map(project::visible).collect()
+        };
+        let (unknown, before) = (ids("state", &"unknown".into()), ids("settled_before", &true.into()));
+        match (&*unknown, &*before) {
+            ([], []) => Ok(exit),
+            ([], before) => Err(Failure::new(format_args!(
+                "nothing has changed for what was settled before: {}",
+                before.join(", ")
+            ))
+            .exit(Exit::ToolError)
+            .hint("`hob reply ID TEXT` says anything else to its sender.")),
+            (unknown, _) => Err(Failure::new(format_args!("not in this agent's mailbox: {}", unknown.join(", ")))
                 .exit(Exit::ToolError)
                 .hint("`hob inbox --all` shows what is, with the ids.")),
         }

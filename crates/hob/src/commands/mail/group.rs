@@ -51,7 +51,7 @@ enum What {
 struct Member {
     /// The group
     group: String,
-    /// The agent or role
+    /// The agent, or role:X
     member: String,
     /// MEMBER is a role
     #[arg(long)]
@@ -60,8 +60,10 @@ struct Member {
 
 impl Member {
     fn arguments(&self, action: &str) -> Value {
-        let kind = if self.role { "role" } else { "agent" };
-        json!({"action": action, "group": self.group, "member_type": kind, "member": self.member})
+        // Without a kind, `role:X` and `agent:X` say it.
+        let kind = self.role.then_some("role");
+        let member = if self.role { self.member.trim_start_matches("role:") } else { &self.member };
+        json!({"action": action, "group": self.group, "member_type": kind, "member": member})
     }
 }
 

@@ -8,6 +8,7 @@ mod import;
 mod inbox;
 mod person;
 mod place;
+mod priority;
 mod quickstart;
 mod reply;
 mod search;
@@ -141,13 +142,14 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
 }
 
 /// The commands for people that correspond to what hints tell agents. Longer texts come first.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 13] = [
     ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
     ("\"} first", " --role ROLE` in this worktree first"),
     ("groups (action list)", "`hob group list`"),
     ("groups (action create)", "`hob group create`"),
     ("groups (action show)", "`hob group show`"),
     ("groups (action add)", "`hob group add`"),
+    ("groups (action remove)", "`hob group remove`"),
     ("list_agents", "`hob agents`"),
     ("register_agent", "`hob quickstart`"),
     ("check_messages", "`hob inbox`"),
@@ -192,6 +194,16 @@ fn refused(error: ControlError) -> Failure {
 
 /// The text of a message: as given, or from a file (`-` for stdin), so that no shell has to quote it.
 fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure> {
+    let text = whole_text(given, file)?;
+    match text.trim().is_empty() {
+        false => Ok(text),
+        true => Err(Failure::new("the message has no text, and was not sent")
+            .hint("Write it as TEXT, or where it is in a file, or comes out of a pipe: `--file FILE`, `--file -`.")
+            .exit(Exit::Usage)),
+    }
+}
+
+fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure> {
     let mut read = String::new();
     let from = match (given, file) {
         (Some(text), None) => return Ok(text),

@@ -7,6 +7,7 @@ use project::Project;
 use serde_json::json;
 
 use super::Who;
+use super::priority::Priority;
 use crate::exit::{Exit, Failure};
 
 /// Answer a message: to its sender, in its conversation
@@ -19,7 +20,7 @@ pub(crate) struct Reply {
     #[arg(value_name = "TEXT", conflicts_with = "file")]
     text: Option<String>,
     /// How urgent it is
-    #[arg(long, short, value_name = "P", value_parser = ["critical", "high", "normal", "low"])]
+    #[arg(long, short, value_name = "P", value_parser = Priority::ONE)]
     priority: Option<String>,
     /// Read the text from a file; `-` for stdin
     #[arg(long, value_name = "FILE")]

@@ -7,6 +7,7 @@ use project::Project;
 use serde_json::json;
 
 use super::Who;
+use super::priority::Priority;
 use crate::exit::{Exit, Failure};
 
 /// Send a message to an agent, a group or a role
@@ -19,7 +20,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "WHO")]
     to: String,
     /// How urgent it is
-    #[arg(long, short, value_name = "P", value_parser = ["critical", "high", "normal", "low"])]
+    #[arg(long, short, value_name = "P", value_parser = Priority::ONE)]
     priority: Option<String>,
     /// The message that it answers
     #[arg(long, value_name = "ID")]

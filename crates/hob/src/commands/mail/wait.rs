@@ -11,6 +11,7 @@ use project::Project;
 use serde_json::Value;
 
 use super::Who;
+use super::priority::Priority;
 use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
@@ -22,7 +23,7 @@ pub(crate) struct WaitCommand {
     #[arg(long, value_name = "S", default_value_t = 300)]
     timeout: u64,
     /// Only for messages of this priority or above
-    #[arg(long, short, value_name = "P", value_parser = ["critical", "high", "normal", "low", "all"])]
+    #[arg(long, short, value_name = "P", value_parser = Priority::LEAST)]
     priority: Option<String>,
     /// Only for messages after this place in the mailbox (`seq` of an earlier message)
     #[arg(long, value_name = "N")]

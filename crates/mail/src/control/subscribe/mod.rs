@@ -71,8 +71,9 @@ struct Subscribe {
     _meta: Option<IgnoredAny>,
 }
 
-/// The answer is `{agent, cursor}`; every message after the cursor gives a notification. A connection has one
-/// subscription; another one replaces it.
+/// The answer is `{agent, cursor}`; every message after the cursor gives a notification. Where messages wait and no cursor
+/// was given, `urgent` is what the notification of the most urgent one will say. A connection has one subscription; another
+/// one replaces it.
 pub async fn subscribe(
     callers: Arc<Callers>,
     cx: Context,
@@ -92,7 +93,12 @@ pub async fn subscribe(
         None => mail.subscribe_waiting(&session, floor).await,
     };
     let coming = coming.map_err(failed)?;
-    let answer = result(&json!({"agent": session.agent.as_str(), "cursor": coming.cursor()}));
+    let mut answer = json!({"agent": session.agent.as_str(), "cursor": coming.cursor()});
+    if asked.after.is_none() && coming.has_waiting() {
+        let first = mail.in_order(&session.agent, floor, 1).await.map_err(failed)?;
+        answer["urgent"] = json!(first.messages.first().map(Notice::of));
+    }
+    let answer = result(&answer);
     let telling = Telling { callers: callers.clone(), mail, session, cx };
     callers.set_subscription(connection, async move { telling.run(coming).await }).await;
     answer

@@ -357,6 +357,7 @@ impl Actor {
             }
             Action::Loaded(mut load) => {
                 load.at = Some(SystemTime::now());
+                load.first_at = self.loads.borrow().first_at.or(load.at);
                 drop(self.loads.send_replace(Arc::new(load)));
             }
         }

@@ -87,6 +87,7 @@ impl Machine {
                 record.notes.push(note.to_owned());
             }
             self.answer(eval);
+            self.answer_queued();
         }
     }
 

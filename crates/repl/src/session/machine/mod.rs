@@ -340,9 +340,10 @@ impl Machine {
         }
     }
 
-    /// Whether waiting for the turn of what is queued is in vain: an interrupt did not end what runs.
+    /// Whether waiting for the turn of what is queued is in vain: what runs waits for input, which somebody has to give, or an
+    /// interrupt did not end it.
     fn is_stuck(&self) -> bool {
-        matches!(&self.phase, Phase::Running(run) if run.asked_state() == SessionState::Uninterruptible)
+        matches!(&self.phase, Phase::Running(run) if run.waiting || run.asked_state() == SessionState::Uninterruptible)
     }
 
     /// Answers all who wait for their turn.

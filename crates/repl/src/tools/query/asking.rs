@@ -186,18 +186,9 @@ impl Asking {
         }
     }
 
-    /// What the last load failed with, as a hint: GHCi has unloaded what it could not compile, and all that needs it.
+    /// What the last load failed with, as a hint.
     fn failed_load(&self) -> Option<String> {
-        let loads = self.handle.loads();
-        let load = loads.borrow();
-        if load.generation == 0 || load.ok {
-            return None;
-        }
-        let error = load.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
-        let error = error.map(|error| format!(" {}", error.summary())).unwrap_or_default();
-        Some(format!(
-            "The last load failed:{error}. Correct that, and repl_reload loads it; repl_diagnostics has every message."
-        ))
+        self.handle.loads().borrow().failure(&self.handle.info().name)
     }
 
     /// The note on uses in components of the package that GHCi has not loaded.

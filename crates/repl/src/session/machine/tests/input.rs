@@ -65,6 +65,24 @@ fn waiting_for_input_is_told_once_and_input_ends_it() {
         .check(expect![[r#"refuse 8: nothing runs in session "main" that could read input"#]]);
 }
 
+/// Nobody waits for what cannot come before somebody has answered: not who came before, nor who comes after.
+#[test]
+fn what_is_queued_behind_a_program_that_waits_for_input_is_answered_at_once() {
+    let mut play = Play::ready();
+    play.eval("ask").eval("2").quiet().check(expect![[""]]);
+    play.pass(100).on(Event::Probed(Probed::Waiting)).quiet().check(expect![[r#"
+        answer 1 with #1 waiting_for_input "" ""
+        answer 2 with #2 queued "" """#]]);
+    play.eval("3").check(expect![[r#"answer 3 with #3 queued "" """#]]);
+    play.on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(7) })
+        .check(expect![[r#"answer 7 with #2 queued "" """#]]);
+    // What is answered runs on, and then their turn comes.
+    play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) });
+    play.on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(9) });
+    play.pass(2).on(Event::Probed(Probed::Waiting)).mark(6).barrier(2, 7).mark(8).quiet();
+    assert!(play.log.iter().any(|line| line.starts_with("answer 9 with #2 done")), "{:#?}", play.log);
+}
+
 #[test]
 fn the_repl_at_its_prompt_is_not_a_program_that_waits() {
     let mut play = Play::ready();

@@ -1,5 +1,8 @@
 //! What stopped somebody who used hob for the first time, with its documentation alone: each a message that was missing,
-//! misled, or spoke to somebody else.
+//! misled, or spoke to somebody else. What was found later is in `repls` and `people`.
+
+mod people;
+mod repls;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -116,6 +119,14 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
         &doctor,
         &["-- cabal: has no list of packages in", "`cabal update`", &format!("or empty {}", config.display())],
     );
+    says(doctor.lines().last().unwrap(), &["Nothing would break; not all is set up (--): cabal"]);
+    // Which file that is in a home that cabal never saw, it says itself: not every version goes by XDG.
+    std::fs::remove_dir_all(project.home().join(".cabal")).unwrap();
+    let help = Ran::of(project.command("cabal").arg("--help")).ok();
+    let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
+    let reads = help.next().expect("a path").trim();
+    says(&project.run(["doctor"]).stdout, &[&format!("or empty {reads}")]);
+    std::fs::create_dir(project.home().join(".cabal")).unwrap();
     let proxy = "http_proxy=http://127.0.0.1:9";
     let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
@@ -180,6 +191,17 @@ fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
     assert!(project.root().join("hob.toml").exists() && !project.root().join(".mcp.json").exists());
     let said = project.run(["init", "--undo"]).ok();
     says(&said, &["Nothing to undo"]);
+    // So does an agent's file; and one that was there before is as it was, to the byte.
+    let before = "# ours\nmodel = \"x\"";
+    std::fs::create_dir(project.root().join(".codex")).unwrap();
+    project.write(".codex/config.toml", before);
+    project.run(["init", "--agent", "codex", "--agent", "claude"]).ok();
+    git(&["add", "-A"]);
+    git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "2"]);
+    let said = project.run(["init", "--undo"]).ok();
+    says(&said, &[".mcp.json: in git by now", ".codex/config.toml: as it was before"]);
+    assert_eq!(std::fs::read_to_string(project.root().join(".codex/config.toml")).unwrap(), before);
+    assert!(project.root().join(".mcp.json").exists());
 }
 
 #[test]
@@ -188,7 +210,7 @@ fn the_last_line_of_doctor_contradicts_no_other() {
     std::fs::create_dir(project.home().join(".claude")).unwrap();
     let said = project.run(["doctor"]).ok();
     says(&said, &["-- Claude Code: hob is not registered"]);
-    assert_eq!(said.lines().last(), Some("Nothing would break, but not all is set up (--): Claude Code."), "{said}");
+    assert_eq!(said.lines().last(), Some("Nothing would break; not all is set up (--): Claude Code."), "{said}");
 }
 
 #[test]
@@ -323,7 +345,7 @@ fn an_answer_of_old_code_says_so() {
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("5\n", ""));
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = \n");
     project.run(["call", "repl_reload"]);
-    says(&eval("side").stderr, &["The last load failed (", "`hob call repl_diagnostics` says why"]);
+    says(&eval("side").stderr, &["The last load failed: Shape.hs:", "`hob call repl_diagnostics` has every message"]);
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! What a person types for a program that waits for its input.
+
+use std::io::BufRead;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::exit::Failure;
+use crate::terminal::{self, Style, paint_note};
+
+/// A person at the keyboard. A line is read only while the program waits: what is typed before stays in the terminal.
+#[derive(Debug, Default)]
+pub(super) struct Typed {
+    /// Whether it was said that something can be typed.
+    is_said: bool,
+}
+
+/// What was typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Nothing yet, or a signal came.
+    None,
+    /// A line, with its end.
+    Typed(String),
+    /// The end of input (Ctrl-D).
+    End,
+}
+
+impl Typed {
+    /// Says once what can be typed, unless the program just has.
+    pub(super) fn begin(&mut self, has_asked: bool) {
+        if !std::mem::replace(&mut self.is_said, true) && !has_asked {
+            let how = "[it waits for input: what you type is its; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
+            terminal::note(paint_note(how, Style::Dim));
+        }
+    }
+
+    /// The next line that is typed, waiting so long at most.
+    pub(super) fn line(&mut self, wait: Duration) -> Result<Line, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("cannot read what is typed: {error}"));
+        let stdin = std::io::stdin();
+        let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
+        let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
+        match poll(&mut typed, Some(&wait)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(Line::None),
+            Ok(_) => {}
+            Err(error) => return Err(failed(&error)),
+        }
+        let mut line = String::new();
+        match stdin.lock().read_line(&mut line) {
+            Ok(0) => Ok(Line::End),
+            Ok(_) => Ok(Line::Typed(line)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}
