@@ -130,6 +130,52 @@ pub(super) fn pull(text: &str, path: &[String], is: &Value, allows: Allows) -> R
     }
 }
 
+/// Removes the handlers of hooks that are ours, and the groups, lists and objects that are empty then. `is_of_groups`: lists
+/// hold groups, which hold the handlers.
+pub(super) fn without_handlers(
+    text: &str,
+    allows: Allows,
+    is_of_groups: bool,
+    is_ours: impl Fn(&Value) -> bool,
+) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
+    let Some(hooks) = object_at(&root, &["hooks"]).ok().flatten() else { return Ok(text.to_owned()) };
+    let is_handler = |node: &CstNode| value(&node.to_string(), allows).is_ok_and(|handler| is_ours(&handler));
+    let mut is_changed = false;
+    for event in hooks.properties() {
+        let Some(list) = event.array_value() else { continue };
+        let mut is_touched = false;
+        for element in list.elements() {
+            if !is_of_groups {
+                if is_handler(&element) {
+                    element.remove();
+                    is_touched = true;
+                }
+                continue;
+            }
+            let group = element.as_object().and_then(|group| group.get("hooks"));
+            let Some(handlers) = group.and_then(|group| group.array_value()) else { continue };
+            let ours: Vec<CstNode> = handlers.elements().into_iter().filter(is_handler).collect();
+            if ours.is_empty() {
+                continue;
+            }
+            is_touched = true;
+            match ours.len() == handlers.elements().len() {
+                true => element.remove(),
+                false => ours.into_iter().for_each(CstNode::remove),
+            }
+        }
+        if is_touched && list.elements().is_empty() {
+            event.remove();
+        }
+        is_changed |= is_touched;
+    }
+    if is_changed && hooks.properties().is_empty() {
+        return unset(&format!("{bom}{root}"), &["hooks".to_owned()], allows);
+    }
+    Ok(if is_changed { format!("{bom}{root}") } else { text.to_owned() })
+}
+
 /// A value as the editor takes it.
 pub(super) fn input(value: &Value) -> CstInputValue {
     match value {

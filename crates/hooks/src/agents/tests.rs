@@ -24,6 +24,7 @@ fn fixtures(agent: Agent) -> Vec<(String, String)> {
         Agent::Gemini => include_str!("../../fixtures/gemini.jsonl"),
         Agent::Cursor => include_str!("../../fixtures/cursor.jsonl"),
         Agent::Copilot => include_str!("../../fixtures/copilot.jsonl"),
+        Agent::Opencode => include_str!("../../fixtures/opencode.jsonl"),
     };
     let read = |line| serde_json::from_str::<Fixture<'_>>(line).unwrap();
     text.lines().map(read).map(|fixture| (fixture.named, fixture.payload.get().to_owned())).collect()
