@@ -125,6 +125,10 @@ pub fn prove(
         for (proven, ran) in all.iter_mut().zip(ran) {
             let Some(ran) = ran else { continue };
             if is_gate(&proven.entry) {
+                if state == State::There && !ran.is_by_rule {
+                    proven.fault =
+                        Some(format!("with a daemon, the rule did not decide: it {}{}", ran.came.as_str(), ran.said()));
+                }
                 let agent = proven.entry.agent;
                 proven.proofs.push(Proof {
                     state,
@@ -161,10 +165,9 @@ fn in_state(state: State, copy: &Copy, entries: &[&Installed]) -> Vec<Option<Ran
     let warm = || {
         let end = Instant::now() + WARM_WITHIN;
         while let Some(first) = entries.iter().find(gate) {
-            if copy.daemon().is_some() && copy.run(&first.form, first).came == Came::Denied || Instant::now() > end {
+            if copy.run(&first.form, first).is_by_rule || Instant::now() > end {
                 break;
             }
-            copy.run(&first.form, first);
         }
     };
     warm();
@@ -194,6 +197,8 @@ fn in_state(state: State, copy: &Copy, entries: &[&Installed]) -> Vec<Option<Ran
 /// One run.
 struct Ran {
     came: Came,
+    /// Whether a rule is named as the reason.
+    is_by_rule: bool,
     stderr: String,
     millis: u64,
 }
@@ -252,10 +257,10 @@ impl Copy {
         let millis = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let within = entry.within_ms.map_or(RUN_WITHIN, |within| RUN_WITHIN.min(Duration::from_millis(within)));
         match command.spawn() {
-            Err(error) => Ran { came: Came::Missing, stderr: error.to_string(), millis: millis() },
+            Err(error) => Ran { came: Came::Missing, is_by_rule: false, stderr: error.to_string(), millis: millis() },
             Ok(child) => {
-                let (came, stderr) = ended(child, &payload(entry, &self.project()), begun + within);
-                Ran { came, stderr, millis: millis() }
+                let (came, stdout, stderr) = ended(child, &payload(entry, &self.project()), begun + within);
+                Ran { came, is_by_rule: stdout.contains("(rule "), stderr, millis: millis() }
             }
         }
     }
@@ -289,7 +294,7 @@ impl Drop for Copy {
 }
 
 /// Gives it the event and waits for its end.
-fn ended(mut child: Child, event: &[u8], end: Instant) -> (Came, String) {
+fn ended(mut child: Child, event: &[u8], end: Instant) -> (Came, String, String) {
     let input = child.stdin.take();
     let mut output = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
@@ -309,7 +314,8 @@ fn ended(mut child: Child, event: &[u8], end: Instant) -> (Came, String) {
         }
         let said = reading.join().unwrap_or_default();
         let complained = String::from_utf8_lossy(&complaining.join().unwrap_or_default()).into_owned();
-        (status.map_or(Came::TooLate, |status| Came::of(&said, status.code())), complained)
+        let came = status.map_or(Came::TooLate, |status| Came::of(&said, status.code()));
+        (came, String::from_utf8_lossy(&said).into_owned(), complained)
     })
 }
 

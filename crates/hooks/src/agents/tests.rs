@@ -129,7 +129,9 @@ fn tools_of_all_agents() {
         copilot preToolUse: tool_before, shell "bash", Text("git status")
         copilot postToolUse: tool_after, shell "Bash", Text("git status")
         copilot postToolUseFailure: tool_failed, read "view", ["a"]
-        copilot permissionRequest: permission_request, shell "bash", Text("git push")"#]]
+        copilot permissionRequest: permission_request, shell "bash", Text("git push")
+        opencode tool.execute.before: tool_before, shell "bash", Text("git status")
+        opencode tool.execute.after: tool_after, write "write", ["/p/a"]"#]]
     .assert_eq(&lines.join("\n"));
 }
 

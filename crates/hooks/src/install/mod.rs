@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-pub use self::written::{Form, Installed, installed, is_ours, plugin_of};
+pub use self::written::{Form, Installed, installed, is_named_hob, is_ours, plugin_of};
 use crate::agents::{Agent, CLAUDE_ON_FAILURE, Fail, Row, Verdict, Version};
-use crate::event::Kind;
+use crate::event::{Kind, plain};
 use crate::policy::Policy;
 
 /// How long an agent may wait for a hook, in seconds: twice as long as `hob hook` takes at most by itself.
@@ -89,8 +89,8 @@ impl Plan {
         let rows = agent.rows().iter().filter(|row| {
             let mut before = agent.rows().iter().take_while(|other| other.name != row.name);
             let is_twice = before.any(|other| is_same(other, row));
-            let is_used = CONTEXT.contains(&row.kind) && !BESIDE.contains(&row.name);
-            !is_twice && (all || is_used || is_in_rules(policies, row, |_| true))
+            let is_used = CONTEXT.contains(&row.kind) || is_in_rules(policies, row, |_| true);
+            !is_twice && (all || is_used && !BESIDE.contains(&row.name) || is_named(policies, row))
         });
         let events = rows.map(|row| (row, fail_of(row, fail, policies))).collect();
         Plan { agent, program, version, fail, events }
@@ -178,6 +178,12 @@ fn fail_of(row: &Row, fail: Fail, policies: &[Policy]) -> Fail {
         true => fail,
         false => Fail::Open,
     }
+}
+
+/// Whether a rule has its own name.
+fn is_named(policies: &[Policy], row: &Row) -> bool {
+    let mut names = policies.iter().flat_map(|policy| &policy.rules).flat_map(|rule| rule.table.on.iter());
+    names.any(|name| plain(name) == plain(row.name))
 }
 
 fn is_in_rules(policies: &[Policy], row: &Row, decides: impl Fn(Verdict) -> bool) -> bool {

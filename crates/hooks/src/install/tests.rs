@@ -125,3 +125,10 @@ fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed()
     let copilot = Plan::new(Agent::Copilot, "hob".to_owned(), None, Fail::Open, &[], true);
     assert_eq!(copilot.events.len(), Agent::Copilot.rows().len() - 2);
 }
+
+#[test]
+fn what_is_written_about_real_agents_was_measured_with_these_tables() {
+    let page = include_str!("../../../../docs/generated/agents.md");
+    let measured = format!("tables of agents `{}`", tables());
+    assert!(page.contains(&measured), "they have changed since: run `cargo xtask clients agents --hooks` ({measured})");
+}

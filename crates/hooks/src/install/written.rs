@@ -152,14 +152,21 @@ fn form_of(handler: &Value) -> Option<Form> {
 
 /// The words of the part that runs `hob hook`, after the program; `None` if there is none.
 fn words_of(form: &Form) -> Option<Vec<String>> {
-    let is_hob = |program: &str, words: &[String]| {
-        let is_named = std::path::Path::new(program).file_name().is_some_and(|name| name == "hob");
-        words.first().is_some_and(|word| word == "hook") && (is_named || words.iter().any(|word| word == "--agent"))
-    };
     match form {
-        Form::Exec { program, args } => is_hob(program, args).then(|| args.clone()),
+        Form::Exec { program, args } => is_hook(program, args).then(|| args.clone()),
         Form::Shell(line) => segment(line).map(|(_, words)| words),
     }
+}
+
+/// Whether a command line is one of `hob hook`. A program of another version may have it in its name (`hob-next`).
+fn is_hook(program: &str, args: &[String]) -> bool {
+    args.first().is_some_and(|word| word == "hook") && is_named_hob(program)
+}
+
+/// Whether a program has the name by which hob knows its own entries.
+pub fn is_named_hob(program: &str) -> bool {
+    let name = std::path::Path::new(program).file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name == "hob" || name.starts_with("hob-"))
 }
 
 type Word = (usize, usize, String);
@@ -199,10 +206,7 @@ fn segment(line: &str) -> Option<(Vec<Word>, Vec<String>)> {
     }
     commands.into_iter().find_map(|words| {
         let after: Vec<String> = words.iter().skip(1).map(|(_, _, word)| word.clone()).collect();
-        let program = words.first()?.2.clone();
-        let is_named = std::path::Path::new(&program).file_name().is_some_and(|name| name == "hob");
-        let is_hook = after.first().is_some_and(|word| word == "hook");
-        (is_hook && (is_named || after.iter().any(|word| word == "--agent"))).then_some((words, after))
+        is_hook(&words.first()?.2, &after).then_some((words, after))
     })
 }
 

@@ -174,6 +174,14 @@ fn program(is_shared: bool) -> Result<String, Failure> {
     let real = |path: &PathBuf| path.canonicalize().ok();
     // The name on PATH outlives an upgrade that puts the program elsewhere.
     let by_name = find_program("hob", &search).filter(|path| real(path) == real(&ours));
+    let name = by_name.as_ref().unwrap_or(&ours);
+    if !::hooks::install::is_named_hob(&name.to_string_lossy()) {
+        return Err(Failure::new(format_args!(
+            "{} is not called hob, so its entries could not be told from others",
+            visible::path(name)
+        ))
+        .hint("Give it the name hob, or hob-SOMETHING, and run it again."));
+    }
     Ok(match by_name {
         Some(_) if is_shared => "hob".to_owned(),
         Some(path) => path.to_string_lossy().into_owned(),
