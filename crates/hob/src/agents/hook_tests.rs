@@ -19,6 +19,11 @@ fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
+/// A directory where syncing costs nothing: each case writes a dozen files.
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 fn site(base: &Path) -> Site {
     Site { top: base.to_owned(), main: base.to_owned(), home: base.to_owned() }
 }
@@ -201,7 +206,7 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
     for agent in Agent::ALL.into_iter().filter(|agent| agent.layout() != Layout::Plugin) {
         for case in 0..count {
             let random = &mut Random::new(seed.wrapping_mul(1_000_003) + case);
-            let temp = tempfile::tempdir().unwrap();
+            let temp = in_memory();
             let base = temp.path();
             let file = HookFile::of(agent, HookScope::User, &site(base));
             let before = (!random.chance(10)).then(|| written(agent, random));

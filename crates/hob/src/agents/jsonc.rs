@@ -142,6 +142,7 @@ pub(super) fn without_handlers(
     let Some(hooks) = object_at(&root, &["hooks"]).ok().flatten() else { return Ok(text.to_owned()) };
     let is_handler = |node: &CstNode| value(&node.to_string(), allows).is_ok_and(|handler| is_ours(&handler));
     let mut is_changed = false;
+    let mut emptied = Vec::new();
     for event in hooks.properties() {
         let Some(list) = event.array_value() else { continue };
         let mut is_touched = false;
@@ -166,14 +167,52 @@ pub(super) fn without_handlers(
             }
         }
         if is_touched && list.elements().is_empty() {
-            event.remove();
+            emptied.push(name(&event));
         }
         is_changed |= is_touched;
     }
-    if is_changed && hooks.properties().is_empty() {
-        return unset(&format!("{bom}{root}"), &["hooks".to_owned()], allows);
+    if !is_changed {
+        return Ok(text.to_owned());
     }
-    Ok(if is_changed { format!("{bom}{root}") } else { text.to_owned() })
+    let mut text = format!("{bom}{root}");
+    for event in emptied {
+        let without = unset(&text, &["hooks".to_owned(), event], allows)?;
+        // What is said of an empty list stays, and so does the list.
+        if comments(&without) == comments(&text) {
+            text = without;
+        }
+    }
+    Ok(text)
+}
+
+/// How many comments a text has.
+fn comments(text: &str) -> usize {
+    let (mut count, mut rest) = (0, text);
+    while let Some(at) = rest.find(['"', '/']) {
+        rest = &rest[at..];
+        let end = match rest.as_bytes() {
+            [b'"', ..] => {
+                let mut is_escaped = false;
+                let end = rest[1..].find(|c| {
+                    let ends = c == '"' && !is_escaped;
+                    is_escaped = c == '\\' && !is_escaped;
+                    ends
+                });
+                end.map(|end| end + 2)
+            }
+            [b'/', b'/', ..] => {
+                count += 1;
+                rest.find('\n')
+            }
+            [b'/', b'*', ..] => {
+                count += 1;
+                rest.find("*/").map(|end| end + 2)
+            }
+            _ => Some(1),
+        };
+        rest = end.map_or("", |end| &rest[end..]);
+    }
+    count
 }
 
 /// A value as the editor takes it.
