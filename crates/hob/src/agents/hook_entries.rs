@@ -95,11 +95,8 @@ impl HookFile {
         if self.agent.layout() == Layout::Handlers && file["version"].is_null() {
             text = jsonc::set(&text, &["version".to_owned()], jsonc::input(&json!(1)), allows)?;
         }
-        for (event, entry) in wanted {
-            text = jsonc::push(&text, &["hooks".to_owned(), event.to_owned()], jsonc::input(&entry), allows)
-                .map_err(hooks_error)?;
-        }
-        Ok(text)
+        let wanted = wanted.into_iter().map(|(event, entry)| (event.to_owned(), jsonc::input(&entry)));
+        jsonc::push_each(&text, &["hooks".to_owned()], wanted, allows).map_err(hooks_error)
     }
 }
 

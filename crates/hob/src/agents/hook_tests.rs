@@ -35,7 +35,7 @@ fn edits(base: &Path) -> Edits {
 fn plan(agent: Agent, random: &mut Random) -> Plan {
     let fail = *random.pick(&[Fail::Open, Fail::Ask, Fail::Closed]);
     let version = *random.pick(&[Some(Version([2, 1, 331])), Some(Version([2, 1, 197])), None]);
-    Plan::new(agent, "/opt/hob".to_owned(), version, fail, &[], random.chance(50))
+    Plan::new(agent, "/opt/hob".to_owned(), version, fail, &[], random.chance(15))
 }
 
 /// A configuration, with comments where the agent reads them.

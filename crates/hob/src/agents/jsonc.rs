@@ -103,14 +103,26 @@ pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<Strin
 
 /// Appends to the array at the end of a path of keys, and makes what is missing.
 pub(super) fn push(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
-    let (bom, root) = parse(text, allows)?;
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
+    push_each(text, way, [(last.clone(), value)], allows)
+}
+
+/// Appends to arrays of the object at the end of a path, by their keys, and makes what is missing.
+pub(super) fn push_each(
+    text: &str,
+    way: &[String],
+    values: impl IntoIterator<Item = (String, CstInputValue)>,
+    allows: Allows,
+) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
     let object = made(&root, way)?;
-    let array = match only(&object, last)? {
-        Some(present) => present.array_value().ok_or_else(|| Broken::Shape(last.clone()))?,
-        None => object.array_value_or_create(last).ok_or_else(|| Broken::Shape(last.clone()))?,
-    };
-    array.append(value);
+    for (key, value) in values {
+        let array = match only(&object, &key)? {
+            Some(present) => present.array_value().ok_or_else(|| Broken::Shape(key.clone()))?,
+            None => object.array_value_or_create(&key).ok_or_else(|| Broken::Shape(key.clone()))?,
+        };
+        array.append(value);
+    }
     Ok(format!("{bom}{root}"))
 }
 
