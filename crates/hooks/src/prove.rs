@@ -287,9 +287,34 @@ impl Copy {
     }
 }
 
+impl Copy {
+    /// The daemons of this copy, also those that do not listen yet: a hook gives up on one that starts slowly.
+    fn daemons(&self) -> Vec<Pid> {
+        let project = self.project();
+        let is_ours = |process: &Path| {
+            let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+            let mut words = line.split(|byte| *byte == 0);
+            words.any(|word| word == b"serve") && words.any(|word| word == project.as_os_str().as_encoded_bytes())
+        };
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ours = processes.filter(|process| is_ours(&process.path()));
+        ours.filter_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?)).collect()
+    }
+}
+
 impl Drop for Copy {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        let end = Instant::now() + Duration::from_secs(2);
+        loop {
+            let daemons = self.daemons();
+            for daemon in &daemons {
+                let _ = kill_process(*daemon, Signal::KILL);
+            }
+            if daemons.is_empty() || Instant::now() > end {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 

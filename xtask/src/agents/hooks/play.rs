@@ -173,9 +173,10 @@ impl<'a> Play<'a> {
         Ok(Deserializer::from_str(&said).into_iter::<Value>().map_while(Result::ok).collect())
     }
 
-    /// Waits until no process of hob runs for this home, or says which do.
+    /// The processes of this play's hob, also where its file is gone.
     pub(super) fn processes(&self) -> Vec<String> {
-        self.stage.processes(&self.hob)
+        let gone = PathBuf::from(format!("{} (deleted)", self.hob.display()));
+        [&self.hob, &gone].into_iter().flat_map(|program| self.stage.processes(program)).collect()
     }
 }
 
@@ -189,7 +190,14 @@ impl Drop for Play<'_> {
                 }
             }
         }
-        let gone = until("hob's processes to end", || Ok(self.processes().is_empty().then_some(())));
+        // An agent's last hook may outlive it, and start a daemon.
+        let gone = until("hob's processes to end", || {
+            let left = self.processes();
+            for pid in &left {
+                succeeds(Command::new("kill").args(["-KILL", pid]));
+            }
+            Ok(left.is_empty().then_some(()))
+        });
         if let Err(error) = gone {
             println!("clients: {error:#}");
         }
