@@ -24,6 +24,8 @@ pub(super) enum Setup {
     Stopped,
     /// hob's program is gone.
     Gone,
+    /// The same, with an entry that somebody wrote by hand: without what holds when hob is not there.
+    GoneByHand,
 }
 
 pub(super) struct Cell {
@@ -38,7 +40,7 @@ const fn cell(setup: Setup, fail: &'static str, is_few: bool) -> Cell {
     Cell { setup, fail, is_few }
 }
 
-pub(super) const CELLS: [Cell; 14] = [
+pub(super) const CELLS: [Cell; 15] = [
     cell(Setup::NoRule, "closed", true),
     cell(Setup::Deny, "open", true),
     cell(Setup::Ask, "open", true),
@@ -53,6 +55,7 @@ pub(super) const CELLS: [Cell; 14] = [
     cell(Setup::Gone, "open", true),
     cell(Setup::Gone, "ask", false),
     cell(Setup::Gone, "closed", true),
+    cell(Setup::GoneByHand, "closed", false),
 ];
 
 impl Cell {
@@ -66,6 +69,7 @@ impl Cell {
             Setup::Absent => "daemon cannot start",
             Setup::Stopped => "daemon stopped",
             Setup::Gone => "hob gone",
+            Setup::GoneByHand => "hob gone, entry by hand",
         };
         format!("{what}, {}", self.fail)
     }
@@ -76,7 +80,7 @@ impl Cell {
             Setup::NoRule | Setup::Deny | Setup::Ask | Setup::Broken => "there",
             Setup::ColdStart => "killed",
             Setup::Absent | Setup::Stopped => "hanging",
-            Setup::Gone => "gone",
+            Setup::Gone | Setup::GoneByHand => "gone",
         }
     }
 }
@@ -120,7 +124,9 @@ type Said = HashMap<String, (String, bool)>;
 pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -> Vec<Option<Result<Outcome>>> {
     let mut said: HashMap<&str, Result<Said, String>> = HashMap::new();
     let run = |cell: &Cell| {
-        if few && !cell.is_few {
+        // opencode has no entries, but hob's plugin.
+        let is_without = cell.setup == Setup::GoneByHand && hooked.name == "opencode";
+        if few && !cell.is_few || is_without {
             return None;
         }
         let said = said
@@ -142,7 +148,11 @@ fn doctor(hooked: &'static Hooked, fail: &str, programs: &Programs<'_>) -> Resul
     let play = Play::new(hooked, programs)?;
     play.write("hob-policy.toml", &rule("deny"))?;
     play.install(&["--fail", fail])?;
-    let report = play.doctor()?;
+    said(&play)
+}
+
+fn said(play: &Play<'_>) -> Result<Said> {
+    let (hooked, report) = (play.hooked, play.doctor()?);
     let entry = gate(&report, hooked.name).with_context(|| format!("no entry was proven: {}", report["findings"]))?;
     let states = entry["states"].as_array().into_iter().flatten();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -157,12 +167,19 @@ fn outcome(hooked: &'static Hooked, cell: &Cell, said: &Said, programs: &Program
         _ => play.write("hob-policy.toml", &rule("deny"))?,
     }
     play.install(&["--fail", cell.fail])?;
+    let mut by_hand = None;
     match cell.setup {
         Setup::ColdStart => {}
         Setup::Absent => play.bar_daemons()?,
         Setup::Gone => play.remove_hob()?,
+        Setup::GoneByHand => {
+            play.write_by_hand()?;
+            by_hand = Some(self::said(&play)?);
+            play.remove_hob()?;
+        }
         _ => play.start_daemon()?,
     }
+    let said = by_hand.as_ref().unwrap_or(said);
     match cell.setup {
         Setup::Stopped => play.stop_daemon()?,
         Setup::Broken => {

@@ -98,6 +98,18 @@ impl<'a> Play<'a> {
         stdout_of(command.args(more)).context("`hob hooks install` failed")
     }
 
+    /// Takes out of the agent's file what keeps a tool from running when hob is not there.
+    pub(super) fn write_by_hand(&self) -> Result<()> {
+        let base = if self.hooked.is_of_project { self.stage.project().to_owned() } else { self.stage.home() };
+        let file = base.join(self.hooked.file);
+        let text = std::fs::read_to_string(&file).with_context(|| format!("could not read {}", file.display()))?;
+        let mut config: Value = serde_json::from_str(&text).context("the agent's file is no JSON")?;
+        for handlers in config["hooks"].as_object_mut().into_iter().flatten() {
+            plain(handlers.1);
+        }
+        std::fs::write(&file, config.to_string()).with_context(|| format!("could not write {}", file.display()))
+    }
+
     /// What `hob doctor` knows of the agent's entries.
     pub(super) fn doctor(&self) -> Result<Value> {
         let output = self.hob(&["doctor", "--json"])?.output().context("could not start `hob doctor`")?;
@@ -201,6 +213,18 @@ impl Drop for Play<'_> {
         if let Err(error) = gone {
             println!("clients: {error:#}");
         }
+    }
+}
+
+fn plain(value: &mut Value) {
+    match value {
+        Value::String(line) => *line = line.replace(" || exit 2", ""),
+        Value::Array(list) => list.iter_mut().for_each(plain),
+        Value::Object(fields) => {
+            fields.remove("onFailure");
+            fields.values_mut().for_each(plain);
+        }
+        _ => {}
     }
 }
 
