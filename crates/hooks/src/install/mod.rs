@@ -32,6 +32,9 @@ const BESIDE: &[&str] = &[
     "afterTabFileEdit",
 ];
 
+/// Claude Code's events that versions before `onFailure` do not know, as 2.1.197 does not.
+const NEW: &[&str] = &["DirectoryAdded", "PreModelSwitch", "PostModelSwitch"];
+
 /// How the lists of an agent's file are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
@@ -90,7 +93,9 @@ impl Plan {
             let mut before = agent.rows().iter().take_while(|other| other.name != row.name);
             let is_twice = before.any(|other| is_same(other, row));
             let is_used = CONTEXT.contains(&row.kind) || is_in_rules(policies, row, |_| true);
-            !is_twice && (all || is_used && !BESIDE.contains(&row.name) || is_named(policies, row))
+            // At a terminal, Claude Code begins with a warning about events that it does not know.
+            let is_known = agent != Agent::Claude || agent.has_switch(version) || !NEW.contains(&row.name);
+            is_known && !is_twice && (all || is_used && !BESIDE.contains(&row.name) || is_named(policies, row))
         });
         let events = rows.map(|row| (row, fail_of(row, fail, policies))).collect();
         Plan { agent, program, version, fail, events }

@@ -109,7 +109,9 @@ fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed()
     let names = |plan: &Plan| {
         plan.events.iter().map(|(row, fail)| format!("{} {}", row.name, fail.as_str())).collect::<Vec<_>>()
     };
-    let planned = |text: &str, all| Plan::new(Agent::Claude, "hob".to_owned(), None, Fail::Closed, &policy(text), all);
+    let planned = |text: &str, all| {
+        Plan::new(Agent::Claude, "hob".to_owned(), Some(CLAUDE_ON_FAILURE), Fail::Closed, &policy(text), all)
+    };
     assert_eq!(
         names(&planned("", false)),
         ["SessionStart open", "UserPromptSubmit open", "PreToolUse closed", "PostToolUse open", "Stop open"]
@@ -121,6 +123,8 @@ fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed()
         assert!(with.contains(&event.to_owned()), "{with:?}");
     }
     assert_eq!(planned("", true).events.len(), 33);
+    let old = Plan::new(Agent::Claude, "hob".to_owned(), Some(Version([2, 1, 197])), Fail::Open, &[], true);
+    assert_eq!(old.events.len(), 30);
     // Two spellings of one event are one.
     let copilot = Plan::new(Agent::Copilot, "hob".to_owned(), None, Fail::Open, &[], true);
     assert_eq!(copilot.events.len(), Agent::Copilot.rows().len() - 2);

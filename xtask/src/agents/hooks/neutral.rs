@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::super::stage::Programs;
+use super::super::stage::{Programs, until};
 use super::Hooked;
 use super::play::Play;
 
@@ -41,12 +41,39 @@ pub(super) fn neutral(hooked: &'static Hooked, programs: &Programs<'_>) -> Resul
         bail!("of {} hooks these printed something: {said:?}", journal.len());
     }
     drop(play);
-    let elsewhere = elsewhere(hooked, programs)?;
-    Ok(vec![
+    let mut said = vec![
         format!("{} equal results, {} hooks that printed nothing", with.len(), journal.len()),
         "another's hook ran".to_owned(),
-        elsewhere,
-    ])
+        elsewhere(hooked, programs)?,
+    ];
+    if hooked.name == "claude" {
+        said.push(prompts(hooked, programs)?);
+    }
+    Ok(said)
+}
+
+/// The agent's own prompt at a terminal, with hooks on every event and without.
+fn prompts(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
+    let asked = |with_hooks: bool| {
+        let play = Play::new(hooked, programs)?;
+        if with_hooks {
+            play.install(&["--fail", "closed", "--events", "all"])?;
+            play.start_daemon()?;
+        }
+        let marker = play.stage.project().join("marker");
+        let made = || until("what was allowed to run", || Ok(marker.exists().then_some(())));
+        let screen = play.at_terminal("touch marker", made)?;
+        let count = if with_hooks { play.journal()?.len() } else { 0 };
+        // From the box of the prompt on; what stands above says how it got there.
+        let at = screen.find("touch marker").unwrap_or_default();
+        let project = play.stage.project().to_string_lossy().into_owned();
+        anyhow::Ok((screen[at..].trim_end().replace(&project, "PROJECT"), count))
+    };
+    let ((without, _), (with, count)) = (asked(false)?, asked(true)?);
+    if with != without || count == 0 {
+        bail!("its prompt with hooks ({count} events) is {with:?}, and without {without:?}");
+    }
+    Ok("the same prompt for permission at a terminal, and yes lets it run".to_owned())
 }
 
 /// A project without anything of hob's, with hooks in the user's own files.

@@ -7,16 +7,21 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::{Deserializer, Value, json};
 
-use super::super::kinds::Server;
+use super::super::kinds::{PROMPT, Server, claude_at_a_terminal};
 use super::super::record;
 use super::super::stage::{Programs, Stage, until};
 use super::super::tasks::Turn;
+use super::super::terminal::Terminal;
 use super::Hooked;
 use crate::clients::stdout_of;
 use crate::workspace::succeeds;
 
 /// What the policy forbids, and why.
 pub(super) const REASON: &str = "Markers are made by people here.";
+
+/// What stands on Claude Code's screen when it waits for a prompt, and when it asks for a permission.
+const WAITS: &str = "❯";
+const ASKS: &str = "Do you want to proceed?";
 
 pub(super) fn rule(decide: &str) -> String {
     format!(
@@ -177,6 +182,31 @@ impl<'a> Play<'a> {
         let last = exchanges.iter().rfind(|exchange| exchange["turn"] == "closing" || exchange["turn"].is_u64());
         let last = last.map(|exchange| exchange["body"].to_string()).unwrap_or_default();
         Ok(Played { results: results.into_iter().map(|(_, text)| text).collect(), last, ended })
+    }
+
+    /// Has Claude Code's model run a line at a terminal, where its own prompt asks; gives what stands on the screen then. The
+    /// prompt is answered with yes, and `done` waits for what follows.
+    pub(super) fn at_terminal(&self, line: &str, done: impl FnOnce() -> Result<()>) -> Result<String> {
+        let turns = [Turn { script: (self.hooked.shell)(line), task: Some(0) }];
+        let model = self.stage.model(&turns)?;
+        let place = self.stage.place(Server::Nothing, &model);
+        let mut setting = claude_at_a_terminal((self.hooked.agent().setting)(&place), &place);
+        setting.args.iter_mut().filter(|arg| *arg == "dontAsk").for_each(|arg| "default".clone_into(arg));
+        for (path, text) in &setting.files {
+            std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
+        }
+        let mut command = self.command(&self.program())?;
+        command.args(&setting.args).envs(setting.env.iter().cloned());
+        let terminal = Terminal::start(&self.stage, &command)?;
+        terminal.until(WAITS)?;
+        let typed = format!("{PROMPT}\n──");
+        terminal.enter(PROMPT, &typed)?;
+        terminal.press_away("Enter", &typed)?;
+        let screen = terminal.until(ASKS)?;
+        terminal.press_away("Enter", ASKS)?;
+        done()?;
+        drop(terminal);
+        model.end().map(|_| screen)
     }
 
     /// Every event in hob's journal of hooks.
