@@ -59,9 +59,9 @@ usage: cargo xtask TASK
   part                     add a part that is made up to a copy of this checkout, by one crate, one file and one line
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
-  clients agents [NAME…] [--hob FILE]
-                           real coding agents with `hob mcp`, driven by a scripted model: what of it reaches a model;
-                           writes docs/generated/agents.md
+  clients agents [NAME…] [--hob FILE] [--hooks]
+                           real coding agents with `hob mcp`, driven by a scripted model: what of it reaches a model, and
+                           (with --hooks, alone) what hob's hooks keep from running; writes docs/generated/agents.md
 ";
 
 /// A task: its name, and its function of the arguments after the name.

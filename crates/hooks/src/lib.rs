@@ -6,6 +6,7 @@
 //! - [`policy`]: checked rules, the words of shell commands, and the decision, which is pure.
 //! - [`files`]: the policy files, as they are in force; [`journal`]: what was decided and why.
 //! - [`deciding`]: an event's way through all of these.
+//! - [`install`]: what agents' files hold so that they run `hob hook`; [`prove`]: whether that does what it promises.
 //!
 //! Saying nothing changes nothing: a pass is empty output, and the agent's own prompts stay as they are.
 
@@ -13,14 +14,16 @@ pub mod agents;
 pub mod deciding;
 pub mod event;
 pub mod files;
+pub mod install;
 pub mod journal;
 pub mod policy;
+pub mod prove;
 mod record;
 pub mod spool;
 
 use std::path::Path;
 
-pub use agents::{Agent, Fail, Rendered};
+pub use agents::{Agent, Fail, Rendered, Version};
 pub use event::{Event, Kind};
 pub use record::Record;
 

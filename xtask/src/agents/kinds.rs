@@ -52,6 +52,8 @@ pub(super) enum Server {
     },
     /// As `hob init --allow` registers it, and allows it.
     Registered,
+    /// Not at all: what it does by itself is looked at.
+    Nothing,
 }
 
 impl Server {
@@ -70,7 +72,7 @@ impl Server {
                 entry["headers"] = json!({ "Authorization": format!("Bearer {token}") });
                 entry
             }
-            Server::Registered => return json!({}),
+            Server::Registered | Server::Nothing => return json!({}),
         };
         json!({ SERVER: entry })
     }
@@ -255,7 +257,7 @@ fn codex(place: &Place, model: &str) -> Setting {
     let server = match &place.server {
         Server::Program(path) => entry(format!("command = \"{}\"", path.display())),
         Server::Http { url, .. } => entry(format!("url = \"{url}\"\nbearer_token_env_var = \"HOB_HTTP_TOKEN\"")),
-        Server::Registered => String::new(),
+        Server::Registered | Server::Nothing => String::new(),
     };
     let config = format!(
         r#"model = "{model}"

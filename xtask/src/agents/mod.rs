@@ -3,11 +3,12 @@
 //! Each agent runs in a project and a home of its own against the scripted model (`crates/testkit`), which calls tools of
 //! hob; what hob said is recorded on the way to the agent, what reached the model by the model. The page tells the
 //! difference. Which agents, and how they start: `kinds`; where they run: `stage`; what the model does: `tasks`; what
-//! else they go through: `trials`, and with questions to a person `asking` and `dialogs`; whether `hob doctor` is right about each: `states`; what is told from the records:
-//! `record`; the page: `page`.
+//! else they go through: `trials`, and with questions to a person `asking` and `dialogs`; their hooks: `hooks`; whether `hob
+//! doctor` is right about each: `states`; what is told from the records: `record`; the page: `page`.
 
 mod asking;
 mod dialogs;
+mod hooks;
 mod kinds;
 mod page;
 mod record;
@@ -67,24 +68,33 @@ struct Run {
     ended: Result<String>,
 }
 
-/// The task: all agents, or those whose names have one of the words in them; `--hob FILE` tests a program that is built.
+/// The task: all agents, or those whose names have one of the words in them; `--hob FILE` tests a program that is built,
+/// `--hooks` only hooks.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let (mut names, mut hob) = (Vec::new(), None);
+    let (mut names, mut hob, mut only_hooks) = (Vec::new(), None, false);
     let mut words = args.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--hooks" => only_hooks = true,
             "--hob" => hob = Some(PathBuf::from(words.next().context("--hob needs the path of a program")?)),
             name => names.push(name.to_lowercase()),
         }
     }
     let is_chosen =
         |agent: &&Agent| names.is_empty() || names.iter().any(|name| agent.name.to_lowercase().contains(name.as_str()));
-    let chosen: Vec<&Agent> = AGENTS.iter().filter(is_chosen).collect();
-    if chosen.is_empty() {
+    let chosen: Vec<&Agent> = AGENTS.iter().filter(is_chosen).filter(|_| !only_hooks).collect();
+    // CI has no time for all that the page shows.
+    let is_page = names.is_empty();
+    let mut hooked = hooks::chosen(&names)?;
+    if !is_page && !only_hooks {
+        hooked.retain(|hooked| hooked.list != "claude-old");
+    }
+    if chosen.is_empty() && !only_hooks {
         bail!("there is no agent {names:?}; there are {}", AGENTS.map(|agent| agent.name).join(", "));
     }
     let tools = setup::tests()?;
-    let packages = installed(&tools, &chosen)?;
+    let packages =
+        installed(&tools, chosen.iter().map(|agent| agent.list()).chain(hooked.iter().map(|hooked| hooked.list)))?;
     let hob = match hob {
         Some(hob) => hob.canonicalize().with_context(|| format!("could not find {}", hob.display()))?,
         None => build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob"),
@@ -102,20 +112,25 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             judged.push(Judged { installation: agent.installation, states });
         }
     }
+    let tried = hooks::tried(&hooked, !is_page && !only_hooks, &programs)?;
+    let section = hooks::section(&tried, &programs)?;
     let tasks = tasks::tasks();
-    let page = page::page(&rows, &judged, &tasks)?;
-    println!("\n{page}");
+    let path = root().join("docs/generated/agents.md");
+    let before = || std::fs::read_to_string(&path).with_context(|| format!("could not read {path:?}"));
+    let page = if only_hooks { before()? } else { page::page(&rows, &judged, &tasks)? };
+    let page = hooks::replaced(&page, &section);
+    println!("\n{}", if only_hooks { &section } else { &page });
     // A part of the agents is no page.
-    if rows.len() == AGENTS.len() {
-        let path = root().join("docs/generated/agents.md");
+    if is_page {
         std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
     }
     let missed = rows.iter().filter_map(|row| row.missed(&tasks));
-    let wrong: Vec<String> = missed.chain(judged.iter().flat_map(Judged::wrong)).collect();
+    let wrong = missed.chain(judged.iter().flat_map(Judged::wrong)).chain(hooks::wrong(&tried));
+    let wrong: Vec<String> = wrong.collect();
     if !wrong.is_empty() {
         bail!("not all is right with all agents:\n  {}", wrong.join("\n  "));
     }
-    println!("{} passed, 0 failed", rows.len() + judged.len());
+    println!("{} passed, 0 failed", rows.len() + judged.len() + tried.len());
     Ok(())
 }
 
@@ -173,12 +188,13 @@ impl Run {
     }
 }
 
-/// Installs the pinned packages of these agents; gives the directory that has those of each list.
-fn installed(tools: &Tools, agents: &[&Agent]) -> Result<PathBuf> {
+/// Installs the pinned packages of these lists; gives the directory that has those of each.
+fn installed(tools: &Tools, lists: impl Iterator<Item = &'static str>) -> Result<PathBuf> {
     let dir = target_dir()?.join("tools/agents");
     let bin = tools.python.parent().context("a program lies in a folder")?;
-    for list in ["claude", "others"] {
-        if agents.iter().any(|agent| agent.list() == list) {
+    let wanted: Vec<&str> = lists.collect();
+    for list in ["claude", "claude-old", "others"] {
+        if wanted.contains(&list) {
             let lists = root().join("xtask/agents").join(list);
             node_packages(&format!("agents-{list}"), &lists, bin, &dir.join(list))?;
         }

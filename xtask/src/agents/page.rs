@@ -224,7 +224,7 @@ pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &
     let server = match &place.server {
         Server::Program(path) => path.display().to_string(),
         Server::Http { url, .. } => url.clone(),
-        Server::Registered => "hob mcp".to_owned(),
+        Server::Registered | Server::Nothing => "hob mcp".to_owned(),
     };
     let parts = [
         (node.display().to_string(), "node"),

@@ -131,7 +131,12 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn home(&self) -> PathBuf {
-        self.outside.path().join("home")
+        self.outside().join("home")
+    }
+
+    /// What holds the home, the temporary directory and whatever else is beside them.
+    pub(super) fn outside(&self) -> &Path {
+        self.outside.path()
     }
 
     /// A program with this stage's home, in its project.

@@ -146,8 +146,8 @@ impl Edits {
             return Ok(());
         }
         let key = path.strip_prefix(&self.base).unwrap_or(path).to_owned();
-        match self.record.files.iter_mut().find(|file| file.path == key) {
-            Some(file) => {
+        match self.record.files.iter_mut().rfind(|file| file.path == key) {
+            Some(file) if is_alone(&file.owner) == is_alone(owner) => {
                 // A second edit of ours: the original stays the original.
                 if before.as_deref() != Some(&file.after) {
                     file.before = before;
@@ -157,7 +157,7 @@ impl Edits {
                     file.more.push(owner.to_owned());
                 }
             }
-            None => {
+            _ => {
                 let (owner, after) = (owner.to_owned(), text.to_owned());
                 self.record.files.push(Edited { path: key, owner, more: Vec::new(), before, after });
             }
@@ -165,6 +165,59 @@ impl Edits {
         self.note_missing_dirs(path);
         self.save()?;
         replace(path, text)
+    }
+
+    /// The owners whose edits can be taken back alone, and their files.
+    pub(crate) fn alone(&self) -> Vec<(String, PathBuf)> {
+        let files = self.record.files.iter().filter(|file| is_alone(&file.owner));
+        files.map(|file| (file.owner.clone(), self.base.join(&file.path))).collect()
+    }
+
+    /// Takes back the edits of a file by an owner whose edits are on their own, and leaves those of others. `without`
+    /// removes what the owner wrote from a text; `None` if it is not there.
+    pub(crate) fn take_back(
+        &mut self,
+        path: &Path,
+        owner: &str,
+        without: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Undone>> {
+        let current = self.read(path)?;
+        let key = path.strip_prefix(&self.base).unwrap_or(path).to_owned();
+        let is_it = |file: &Edited| file.path == key && file.owner == owner;
+        let Some(at) = self.record.files.iter().position(is_it) else {
+            // By an edit that no record has, such as one of another project.
+            let Some(text) = current.as_deref().and_then(&without) else { return Ok(None) };
+            return replace(path, &text).map(|()| Some(Undone::EntryRemoved));
+        };
+        let upper = self.record.files.iter().skip(at + 1).position(|file| file.path == key).map(|more| at + 1 + more);
+        let file = self.record.files.remove(at);
+        let undone = match upper.map(|upper| upper - 1) {
+            None => undo_file(path, &file, self.links, |_, text| without(text))?,
+            Some(upper) => {
+                let upper = &mut self.record.files[upper];
+                let is_whole = current.as_deref() == Some(&*upper.after);
+                if upper.before.as_deref() == Some(&*file.after) {
+                    upper.before.clone_from(&file.before);
+                } else {
+                    upper.before = upper.before.take().map(|text| without(&text).unwrap_or(text));
+                }
+                match current.as_deref().and_then(&without) {
+                    Some(text) => {
+                        if is_whole {
+                            upper.after.clone_from(&text);
+                        }
+                        self.save()?;
+                        return replace(path, &text).map(|()| Some(Undone::EntryRemoved));
+                    }
+                    None => Undone::Left,
+                }
+            }
+        };
+        match self.record.files.is_empty() {
+            true => remove_file(&self.record_path)?,
+            false => self.save()?,
+        }
+        Ok(Some(undone))
     }
 
     /// Takes the files that edits created off the record, so that undoing leaves them, if they are somebody else's now.
@@ -226,6 +279,13 @@ impl Drop for Edits {
             let _ = fs::remove_dir(self.base.join(dir));
         }
     }
+}
+
+/// What owners of edits that can be taken back alone begin with: their edits are kept apart from others of the same file.
+pub(crate) const ALONE: &str = "hooks ";
+
+fn is_alone(owner: &str) -> bool {
+    owner.starts_with(ALONE)
 }
 
 /// Fails if a link is on the way from the base to a file and links are not followed.

@@ -60,6 +60,12 @@ pub(crate) enum Broken {
     /// The file parses, but the place for servers holds something else.
     #[error("`{0}` is not a table of servers")]
     Shape(String),
+    /// The file parses, but where hooks are listed stands something else.
+    #[error("`{0}` does not list hooks as this agent reads them")]
+    NoHooks(String),
+    /// A file of the name that hob would write, which somebody else wrote.
+    #[error("somebody else's file has the name that hob's would have")]
+    Foreign,
     /// The file parses, but readers may choose either of two entries.
     #[error("`{0}` stands there twice")]
     Twice(String),

@@ -103,14 +103,26 @@ pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<Strin
 
 /// Appends to the array at the end of a path of keys, and makes what is missing.
 pub(super) fn push(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
-    let (bom, root) = parse(text, allows)?;
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
+    push_each(text, way, [(last.clone(), value)], allows)
+}
+
+/// Appends to arrays of the object at the end of a path, by their keys, and makes what is missing.
+pub(super) fn push_each(
+    text: &str,
+    way: &[String],
+    values: impl IntoIterator<Item = (String, CstInputValue)>,
+    allows: Allows,
+) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
     let object = made(&root, way)?;
-    let array = match only(&object, last)? {
-        Some(present) => present.array_value().ok_or_else(|| Broken::Shape(last.clone()))?,
-        None => object.array_value_or_create(last).ok_or_else(|| Broken::Shape(last.clone()))?,
-    };
-    array.append(value);
+    for (key, value) in values {
+        let array = match only(&object, &key)? {
+            Some(present) => present.array_value().ok_or_else(|| Broken::Shape(key.clone()))?,
+            None => object.array_value_or_create(&key).ok_or_else(|| Broken::Shape(key.clone()))?,
+        };
+        array.append(value);
+    }
     Ok(format!("{bom}{root}"))
 }
 
@@ -128,6 +140,91 @@ pub(super) fn pull(text: &str, path: &[String], is: &Value, allows: Allows) -> R
         true => unset(&format!("{bom}{root}"), path, allows),
         false => Ok(format!("{bom}{root}")),
     }
+}
+
+/// Removes the handlers of hooks that are ours, and the groups, lists and objects that are empty then. `is_of_groups`: lists
+/// hold groups, which hold the handlers.
+pub(super) fn without_handlers(
+    text: &str,
+    allows: Allows,
+    is_of_groups: bool,
+    is_ours: impl Fn(&Value) -> bool,
+) -> Result<String, Broken> {
+    let (bom, root) = parse(text, allows)?;
+    let Some(hooks) = object_at(&root, &["hooks"]).ok().flatten() else { return Ok(text.to_owned()) };
+    let is_handler = |node: &CstNode| value(&node.to_string(), allows).is_ok_and(|handler| is_ours(&handler));
+    let mut is_changed = false;
+    let mut emptied = Vec::new();
+    for event in hooks.properties() {
+        let Some(list) = event.array_value() else { continue };
+        let mut is_touched = false;
+        for element in list.elements() {
+            if !is_of_groups {
+                if is_handler(&element) {
+                    element.remove();
+                    is_touched = true;
+                }
+                continue;
+            }
+            let group = element.as_object().and_then(|group| group.get("hooks"));
+            let Some(handlers) = group.and_then(|group| group.array_value()) else { continue };
+            let ours: Vec<CstNode> = handlers.elements().into_iter().filter(is_handler).collect();
+            if ours.is_empty() {
+                continue;
+            }
+            is_touched = true;
+            match ours.len() == handlers.elements().len() {
+                true => element.remove(),
+                false => ours.into_iter().for_each(CstNode::remove),
+            }
+        }
+        if is_touched && list.elements().is_empty() {
+            emptied.push(name(&event));
+        }
+        is_changed |= is_touched;
+    }
+    if !is_changed {
+        return Ok(text.to_owned());
+    }
+    let mut text = format!("{bom}{root}");
+    for event in emptied {
+        let without = unset(&text, &["hooks".to_owned(), event], allows)?;
+        // What is said of an empty list stays, and so does the list.
+        if comments(&without) == comments(&text) {
+            text = without;
+        }
+    }
+    Ok(text)
+}
+
+/// How many comments a text has.
+fn comments(text: &str) -> usize {
+    let (mut count, mut rest) = (0, text);
+    while let Some(at) = rest.find(['"', '/']) {
+        rest = &rest[at..];
+        let end = match rest.as_bytes() {
+            [b'"', ..] => {
+                let mut is_escaped = false;
+                let end = rest[1..].find(|c| {
+                    let ends = c == '"' && !is_escaped;
+                    is_escaped = c == '\\' && !is_escaped;
+                    ends
+                });
+                end.map(|end| end + 2)
+            }
+            [b'/', b'/', ..] => {
+                count += 1;
+                rest.find('\n')
+            }
+            [b'/', b'*', ..] => {
+                count += 1;
+                rest.find("*/").map(|end| end + 2)
+            }
+            _ => Some(1),
+        };
+        rest = end.map_or("", |end| &rest[end..]);
+    }
+    count
 }
 
 /// A value as the editor takes it.

@@ -2,21 +2,25 @@
 //! it is in use, and what still keeps it from hob. Holds no state; `commands/init` edits, `commands/doctor` looks.
 //!
 //! Start with [`AGENTS`]. [`Format`] edits a file's text, `change` one value of it; `edits` writes files and remembers
-//! what they were; `standing` says what an agent's own files decide: whether it starts hob, and whether it asks.
+//! what they were; `hook_entries` has the hooks beside the servers; `standing` says what an agent's own files decide: whether it starts hob, and whether it asks.
 
 mod change;
 mod edits;
 mod entry;
 mod format;
+mod hook_entries;
 mod jsonc;
 mod standing;
 mod toml;
+mod version;
 
 pub(crate) use change::Change;
 pub(crate) use edits::{Edits, Links, Undone, missing_dirs};
 pub(crate) use entry::{Entry, SERVER};
 pub(crate) use format::{Added, Allows, Broken, Format, Shape};
-pub(crate) use standing::{Need, Site, Step};
+pub(crate) use hook_entries::{HookFile, HookScope, Put, without_hooks};
+pub(crate) use standing::{Need, Site, Step, hooks_off};
+pub(crate) use version::version;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -177,6 +181,17 @@ impl Agent {
     pub(crate) fn files(&self, scope: Scope, site: &Site) -> Vec<PathBuf> {
         let files = if scope == Scope::Project { self.project_files } else { self.user_files };
         files.iter().map(|file| site.base(scope).join(file)).collect()
+    }
+
+    /// The agent whose hooks these are.
+    pub(crate) fn of_hooks(agent: ::hooks::Agent) -> Option<&'static Agent> {
+        AGENTS.iter().find(|known| known.name == agent.name())
+    }
+
+    /// What its program on this search path says of its version; `None` without one, or if it says nothing.
+    pub(crate) fn says_version(&self, search: &OsStr) -> Option<String> {
+        let program = self.programs.iter().find_map(|program| find_program(program, search))?;
+        version(&program, "--version")
     }
 
     /// The file to register in: one that has a server of our name, else one that is there already, else the usual one.

@@ -89,7 +89,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob policy try next.toml", "what that file would have decided otherwise, of all that came so far"),
         ],
     ),
-    ("hooks", &[("hob hooks log", ""), ("hob hooks log --follow", "go on with what comes")]),
+    (
+        "hooks",
+        &[
+            ("hob hooks install", "for the agents found here, in files that only you have"),
+            ("hob hooks install --agent claude --fail closed", "refuse tools too where hob does not answer"),
+            ("hob hooks uninstall", ""),
+            ("hob hooks log --follow", "what agents ask, and go on with what comes"),
+        ],
+    ),
     (
         "node",
         &[

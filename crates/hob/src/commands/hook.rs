@@ -20,7 +20,7 @@ const PAYLOAD_MAX: u64 = 6 * 1024 * 1024;
 const WITHIN: Duration = Duration::from_secs(5);
 const WITHIN_MAX: f64 = 86_400.0;
 
-const USAGE: &str = "usage: hob hook EVENT [--agent claude|codex|gemini|cursor|copilot] [--fail open|ask|closed] \
+const USAGE: &str = "usage: hob hook EVENT [--agent claude|codex|gemini|cursor|copilot|opencode] [--fail open|ask|closed] \
 [--deadline SECONDS] [--project DIR], with the event on standard input";
 
 /// The command line.

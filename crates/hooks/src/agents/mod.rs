@@ -8,12 +8,15 @@ mod codex;
 mod copilot;
 mod cursor;
 mod gemini;
+mod opencode;
 mod payload;
+mod reaction;
 mod render;
 
 use crate::event::{Kind, plain};
 
 pub(crate) use self::payload::read;
+pub use self::reaction::{CLAUDE_ON_FAILURE, Came, Effect, Reaction, Version};
 pub use self::render::{Answer, Fail, Loss, Rendered, Verdict};
 
 /// A coding agent with hooks.
@@ -24,6 +27,7 @@ pub enum Agent {
     Gemini,
     Cursor,
     Copilot,
+    Opencode,
 }
 
 /// One event of an agent, and what an answer to it can say.
@@ -84,7 +88,8 @@ impl Row {
 
 impl Agent {
     /// Every agent, in the order in which they are reported.
-    pub const ALL: [Agent; 5] = [Agent::Claude, Agent::Codex, Agent::Gemini, Agent::Cursor, Agent::Copilot];
+    pub const ALL: [Agent; 6] =
+        [Agent::Claude, Agent::Codex, Agent::Gemini, Agent::Cursor, Agent::Copilot, Agent::Opencode];
 
     /// Its name on our command line, as `hob init` has it.
     pub fn name(self) -> &'static str {
@@ -94,6 +99,7 @@ impl Agent {
             Agent::Gemini => "gemini",
             Agent::Cursor => "cursor",
             Agent::Copilot => "copilot",
+            Agent::Opencode => "opencode",
         }
     }
 
@@ -105,6 +111,7 @@ impl Agent {
             Agent::Gemini => "Gemini CLI",
             Agent::Cursor => "Cursor",
             Agent::Copilot => "Copilot CLI",
+            Agent::Opencode => "opencode",
         }
     }
 
@@ -139,6 +146,7 @@ impl Agent {
             Agent::Gemini => gemini::ROWS,
             Agent::Cursor => cursor::ROWS,
             Agent::Copilot => copilot::ROWS,
+            Agent::Opencode => opencode::ROWS,
         }
     }
 

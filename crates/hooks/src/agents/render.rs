@@ -145,6 +145,7 @@ impl Agent {
             Agent::Gemini => of_gemini(row, verdict, &reason, context.as_deref()),
             Agent::Cursor => of_cursor(row, verdict, &reason, context.as_deref()),
             Agent::Copilot => of_copilot(row, verdict, &reason, context.as_deref()),
+            Agent::Opencode => of_opencode(verdict, &reason, context.as_deref()),
         };
         Rendered { stdout: format!("{value}\n"), stderr, exit: 0, losses }
     }
@@ -241,6 +242,19 @@ fn of_copilot(row: &Row, verdict: Verdict, reason: &str, context: Option<&str>) 
     }
     if let Some(context) = context {
         all.insert("additionalContext".to_owned(), json!(context));
+    }
+    all.into()
+}
+
+/// What hob's own plugin reads.
+fn of_opencode(verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
+    let mut all = Map::new();
+    if verdict != Verdict::Pass {
+        all.insert("decision".to_owned(), json!(verdict.as_str()));
+        all.insert("reason".to_owned(), json!(reason));
+    }
+    if let Some(context) = context {
+        all.insert("context".to_owned(), json!(context));
     }
     all.into()
 }

@@ -24,6 +24,7 @@ fn fixtures(agent: Agent) -> Vec<(String, String)> {
         Agent::Gemini => include_str!("../../fixtures/gemini.jsonl"),
         Agent::Cursor => include_str!("../../fixtures/cursor.jsonl"),
         Agent::Copilot => include_str!("../../fixtures/copilot.jsonl"),
+        Agent::Opencode => include_str!("../../fixtures/opencode.jsonl"),
     };
     let read = |line| serde_json::from_str::<Fixture<'_>>(line).unwrap();
     text.lines().map(read).map(|fixture| (fixture.named, fixture.payload.get().to_owned())).collect()
@@ -128,7 +129,9 @@ fn tools_of_all_agents() {
         copilot preToolUse: tool_before, shell "bash", Text("git status")
         copilot postToolUse: tool_after, shell "Bash", Text("git status")
         copilot postToolUseFailure: tool_failed, read "view", ["a"]
-        copilot permissionRequest: permission_request, shell "bash", Text("git push")"#]]
+        copilot permissionRequest: permission_request, shell "bash", Text("git push")
+        opencode tool.execute.before: tool_before, shell "bash", Text("git status")
+        opencode tool.execute.after: tool_after, write "write", ["/p/a"]"#]]
     .assert_eq(&lines.join("\n"));
 }
 

@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
-use crate::agents::{Agent, Verdict};
+use crate::agents::{Agent, Row, Verdict};
 use crate::event::{Kind, ToolKind, plain};
 
 /// A file that was read and checked.
@@ -185,6 +185,14 @@ impl Policy {
 }
 
 impl Rule {
+    /// Whether it is about an event of an agent.
+    pub fn is_on(&self, row: &Row) -> bool {
+        self.on.iter().any(|on| match on {
+            On::Kind(kind) => *kind == row.kind,
+            On::Name(name) => *name == plain(row.name),
+        })
+    }
+
     fn check(table: RuleTable) -> Result<Rule, String> {
         let id = &table.id;
         if id.is_empty() || id.len() > 80 || !id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {

@@ -8,12 +8,14 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
+mod hooks;
 mod opencode;
 
 pub(super) use claude::steps as claude;
 pub(super) use codex::steps as codex;
 pub(super) use copilot::steps as copilot;
 pub(super) use gemini::steps as gemini;
+pub(crate) use hooks::hooks_off;
 pub(super) use opencode::steps as opencode;
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! `hob doctor`: checks everything that hob depends on, and reports what would break and how to fix it.
 //!
-//! It changes nothing and starts nothing. [`programs`] knows the programs and how each is installed, [`agents`] what each
-//! agent's own files say about hob.
+//! It changes nothing. [`programs`] knows the programs and how each is installed, [`agents`] what each agent's own files say
+//! about hob. [`hooks`] alone starts something: hob's own entries, in private copies of a project, with daemons that end with it.
 
 mod agents;
+mod hooks;
 mod programs;
 
 use std::path::Path;
@@ -23,23 +24,31 @@ pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Do not run the hooks of agents, which takes a few seconds
+    #[arg(long)]
+    quick: bool,
 }
 
 /// The sections in which a note may be no more than a remark.
 const PROGRAMS: &str = "Programs";
 const AGENTS: &str = "Agents";
+/// The section of their hooks.
+const HOOKS: &str = "Hooks of agents";
 
 impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // An unreadable configuration is reported separately.
         let config = Config::load(project, &daemon::sections()).unwrap_or_default();
         let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
+        let hooks = hooks::report(project, self.quick);
+        let proofs = hooks.proofs;
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
             .into_iter()
             .chain(parts)
-            .chain([(PROGRAMS, programs::findings(project.root())), (AGENTS, agents::findings(project))]);
+            .chain([(PROGRAMS, programs::findings(project.root())), (AGENTS, agents::findings(project))])
+            .chain((!hooks.findings.is_empty()).then_some((HOOKS, hooks.findings)));
         if self.json {
-            return Ok(print_json(sections));
+            return Ok(print_json(sections, &proofs));
         }
         let (mut broken, mut open): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (title, findings) in sections {
@@ -92,7 +101,7 @@ fn last_line(broken: &[String], open: &[String]) -> String {
 }
 
 /// All findings, for programs.
-fn print_json(sections: impl Iterator<Item = (&'static str, Vec<Finding>)>) -> Exit {
+fn print_json(sections: impl Iterator<Item = (&'static str, Vec<Finding>)>, proofs: &[Value]) -> Exit {
     let mut problems = 0;
     let mut shown: Vec<Value> = Vec::new();
     for (section, findings) in sections {
@@ -106,7 +115,12 @@ fn print_json(sections: impl Iterator<Item = (&'static str, Vec<Finding>)>) -> E
             shown.push(json!({"section": section, "verdict": verdict, "subject": subject, "detail": detail}));
         }
     }
-    terminal::json(&json!({"problems": problems, "findings": shown}));
+    terminal::json(&json!({
+        "problems": problems,
+        "findings": shown,
+        "hooks": proofs,
+        "tables": ::hooks::install::tables(),
+    }));
     if problems == 0 { Exit::Done } else { Exit::Unhealthy }
 }
 

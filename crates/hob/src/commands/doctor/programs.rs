@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{Finding, Verdict};
-use crate::agents::find_program;
+use crate::agents::{find_program, version};
 
 struct Program {
     name: &'static str,
@@ -129,12 +129,6 @@ fn install(program: &Program, search: &OsStr) -> String {
         () if has("brew") => format!("brew install {}", program.brew),
         () => format!("the package is called {} or similar", program.apt),
     }
-}
-
-/// The first line of the program's version output; `None` if it fails or takes too long.
-fn version(path: &Path, arg: &str) -> Option<String> {
-    let text = daemon::said(path, arg)?;
-    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! `hob hooks`: what agents' hooks asked, and what was answered.
+//! `hob hooks`: agents' files that have hob asked, what was asked, and what was answered.
 
+mod install;
 mod log;
 
 use clap::{Args, Subcommand};
@@ -7,7 +8,9 @@ use project::Project;
 
 use crate::exit::{Exit, Failure};
 
-/// Show what agents' hooks asked, and what was answered
+pub(crate) use install::Install;
+
+/// Have agents ask hob before they act, and see what they asked
 #[derive(Debug, Args)]
 pub(crate) struct HooksCommand {
     #[command(subcommand)]
@@ -16,12 +19,16 @@ pub(crate) struct HooksCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Install(install::Install),
+    Uninstall(install::Uninstall),
     Log(log::Log),
 }
 
 impl HooksCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
+            What::Install(install) => install.run(project),
+            What::Uninstall(uninstall) => uninstall.run(project),
             What::Log(log) => log.run(project),
         }
     }

@@ -105,12 +105,12 @@ pub(super) fn without(owner: &str, text: &str) -> Option<String> {
 }
 
 /// Whether there is a person to ask.
-pub(super) fn can_ask() -> bool {
+pub(in crate::commands) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// Asks; only a yes is one.
-pub(super) fn confirmed(question: &str) -> bool {
+pub(in crate::commands) fn confirmed(question: &str) -> bool {
     terminal::print(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let _ = std::io::stdin().lock().read_line(&mut answer);

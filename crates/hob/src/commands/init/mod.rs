@@ -13,11 +13,12 @@ mod register;
 use clap::Args;
 use project::{Config, Project};
 
-use crate::agents::{AGENTS, Agent, Edits, Scope, Undone};
+use crate::agents::{AGENTS, Agent, Edits, Scope, Undone, without_hooks};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
+pub(super) use allow::{can_ask, confirmed};
 use mail::Mode;
-use place::Place;
+pub(super) use place::Place;
 use register::register;
 
 /// Set this project up: write `hob.toml`, register hob with the agents found
@@ -35,11 +36,14 @@ pub(crate) struct Init {
     /// Also write what the agents want a yes for: trust in this folder, and hob's tools without asking
     #[arg(long, conflicts_with = "undo")]
     allow: bool,
+    /// Also have the agents run `hob hook`, as `hob hooks install` does
+    #[arg(long, conflicts_with = "undo")]
+    hooks: bool,
     /// How agents hear of mail: a listener that each Claude Code keeps, hints with results (the default), or not at all
     #[arg(long, value_name = "HOW", conflicts_with = "undo")]
     mail: Option<Mode>,
     /// Show how to connect over HTTP instead
-    #[arg(long, conflicts_with_all = ["undo", "user", "agent", "allow", "mail"])]
+    #[arg(long, conflicts_with_all = ["undo", "user", "agent", "allow", "mail", "hooks"])]
     http: bool,
 }
 
@@ -70,10 +74,15 @@ impl Init {
 
     fn change(&self, project: &Project) -> Result<Exit, Failure> {
         let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project)?;
-        match self.undo {
-            true => undo(&place, project),
-            false => self.set_up(project, &place),
+        if self.undo {
+            return undo(&place, project);
         }
+        let exit = self.set_up(project, &place)?;
+        if !self.hooks {
+            return Ok(exit);
+        }
+        let hooks = super::hooks::Install::beside(&self.agent, self.user).run(project)?;
+        Ok(if exit == Exit::Done { hooks } else { exit })
     }
 
     fn set_up(&self, project: &Project, place: &Place) -> Result<Exit, Failure> {
@@ -197,6 +206,10 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
             });
         }
     }
+    if place.scope == Scope::Project && !Place::new(Scope::User, project)?.edits()?.alone().is_empty() {
+        is_empty = false;
+        terminal::line("Hooks in your own files are for all projects, and stay: `hob hooks uninstall` takes them out.");
+    }
     if is_empty {
         terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
     }
@@ -208,7 +221,9 @@ fn without_entry(owner: &str, text: &str) -> Option<String> {
     if owner == mail::CLAUDE_MD {
         return mail::without_block(text);
     }
-    let Some(agent) = AGENTS.iter().find(|agent| agent.name == owner) else { return allow::without(owner, text) };
+    let Some(agent) = AGENTS.iter().find(|agent| agent.name == owner) else {
+        return without_hooks(owner, text).or_else(|| allow::without(owner, text));
+    };
     // In either scope, whichever this was.
     let formats = [Scope::Project, Scope::User].map(|scope| agent.format(scope));
     formats.into_iter().find_map(|format| format.remove(text).ok().flatten())

@@ -10,11 +10,11 @@ use crate::agents::{Agent, Edits, Entry, Links, Scope, Site, find_program, missi
 use crate::exit::Failure;
 
 /// Where this run looks and writes.
-pub(super) struct Place {
-    pub(super) scope: Scope,
-    pub(super) site: Site,
+pub(in crate::commands) struct Place {
+    pub(in crate::commands) scope: Scope,
+    pub(in crate::commands) site: Site,
     /// The record of edits below the worktree, or with `--user` below the home.
-    pub(super) record: PathBuf,
+    pub(in crate::commands) record: PathBuf,
     /// The record of edits below the home that one worktree's agents ask for.
     allow_record: PathBuf,
     /// The directories that were created for the record.
@@ -23,7 +23,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
+    pub(in crate::commands) fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
         let home = crate::home()?;
         let search = std::env::var_os("PATH").unwrap_or_default();
         let top = project.worktree(&super::super::cwd()?);
@@ -50,23 +50,23 @@ impl Place {
     }
 
     /// Every file that is registered in is below this.
-    pub(super) fn base(&self) -> &Path {
+    pub(in crate::commands) fn base(&self) -> &Path {
         self.site.base(self.scope)
     }
 
     /// Whether this is a linked worktree, whose agents do not look into the main one.
-    pub(super) fn is_linked(&self) -> bool {
+    pub(in crate::commands) fn is_linked(&self) -> bool {
         self.scope == Scope::Project && self.site.top != self.site.main
     }
 
     /// The edits of the files that are registered in.
-    pub(super) fn edits(&self) -> Result<Edits, Failure> {
+    pub(in crate::commands) fn edits(&self) -> Result<Edits, Failure> {
         Ok(Edits::open(self.base(), &self.record, self.scope.links(), self.made.clone())?)
     }
 
     /// The edits of the user's files that this worktree's agents ask for. Never open together with the others: a lock is
     /// on the directory of both records.
-    pub(super) fn allowed(&self, project: &Project) -> Result<Edits, Failure> {
+    pub(in crate::commands) fn allowed(&self, project: &Project) -> Result<Edits, Failure> {
         let made = self.create_state(&self.allow_record, project)?;
         Ok(Edits::open(&self.site.home, &self.allow_record, Links::Follow, made)?)
     }
@@ -77,16 +77,16 @@ impl Place {
         Ok(made)
     }
 
-    pub(super) fn file(&self, agent: &Agent) -> PathBuf {
+    pub(in crate::commands) fn file(&self, agent: &Agent) -> PathBuf {
         agent.file(self.scope, &self.site)
     }
 
-    pub(super) fn uses(&self, agent: &Agent) -> bool {
+    pub(in crate::commands) fn uses(&self, agent: &Agent) -> bool {
         agent.is_used(self.scope, &self.site, &self.search)
     }
 
     /// The entry for agents: the bare name if it refers to this program, since project files are shared.
-    pub(super) fn entry(&self, toolsets: &[String]) -> Entry {
+    pub(in crate::commands) fn entry(&self, toolsets: &[String]) -> Entry {
         let ours = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
         let by_name = find_program("hob", &self.search).and_then(|path| path.canonicalize().ok());
         let command = match ours {
@@ -97,7 +97,7 @@ impl Place {
     }
 
     /// A path as people read it: relative to the worktree, or to the home.
-    pub(super) fn show(&self, path: &Path) -> String {
+    pub(in crate::commands) fn show(&self, path: &Path) -> String {
         if let (Scope::Project, Ok(relative)) = (self.scope, path.strip_prefix(&self.site.top)) {
             return visible::path(relative);
         }

@@ -1,5 +1,6 @@
 //! `hob hook` as agents run it: what is printed and how it exits, with a daemon and without, and what the journal keeps.
 
+mod install;
 mod policy;
 
 use std::io::Write;

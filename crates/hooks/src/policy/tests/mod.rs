@@ -181,7 +181,7 @@ fn what_is_no_policy_says_where_and_what_to_write() {
         line 1: rule a: no agent has an event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
         line 1: rule a: the command "-f" is no pattern: it begins with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `deny`
-        line 1: rule a: there is no agent "claud"; there are claude, codex, gemini, cursor, copilot
+        line 1: rule a: there is no agent "claud"; there are claude, codex, gemini, cursor, copilot, opencode
         line 1: rule a: there is no condition "branch"; there are path, mode, subagent and "work.branch"
         line 1: rule a: the condition "subagent" has a value of another kind
         line 1: rule a: the path "[" is no pattern: error parsing glob '[': unclosed character class; missing ']'

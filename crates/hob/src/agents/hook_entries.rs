@@ -1,0 +1,184 @@
+//! Hooks in agents' files: which file of which scope, and hob's entries put in and taken out while every other byte stays.
+//!
+//! What an entry says is of `hooks::install`; writing, and the record of what was there before, of `edits`.
+
+use std::path::PathBuf;
+
+use ::hooks::Agent;
+use ::hooks::install::{Installed, Layout, Plan, installed, is_ours, plugin_of};
+use serde_json::{Value, json};
+
+use super::edits::{ALONE, Edits, Undone};
+use super::{Allows, Broken, Scope, Site, jsonc};
+
+/// Whose files get the entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum HookScope {
+    /// Files of this project that only you have, where the agent has such; else your own
+    Local,
+    /// Your own files, for all projects
+    User,
+    /// Files of this project that others share
+    Project,
+}
+
+/// A file that an agent reads hooks from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HookFile {
+    pub(crate) agent: Agent,
+    /// Below what it lies.
+    pub(crate) base: Scope,
+    pub(crate) path: PathBuf,
+    /// Whether others have it too.
+    pub(crate) is_shared: bool,
+}
+
+impl HookFile {
+    /// The file of an agent in a scope.
+    pub(crate) fn of(agent: Agent, scope: HookScope, site: &Site) -> HookFile {
+        let of_project = scope == HookScope::Project || scope == HookScope::Local && agent == Agent::Claude;
+        let base = if of_project { Scope::Project } else { Scope::User };
+        let name = match (agent, base) {
+            (Agent::Claude, _) if scope == HookScope::Local => ".claude/settings.local.json",
+            (Agent::Claude, _) => ".claude/settings.json",
+            (Agent::Codex, _) => ".codex/hooks.json",
+            (Agent::Gemini, _) => ".gemini/settings.json",
+            (Agent::Cursor, _) => ".cursor/hooks.json",
+            (Agent::Copilot, Scope::Project) => ".github/hooks/hob.json",
+            (Agent::Copilot, Scope::User) => ".copilot/hooks/hob.json",
+            (Agent::Opencode, Scope::Project) => ".opencode/plugin/hob.js",
+            (Agent::Opencode, Scope::User) => ".config/opencode/plugin/hob.js",
+        };
+        HookFile { agent, base, path: site.base(base).join(name), is_shared: scope == HookScope::Project }
+    }
+
+    /// Every file that an agent reads hooks from.
+    pub(crate) fn all(agent: Agent, site: &Site) -> Vec<HookFile> {
+        let mut files: Vec<HookFile> = Vec::new();
+        for scope in [HookScope::Local, HookScope::Project, HookScope::User] {
+            let file = HookFile::of(agent, scope, site);
+            if files.iter().all(|other| other.path != file.path) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// As the record of edits names who made them.
+    pub(crate) fn owner(&self) -> String {
+        format!("{ALONE}{}", self.agent.name())
+    }
+
+    /// hob's entries in the text of the file.
+    pub(crate) fn entries(&self, text: &str) -> Result<Vec<Installed>, Broken> {
+        Ok(installed(self.agent, &value(self.agent, text)?))
+    }
+
+    /// The text with the entries of a plan, and no others of hob's. The same text if they are there already.
+    pub(crate) fn with(&self, text: &str, plan: &Plan) -> Result<String, Broken> {
+        if let Some(plugin) = plan.plugin() {
+            return match text.is_empty() || plugin_of(text).is_some() {
+                true => Ok(plugin),
+                false => Err(Broken::Foreign),
+            };
+        }
+        let wanted = plan.entries();
+        let file = value(self.agent, text)?;
+        let is_there = |(event, entry): &(&str, Value)| {
+            file["hooks"][*event].as_array().is_some_and(|list| list.iter().any(|element| element == entry))
+        };
+        if wanted.len() == ours_in(self.agent, &file) && wanted.iter().all(is_there) {
+            return Ok(text.to_owned());
+        }
+        let allows = allows(self.agent);
+        let mut text = without_ours(self.agent, text)?.unwrap_or_else(|| text.to_owned());
+        if self.agent.layout() == Layout::Handlers && file["version"].is_null() {
+            text = jsonc::set(&text, &["version".to_owned()], jsonc::input(&json!(1)), allows)?;
+        }
+        let wanted = wanted.into_iter().map(|(event, entry)| (event.to_owned(), jsonc::input(&entry)));
+        jsonc::push_each(&text, &["hooks".to_owned()], wanted, allows).map_err(hooks_error)
+    }
+}
+
+/// What putting entries did to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// They were there already.
+    Already,
+    Written,
+}
+
+impl HookFile {
+    /// Puts the entries of a plan into the file, in place of any others of hob's.
+    pub(crate) fn put(&self, edits: &mut Edits, plan: &Plan) -> anyhow::Result<Put> {
+        let text = edits.read(&self.path)?.unwrap_or_default();
+        if self.with(&text, plan)? == text {
+            return Ok(Put::Already);
+        }
+        // Taking back restores what stood there before hob, and not an earlier form of these entries.
+        self.take_back(edits)?;
+        let clean = edits.read(&self.path)?.unwrap_or_default();
+        let new = self.with(&clean, plan)?;
+        edits.write(&self.path, &self.owner(), &new)?;
+        Ok(Put::Written)
+    }
+
+    /// Takes hob's entries out of the file; `None` if there are none.
+    pub(crate) fn take_back(&self, edits: &mut Edits) -> anyhow::Result<Option<Undone>> {
+        edits.take_back(&self.path, &self.owner(), |text| without_hooks(&self.owner(), text))
+    }
+}
+
+/// The text of an agent's file without what hob wrote there, given the owner of the edit; `None` if the owner is another or
+/// nothing is there.
+pub(crate) fn without_hooks(owner: &str, text: &str) -> Option<String> {
+    let agent = Agent::named(owner.strip_prefix(ALONE)?)?;
+    without_ours(agent, text).ok().flatten()
+}
+
+fn without_ours(agent: Agent, text: &str) -> Result<Option<String>, Broken> {
+    if agent.layout() == Layout::Plugin {
+        // A plugin that somebody changed is theirs.
+        return Ok(None);
+    }
+    let is_of_groups = agent.layout() == Layout::Groups;
+    let without = jsonc::without_handlers(text, allows(agent), is_of_groups, |handler| is_ours(agent, handler))?;
+    Ok((without != text).then_some(without))
+}
+
+/// How many entries of the file hob wrote.
+fn ours_in(agent: Agent, file: &Value) -> usize {
+    let lists = file["hooks"].as_object().into_iter().flatten().filter_map(|(_, list)| list.as_array());
+    let handlers = lists.flatten().flat_map(|element| match agent.layout() {
+        Layout::Groups => element["hooks"].as_array().map(Vec::as_slice).unwrap_or_default(),
+        _ => std::slice::from_ref(element),
+    });
+    handlers.filter(|handler| is_ours(agent, handler)).count()
+}
+
+fn value(agent: Agent, text: &str) -> Result<Value, Broken> {
+    match agent.layout() {
+        Layout::Plugin => Ok(json!(text)),
+        _ => jsonc::value(text, allows(agent)),
+    }
+}
+
+/// What the agent's reader of this file accepts.
+fn allows(agent: Agent) -> Allows {
+    match agent {
+        Agent::Codex | Agent::Copilot => Allows::Nothing,
+        Agent::Gemini => Allows::Comments,
+        _ => Allows::CommentsAndTrailingCommas,
+    }
+}
+
+fn hooks_error(error: Broken) -> Broken {
+    match error {
+        Broken::Shape(name) => Broken::NoHooks(name),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+#[path = "hook_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! What an agent's own files decide about hooks: whether they are switched off, and whether somebody has reviewed them.
+
+use ::hooks::Agent;
+use serde_json::Value;
+
+use super::{SETTINGS, Site};
+use crate::agents::{Format, HookFile};
+
+const TOML: Format = Format::Toml { table: "mcp_servers" };
+
+/// Why the agent runs none of hob's entries in a file, and what to do about it, as the rest of a sentence about the agent;
+/// `None` if it runs them.
+pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, String> {
+    let off = |key: &str, place: &str| Some(format!("has all hooks switched off: take `{key}` out of {place}"));
+    Ok(match file.agent {
+        Agent::Claude => {
+            let files = [".claude/settings.json", ".claude/settings.local.json"];
+            let project = files.map(|file| site.project(file, SETTINGS));
+            let all = project.into_iter().chain([site.user(".claude/settings.json", SETTINGS)]);
+            let all = all.collect::<Result<Vec<Value>, String>>()?;
+            let is_off = all.iter().any(|settings| settings["disableAllHooks"] == true);
+            is_off.then(|| off("disableAllHooks", "Claude Code's settings")).flatten()
+        }
+        Agent::Copilot => {
+            let files = [".copilot/settings.json", ".copilot/config.json"];
+            let all = files.map(|file| site.user(file, SETTINGS));
+            let all = all.into_iter().collect::<Result<Vec<Value>, String>>()?;
+            let is_off = all.iter().any(|settings| settings["disableAllHooks"] == true);
+            is_off.then(|| off("disableAllHooks", "~/.copilot/settings.json")).flatten()
+        }
+        Agent::Gemini => {
+            let all = [site.user(".gemini/settings.json", SETTINGS)?, site.project(".gemini/settings.json", SETTINGS)?];
+            let is_disabled = |settings: &Value| super::names_us(&settings["hooksConfig"]["disabled"]);
+            if all.iter().any(|settings| settings["hooksConfig"]["enabled"] == false) {
+                off("hooksConfig.enabled", "its settings.json")
+            } else if all.iter().any(is_disabled) {
+                Some("has hob's hooks disabled: run `/hooks enable hob` in `gemini`".to_owned())
+            } else {
+                None
+            }
+        }
+        Agent::Codex => {
+            let config = site.user(".codex/config.toml", TOML)?;
+            if config["features"]["hooks"] == false || config["features"]["codex_hooks"] == false {
+                return Ok(off("features.hooks", "~/.codex/config.toml"));
+            }
+            let path = file.path.to_string_lossy();
+            let reviewed = config["hooks"]["state"].as_object().into_iter().flatten();
+            let mut ours = reviewed.filter(|(key, _)| key.starts_with(&*path));
+            (!ours.any(|(_, state)| state["trusted_hash"].is_string() && state["enabled"] != false)).then(|| {
+                "has not reviewed hob's hooks yet, and runs none: start `codex` once and trust them in `/hooks`"
+                    .to_owned()
+            })
+        }
+        Agent::Cursor | Agent::Opencode => None,
+    })
+}

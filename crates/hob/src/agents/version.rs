@@ -1,0 +1,9 @@
+//! What programs say of their version.
+
+use std::path::Path;
+
+/// The first line of the program's version output; `None` if it fails or takes too long.
+pub(crate) fn version(path: &Path, arg: &str) -> Option<String> {
+    let text = daemon::said(path, arg)?;
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}

@@ -1,0 +1,209 @@
+//! `hob hooks install` and `hob doctor`'s proof of what it wrote: each entry run with a daemon, with one that was killed, with
+//! one that hangs, and without hob.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use testkit::TestProject;
+
+use super::DENIES;
+use crate::fresh;
+
+const LOCAL: &str = ".claude/settings.local.json";
+
+/// A program of this name that says this version of itself.
+fn says_version(project: &TestProject, name: &str, version: &str) {
+    let path = project.top().join("bin").join(name);
+    fs::write(&path, format!("#!/bin/sh\necho '{version}'\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// What doctor proved of an agent's entry before a tool: by state what came, what becomes of the tool, and whether it holds.
+fn proven(project: &TestProject, agent: &str) -> Vec<String> {
+    let report = json_of(&project.run(["doctor", "--json"]).stdout);
+    let entries = report["hooks"].as_array().unwrap();
+    let gate = entries.iter().find(|entry| entry["agent"] == agent && entry["states"] != json!([]));
+    let gate = gate.unwrap_or_else(|| panic!("{report:#}"));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let states = gate["states"].as_array().unwrap().iter();
+    states
+        .map(|state| {
+            let holds = if state["holds"] == true { "" } else { ", NOT AS PROMISED" };
+            format!("{}: {}, {}{holds}", text(&state["state"]), text(&state["came"]), text(&state["effect"]))
+        })
+        .collect()
+}
+
+#[test]
+fn on_failure_is_for_versions_that_take_it() {
+    for (version, switch) in [("2.1.294 (Claude Code)", Value::Null), ("2.1.295 (Claude Code)", json!("block"))] {
+        let project = fresh();
+        says_version(&project, "claude", version);
+        let said = project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
+        assert_eq!(said.contains("takes `onFailure` from 2.1.295 on"), switch.is_null(), "{said}");
+        let file = json_of(&project.read(LOCAL));
+        let handler = |event: &str| file["hooks"][event][0]["hooks"][0].clone();
+        let gate = handler("PreToolUse");
+        assert_eq!(gate["onFailure"], switch);
+        let hob = project.top().join("bin/hob").display().to_string();
+        match switch.is_null() {
+            true => {
+                assert_eq!(gate["command"], format!("{hob} hook PreToolUse --agent claude --fail closed || exit 2"))
+            }
+            false => assert_eq!(
+                (&gate["command"], &gate["args"]),
+                (&json!(hob), &json!(["hook", "PreToolUse", "--agent", "claude", "--fail", "closed"]))
+            ),
+        }
+        // What no rule stops fails open.
+        assert_eq!(handler("Stop")["onFailure"], Value::Null);
+        project.run(["hooks", "uninstall"]).ok();
+        assert!(!project.root().join(".claude").exists());
+    }
+}
+
+#[test]
+fn every_fail_mode_is_proven_and_holds() {
+    let all = ["claude", "codex", "gemini", "cursor", "copilot", "opencode"];
+    let project = fresh();
+    says_version(&project, "claude", "2.1.331 (Claude Code)");
+    for fail in ["open", "ask", "closed"] {
+        for agent in all {
+            project.run(["hooks", "install", "--agent", agent, "--fail", fail]).ok();
+        }
+        for agent in all {
+            // One that cannot ask denies.
+            let hanging = match (fail, agent) {
+                ("open", _) => "hanging: nothing, runs",
+                ("ask", "claude" | "copilot") => "hanging: asked, asks",
+                _ => "hanging: denied, blocked",
+            };
+            let gone = match (fail, agent) {
+                ("open", "claude") => "gone: missing, runs",
+                ("open", "opencode") => "gone: missing, runs",
+                ("open", _) => "gone: nothing, runs",
+                (_, "claude" | "opencode") => "gone: missing, blocked",
+                _ => "gone: denied, blocked",
+            };
+            let mut found = proven(&project, agent);
+            // Whether the next daemon is there within 500 ms is the machine's affair; both are as promised.
+            let killed = found.remove(1);
+            assert!(killed.starts_with("killed: ") && !killed.contains("NOT"), "{agent} {fail}: {killed}");
+            assert_eq!(found, ["there: denied, blocked", hanging, gone], "{agent} {fail}");
+        }
+        let doctor = project.run(["doctor"]).stdout;
+        // Codex runs no hook that nobody has reviewed.
+        assert!(doctor.contains("!! Codex: ") && doctor.contains("has not reviewed hob's hooks yet"), "{doctor}");
+        assert!(doctor.contains("ok Claude Code: ") && doctor.contains("hob gone, it was not started"), "{doctor}");
+    }
+    // Nothing of it is left, and nothing of the project was touched.
+    assert!(project.processes().is_empty(), "{:?}", project.processes());
+    assert!(!project.state_dir().join("log/hooks.jsonl").exists());
+    let quick = project.run(["doctor", "--quick"]).stdout;
+    assert!(quick.contains("not proven with --quick"), "{quick}");
+}
+
+#[test]
+fn what_does_not_hold_is_red() {
+    let project = fresh();
+    says_version(&project, "claude", "2.1.197 (Claude Code)");
+    // By hand, in one's own file: before 2.1.295 the switch is ignored without a word.
+    let hob = project.top().join("bin/hob");
+    let entry = json!({"hooks": {"PreToolUse": [{"hooks": [{
+        "type": "command", "command": hob, "args": ["hook", "PreToolUse", "--agent", "claude", "--fail", "closed"],
+        "timeout": 10, "onFailure": "block",
+    }]}]}});
+    fs::create_dir_all(project.home().join(".claude")).unwrap();
+    fs::write(project.home().join(".claude/settings.json"), entry.to_string()).unwrap();
+    assert_eq!(
+        proven(&project, "claude"),
+        [
+            "there: denied, blocked",
+            "killed: denied, blocked",
+            "hanging: denied, blocked",
+            "gone: missing, runs, NOT AS PROMISED"
+        ]
+    );
+    let doctor = project.run(["doctor"]);
+    assert_eq!(doctor.code, Some(5));
+    let red = "`--fail closed` promises that a tool is blocked, and it runs";
+    assert!(doctor.stdout.contains("!! Claude Code: ") && doctor.stdout.contains(red), "{}", doctor.stdout);
+    // Installed anew it holds, and what is switched off does not run at all.
+    project.run(["hooks", "install", "--agent", "claude", "--scope", "user"]).ok();
+    assert_eq!(proven(&project, "claude")[3], "gone: denied, blocked");
+    project.write(".claude/settings.json", r#"{"disableAllHooks": true}"#);
+    let doctor = project.run(["doctor"]).stdout;
+    assert!(doctor.contains("Claude Code has all hooks switched off"), "{doctor}");
+}
+
+#[test]
+fn an_entry_that_came_with_a_checkout_is_not_run() {
+    let project = fresh();
+    for command in [
+        "touch evil; hob hook PreToolUse --agent claude --fail open",
+        "./hob hook PreToolUse --agent claude --fail open",
+        "hob hook PreToolUse --agent claude --fail open --project /",
+    ] {
+        project.write("hob", "#!/bin/sh\ntouch evil\n");
+        fs::set_permissions(project.root().join("hob"), fs::Permissions::from_mode(0o755)).unwrap();
+        let entry = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}});
+        project.write(".claude/settings.json", &entry.to_string());
+        let doctor = project.run(["doctor"]);
+        assert!(doctor.stdout.contains("PreToolUse was not run: it "), "{}", doctor.stdout);
+        assert_eq!(doctor.code, Some(5));
+        assert!(!project.root().join("evil").exists());
+    }
+}
+
+#[test]
+fn installing_keeps_how_it_fails_and_init_does_both() {
+    let project = fresh();
+    says_version(&project, "claude", "2.1.331 (Claude Code)");
+    project.write("hob-policy.toml", DENIES);
+    let said = project.run(["init", "--agent", "claude", "--hooks"]).ok();
+    assert!(said.contains("Claude Code: registered in .mcp.json."), "{said}");
+    assert!(
+        said.contains("Claude Code: hooks stand in .claude/settings.local.json (fail open): SessionStart, "),
+        "{said}"
+    );
+    assert!(said.contains("`hob hooks install --fail closed` keeps that"), "{said}");
+    // A rule about tools is also about requests for permission.
+    assert!(said.contains("PermissionRequest"), "{said}");
+    project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
+    let again = project.run(["hooks", "install", "--agent", "claude"]).ok();
+    assert!(again.contains("hooks are already in .claude/settings.local.json (fail closed)"), "{again}");
+    let undone = project.run(["init", "--undo"]).ok();
+    assert!(undone.contains(".claude/settings.local.json: removed"), "{undone}");
+    assert!(!project.root().join(".claude").exists() && !project.root().join(".mcp.json").exists());
+    // The user's own files are for all projects.
+    let codex = project.run(["init", "--agent", "codex", "--hooks"]).ok();
+    assert!(codex.contains("Codex runs no hook that you have not reviewed"), "{codex}");
+    assert!(project.home().join(".codex/hooks.json").exists());
+    assert!(project.run(["init", "--undo"]).ok().contains("`hob hooks uninstall` takes them out"));
+    assert!(project.home().join(".codex/hooks.json").exists());
+    assert!(project.run(["hooks", "uninstall"]).ok().contains("Codex: ~/.codex/hooks.json: removed"));
+    assert!(!project.home().join(".codex").exists());
+    assert_eq!(project.run(["hooks", "uninstall"]).ok(), "No agent's file here has hooks of hob's.\n");
+}
+
+#[test]
+fn a_file_that_is_no_configuration_is_left_alone() {
+    let project = fresh();
+    let broken = [(LOCAL, "{\"hooks\": ["), (LOCAL, "{\"hooks\": {\"PreToolUse\": {}}}"), (".cursor/hooks.json", "[]")];
+    for (file, text) in broken {
+        project.write(file, text);
+        let agent = if file == LOCAL { "claude" } else { "cursor" };
+        let scope = if file == LOCAL { "local" } else { "project" };
+        let ran = project.run(["hooks", "install", "--agent", agent, "--scope", scope]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains("was left alone: "), "{ran:?}");
+        assert_eq!(project.read(file), text);
+    }
+    let ran = project.run(["hooks", "install", "--agent", "vscode"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}

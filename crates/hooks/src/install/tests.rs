@@ -1,0 +1,138 @@
+//! Entries of every agent, written and read back.
+
+use expect_test::expect;
+
+use super::*;
+
+const PATH: &str = "/opt/my tools/hob";
+
+fn policy(text: &str) -> Vec<Policy> {
+    vec![Policy::parse(text).unwrap()]
+}
+
+fn plan(agent: Agent, version: [u64; 3], fail: Fail) -> Plan {
+    Plan::new(agent, PATH.to_owned(), Some(Version(version)), fail, &[], false)
+}
+
+fn before(agent: Agent, version: [u64; 3], fail: Fail) -> String {
+    let plan = plan(agent, version, fail);
+    let row = agent.rows().iter().find(|row| row.kind == Kind::ToolBefore).unwrap();
+    let entry = plan.entries().into_iter().find(|(event, _)| *event == row.name).unwrap();
+    format!("{}: {}\n", entry.0, entry.1)
+}
+
+#[test]
+fn an_entry_closes_as_far_as_its_agent_lets_it() {
+    let mut all = String::new();
+    for (agent, version) in [
+        (Agent::Claude, [2, 1, 295]),
+        (Agent::Claude, [2, 1, 294]),
+        (Agent::Codex, [0, 169, 0]),
+        (Agent::Gemini, [0, 61, 0]),
+        (Agent::Cursor, [3, 1, 0]),
+        (Agent::Copilot, [1, 0, 102]),
+    ] {
+        all.push_str(&before(agent, version, Fail::Closed));
+    }
+    all.push_str(&before(Agent::Claude, [2, 1, 295], Fail::Open));
+    all.push_str(&before(Agent::Copilot, [1, 0, 102], Fail::Open));
+    expect![[r#"
+        PreToolUse: {"hooks":[{"type":"command","command":"/opt/my tools/hob","args":["hook","PreToolUse","--agent","claude","--fail","closed"],"timeout":10,"onFailure":"block"}]}
+        PreToolUse: {"hooks":[{"type":"command","command":"'/opt/my tools/hob' hook PreToolUse --agent claude --fail closed || exit 2","timeout":10}]}
+        PreToolUse: {"hooks":[{"type":"command","command":"'/opt/my tools/hob' hook PreToolUse --agent codex --fail closed || exit 2","timeout":10}]}
+        BeforeTool: {"hooks":[{"type":"command","name":"hob","command":"'/opt/my tools/hob' hook BeforeTool --agent gemini --fail closed || exit 2","timeout":10000}]}
+        preToolUse: {"command":"'/opt/my tools/hob' hook preToolUse --agent cursor --fail closed || exit 2","timeout":10,"failClosed":true}
+        preToolUse: {"type":"command","bash":"'/opt/my tools/hob' hook preToolUse --agent copilot --fail closed || exit 2","timeoutSec":10}
+        PreToolUse: {"hooks":[{"type":"command","command":"/opt/my tools/hob","args":["hook","PreToolUse","--agent","claude","--fail","open"],"timeout":10}]}
+        preToolUse: {"type":"command","bash":"'/opt/my tools/hob' hook preToolUse --agent copilot --fail open || exit 0","timeoutSec":10}
+    "#]]
+    .assert_eq(&all);
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for agent in Agent::ALL {
+        for fail in [Fail::Open, Fail::Ask, Fail::Closed] {
+            for version in [[2, 1, 197], [2, 1, 331]] {
+                let plan = plan(agent, version, fail);
+                let file = match plan.plugin() {
+                    Some(text) => json!(text),
+                    None => {
+                        let events =
+                            plan.entries().into_iter().map(|(event, entry)| (event.to_owned(), json!([entry])));
+                        json!({"hooks": serde_json::Map::from_iter(events)})
+                    }
+                };
+                let read = installed(agent, &file);
+                assert_eq!(read.len(), plan.events.len(), "{agent:?} {file}");
+                for ((row, fail), entry) in plan.events.iter().zip(&read) {
+                    let is_plugin = agent.layout() == Layout::Plugin;
+                    assert_eq!(entry.event, row.name);
+                    assert_eq!(entry.fail, if is_plugin { plan.fail } else { *fail });
+                    assert_eq!(entry.within_ms, Some(10_000));
+                    assert!(entry.is_as_written() && entry.program() == PATH, "{entry:?}");
+                    let gone = entry.with_program("/no such/hob");
+                    match gone {
+                        Form::Exec { program, .. } => assert_eq!(program, "/no such/hob"),
+                        Form::Shell(line) => {
+                            assert!(line.starts_with(&format!("'/no such/hob' hook {}", row.name)), "{line}")
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn others_entries_are_others() {
+    for command in ["hob-lint hook x", "echo hook --agent claude", "/bin/hob mcp", "x; hobble hook", "", "'hob hook"] {
+        assert!(!is_ours(Agent::Claude, &json!({"command": command})), "{command}");
+    }
+    assert!(is_ours(Agent::Claude, &json!({"command": "cd /x && /y/hob-dev hook Stop --agent claude|| true"})));
+    assert!(!is_ours(Agent::Claude, &json!({"command": "/y/hob hook Stop --agent codex"})));
+    // By hand, and so not hob's to take out, but one to prove.
+    assert!(!is_ours(Agent::Claude, &json!({"command": "hob hook Stop"})));
+    let file = json!({"hooks": {"Stop": [{"hooks": [{"command": "hob hook Stop"}, {"command": "x"}]}]}});
+    let by_hand = installed(Agent::Claude, &file);
+    assert_eq!(by_hand.len(), 1);
+    assert!(!by_hand[0].is_as_written());
+    for more in ["; curl x | sh", " || exit 2; x", " > y", " --project /x"] {
+        let line = format!("hob hook Stop --agent claude --fail open{more}");
+        let file = json!({"hooks": {"Stop": [{"hooks": [{"command": line}]}]}});
+        assert!(!installed(Agent::Claude, &file)[0].is_as_written(), "{more}");
+    }
+}
+
+#[test]
+fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed() {
+    let names = |plan: &Plan| {
+        plan.events.iter().map(|(row, fail)| format!("{} {}", row.name, fail.as_str())).collect::<Vec<_>>()
+    };
+    let planned = |text: &str, all| {
+        Plan::new(Agent::Claude, "hob".to_owned(), Some(CLAUDE_ON_FAILURE), Fail::Closed, &policy(text), all)
+    };
+    assert_eq!(
+        names(&planned("", false)),
+        ["SessionStart open", "UserPromptSubmit open", "PreToolUse closed", "PostToolUse open", "Stop open"]
+    );
+    let rules = "[[rule]]\nid = \"a\"\ntool = \"shell\"\ncommand = \"x\"\ndecide = \"deny\"\n\
+                 [[rule]]\nid = \"b\"\non = [\"prompt\", \"PreModelSwitch\"]\ndecide = \"ask\"\n";
+    let with = names(&planned(rules, false));
+    for event in ["PermissionRequest closed", "UserPromptSubmit closed", "PreModelSwitch open"] {
+        assert!(with.contains(&event.to_owned()), "{with:?}");
+    }
+    assert_eq!(planned("", true).events.len(), 33);
+    let old = Plan::new(Agent::Claude, "hob".to_owned(), Some(Version([2, 1, 197])), Fail::Open, &[], true);
+    assert_eq!(old.events.len(), 30);
+    // Two spellings of one event are one.
+    let copilot = Plan::new(Agent::Copilot, "hob".to_owned(), None, Fail::Open, &[], true);
+    assert_eq!(copilot.events.len(), Agent::Copilot.rows().len() - 2);
+}
+
+#[test]
+fn what_is_written_about_real_agents_was_measured_with_these_tables() {
+    let page = include_str!("../../../../docs/generated/agents.md");
+    let measured = format!("tables of agents `{}`", tables());
+    assert!(page.contains(&measured), "they have changed since: run `cargo xtask clients agents --hooks` ({measured})");
+}

@@ -1,0 +1,220 @@
+//! Entries as they are written, and read back: a program with its arguments, a line for a shell, or a plugin.
+
+use serde_json::{Value, json};
+
+use super::Layout;
+use crate::agents::{Agent, Fail};
+
+/// How an entry starts hob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// A program and its arguments.
+    Exec { program: String, args: Vec<String> },
+    /// A line for a shell.
+    Shell(String),
+}
+
+/// An entry of hob's in an agent's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    pub agent: Agent,
+    /// The event that it is registered for, as it stands in the file.
+    pub event: String,
+    pub form: Form,
+    /// Its time, in milliseconds, if it has one.
+    pub within_ms: Option<u64>,
+    /// Whether it has the agent's own switch against hooks that fail.
+    pub has_switch: bool,
+    /// What its command line says of failing.
+    pub fail: Fail,
+}
+
+const PLUGIN: &str = include_str!("plugin.js");
+
+/// hob's plugin.
+pub(super) fn plugin(program: &str, fail: Fail, events: &[&str]) -> String {
+    let set = |text: String, name: &str, from: &str, to: Value| {
+        text.replacen(&format!("const {name} = {from}\n"), &format!("const {name} = {to}\n"), 1)
+    };
+    let text = set(PLUGIN.to_owned(), "PROGRAM", "\"HOB\"", json!(program));
+    let text = set(text, "FAIL", "\"open\"", json!(fail.as_str()));
+    set(text, "EVENTS", "[]", json!(events))
+}
+
+/// What hob's plugin in this text starts: its program, how it fails, and its events. `None` if it is another's.
+pub fn plugin_of(text: &str) -> Option<(String, Fail, Vec<String>)> {
+    text.starts_with(PLUGIN.lines().next()?).then_some(())?;
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("const {name} = ")))?;
+        serde_json::from_str::<Value>(line).ok()
+    };
+    let events = value("EVENTS")?.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Some((value("PROGRAM")?.as_str()?.to_owned(), Fail::named(value("FAIL")?.as_str()?)?, events))
+}
+
+/// hob's entries in an agent's file, given as a value; of a plugin, as a text.
+pub fn installed(agent: Agent, file: &Value) -> Vec<Installed> {
+    if agent.layout() == Layout::Plugin {
+        let Some((program, fail, events)) = file.as_str().and_then(plugin_of) else { return Vec::new() };
+        let entry = |event: String| {
+            let args = ["hook", &event, "--agent", agent.name(), "--fail", fail.as_str()].map(str::to_owned).to_vec();
+            let form = Form::Exec { program: program.clone(), args };
+            Installed { agent, event, form, within_ms: Some(10_000), has_switch: fail != Fail::Open, fail }
+        };
+        return events.into_iter().map(entry).collect();
+    }
+    let events = file["hooks"].as_object().into_iter().flatten();
+    let handlers = events.flat_map(|(event, list)| {
+        let listed = list.as_array().into_iter().flatten();
+        let handlers = listed.flat_map(|element| match agent.layout() {
+            Layout::Groups => element["hooks"].as_array().map(Vec::as_slice).unwrap_or_default(),
+            _ => std::slice::from_ref(element),
+        });
+        handlers.map(move |handler| (event, handler))
+    });
+    let entry = |(event, handler): (&String, &Value)| {
+        let form = form_of(handler)?;
+        let words = words_of(&form)?;
+        let fail = words.iter().position(|word| word == "--fail").and_then(|at| words.get(at + 1));
+        let seconds = [&handler["timeout"], &handler["timeoutSec"]].into_iter().find_map(Value::as_f64);
+        let unit = if agent == Agent::Gemini { 1.0 } else { 1000.0 };
+        Some(Installed {
+            agent,
+            event: event.clone(),
+            within_ms: seconds.map(|number| (number * unit).clamp(0.0, 1e9) as u64),
+            has_switch: handler["onFailure"] == "block" || handler["failClosed"] == true,
+            fail: fail.and_then(|fail| Fail::named(fail)).unwrap_or(Fail::Open),
+            form,
+        })
+    };
+    handlers.filter_map(entry).collect()
+}
+
+/// Whether what an agent would run is an entry that hob wrote for it.
+pub fn is_ours(agent: Agent, handler: &Value) -> bool {
+    let words = form_of(handler).and_then(|form| words_of(&form)).unwrap_or_default();
+    words.windows(2).any(|pair| pair[0] == "--agent" && pair[1] == agent.name())
+}
+
+impl Installed {
+    /// The same entry with another program.
+    pub fn with_program(&self, other: &str) -> Form {
+        match &self.form {
+            Form::Exec { args, .. } => Form::Exec { program: other.to_owned(), args: args.clone() },
+            Form::Shell(line) => {
+                let program = segment(line).and_then(|(words, _)| words.into_iter().next());
+                let at = program.and_then(|(from, to, _)| Some((line.get(..from)?, line.get(to..)?)));
+                let (before, after) = at.unwrap_or(("", ""));
+                Form::Shell(format!("{before}{}{after}", quoted(other)))
+            }
+        }
+    }
+
+    /// The program that it starts.
+    pub fn program(&self) -> String {
+        match &self.form {
+            Form::Exec { program, .. } => program.clone(),
+            Form::Shell(line) => {
+                segment(line).and_then(|(words, _)| Some(words.into_iter().next()?.2)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Whether it runs `hob hook` as hob writes it, and nothing besides.
+    pub fn is_as_written(&self) -> bool {
+        let args = words_of(&self.form).unwrap_or_default();
+        let right = ["hook", &self.event, "--agent", self.agent.name(), "--fail", self.fail.as_str()];
+        if args != right {
+            return false;
+        }
+        match &self.form {
+            Form::Exec { .. } => true,
+            Form::Shell(line) => {
+                let words = std::iter::once(self.program()).chain(args).map(|word| quoted(&word));
+                let ours = words.collect::<Vec<_>>().join(" ");
+                let rest = line.strip_prefix(&ours);
+                rest.is_some_and(|rest| matches!(rest, "" | " || exit 0" | " || exit 2"))
+            }
+        }
+    }
+}
+
+fn form_of(handler: &Value) -> Option<Form> {
+    let command = [&handler["command"], &handler["bash"]].into_iter().find_map(Value::as_str)?.to_owned();
+    Some(match handler["args"].as_array() {
+        Some(args) => {
+            let args = args.iter().map(|arg| arg.as_str().unwrap_or_default().to_owned()).collect();
+            Form::Exec { program: command, args }
+        }
+        None => Form::Shell(command),
+    })
+}
+
+/// The words of the part that runs `hob hook`, after the program; `None` if there is none.
+fn words_of(form: &Form) -> Option<Vec<String>> {
+    match form {
+        Form::Exec { program, args } => is_hook(program, args).then(|| args.clone()),
+        Form::Shell(line) => segment(line).map(|(_, words)| words),
+    }
+}
+
+/// Whether a command line is one of `hob hook`. A program of another version may have it in its name (`hob-next`).
+fn is_hook(program: &str, args: &[String]) -> bool {
+    args.first().is_some_and(|word| word == "hook") && is_named_hob(program)
+}
+
+/// Whether a program has the name by which hob knows its own entries.
+pub fn is_named_hob(program: &str) -> bool {
+    let name = std::path::Path::new(program).file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name == "hob" || name.starts_with("hob-"))
+}
+
+type Word = (usize, usize, String);
+
+/// The simple command of a line that runs `hob hook`: its words with their places, and those after the program.
+fn segment(line: &str) -> Option<(Vec<Word>, Vec<String>)> {
+    let mut commands: Vec<Vec<Word>> = vec![Vec::new()];
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            _ if c.is_whitespace() => {}
+            ';' | '|' | '&' => commands.push(Vec::new()),
+            _ => {
+                let (mut word, mut end, mut quote) = (String::new(), at, None);
+                let mut next = Some((at, c));
+                while let Some((here, c)) = next {
+                    end = here + c.len_utf8();
+                    match (quote, c) {
+                        (None, '\'' | '"') => quote = Some(c),
+                        (Some(open), _) if c == open => quote = None,
+                        (None | Some('"'), '\\') => {
+                            if let Some((here, c)) = chars.next() {
+                                end = here + c.len_utf8();
+                                word.push(c);
+                            }
+                        }
+                        _ => word.push(c),
+                    }
+                    let ends = |c: char| quote.is_none() && (c.is_whitespace() || ";|&".contains(c));
+                    next = chars.next_if(|(_, c)| !ends(*c));
+                }
+                if let Some(command) = commands.last_mut() {
+                    command.push((at, end, word));
+                }
+            }
+        }
+    }
+    commands.into_iter().find_map(|words| {
+        let after: Vec<String> = words.iter().skip(1).map(|(_, _, word)| word.clone()).collect();
+        is_hook(&words.first()?.2, &after).then_some((words, after))
+    })
+}
+
+/// A word for a shell.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
