@@ -7,6 +7,7 @@
 pub mod adapter;
 mod archive;
 pub mod control;
+mod default_session;
 mod error;
 mod ghc_mcp;
 pub mod journal;

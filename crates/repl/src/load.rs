@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use diagnostics::{Delta, Diagnostic, Severity};
 
-use crate::sessions::DEFAULT_SESSION;
+use crate::default_session::arguments;
 
 /// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.
 #[derive(Debug, Clone, Default)]
@@ -107,11 +107,6 @@ impl LoadRecord {
         self.delta.removed.extend::<Vec<_>>(gone);
         self
     }
-}
-
-/// The arguments of a call that names the session, if it must be named.
-pub(crate) fn arguments(session: &str) -> String {
-    if session == DEFAULT_SESSION { String::new() } else { format!(" {{\"session\": {session:?}}}") }
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::{DEFAULT_SESSION, Repl, load_hint};
-use crate::load::{LoadRecord, arguments};
+use crate::default_session::arguments;
+use crate::load::LoadRecord;
 use crate::profile::descriptions;
 use crate::result::{EvalResult, Status};
 use crate::session::Handle;

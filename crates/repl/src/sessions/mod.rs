@@ -26,6 +26,7 @@ use project::config::Limit;
 use project::{Caller, Limits};
 
 use crate::archive::Archive;
+pub use crate::default_session::DEFAULT_SESSION;
 use crate::error::ReplError;
 use crate::numbers::EvalNumbers;
 use crate::profile::{DriverKind, Profiles};
@@ -36,9 +37,6 @@ pub(crate) use eval::check_started;
 pub use restart::Replayed;
 pub(crate) use sources::load_hint;
 use start::StartLock;
-
-/// The session of callers that name none.
-pub const DEFAULT_SESSION: &str = "main";
 
 /// How long shutdown waits for the last output to reach the disk.
 const FLUSH: Duration = Duration::from_millis(500);
