@@ -180,5 +180,4 @@ fn hooks_error(error: Broken) -> Broken {
 }
 
 #[cfg(test)]
-#[path = "hook_tests.rs"]
 mod tests;
