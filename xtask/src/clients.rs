@@ -30,7 +30,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.split_first() {
         None => {}
         Some((word, rest)) if word == "agents" => return crate::agents::run(rest),
-        Some((other, _)) => bail!("there are no clients {other:?}; say `agents` or nothing for all that are libraries"),
+        Some((word, rest)) if word == "hooks" => return crate::agents::hooked::run(rest),
+        Some((other, _)) => {
+            bail!("there are no clients {other:?}; say `agents`, `hooks` or nothing for all that are libraries")
+        }
     }
     let tools = setup::tests()?;
     run_rows(&tools)?;

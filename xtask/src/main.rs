@@ -49,12 +49,14 @@ usage: cargo xtask TASK
                            parts: answer command listing crowd mail races kills
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
+  bench hooks [--quick]    what agents wait for at their hooks' events, beside an empty program, Node and Python; writes
+                           docs/generated/bench-hooks.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
                            --keep adds to fuzz/corpus what reached something new; and do what the tests do at random so
                            many times: interrupts in each REPL, pieces of Haskell against GHC, checkouts that mean harm
-                           targets: framing connection cure_parser cure_checker cure_writer
+                           targets: framing connection cure_parser cure_checker cure_writer hook shell_words
                            at random: interrupts pieces checkouts
   part                     add a part that is made up to a copy of this checkout, by one crate, one file and one line
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
@@ -62,6 +64,9 @@ usage: cargo xtask TASK
   clients agents [NAME…] [--hob FILE] [--hooks]
                            real coding agents with `hob mcp`, driven by a scripted model: what of it reaches a model, and
                            (with --hooks, alone) what hob's hooks keep from running; writes docs/generated/agents.md
+  clients hooks [NAME…] [--trial WORDS] [--hob FILE] [--packages DIR]
+                           real coding agents with hob's hooks: what these add to a model's input, and who is asked;
+                           writes docs/generated/hooks-context.md
 ";
 
 /// A task: its name, and its function of the arguments after the name.

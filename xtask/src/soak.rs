@@ -24,11 +24,22 @@ struct Target {
     max_len: u32,
 }
 
-const TARGETS: [Target; 5] =
-    [mcp("framing"), mcp("connection"), cure("cure_parser"), cure("cure_checker"), cure("cure_writer")];
+const TARGETS: [Target; 7] = [
+    mcp("framing"),
+    mcp("connection"),
+    cure("cure_parser"),
+    cure("cure_checker"),
+    cure("cure_writer"),
+    hooks("hook"),
+    hooks("shell_words"),
+];
 
 const fn mcp(name: &'static str) -> Target {
     Target { name, dictionary: Some("fuzz/mcp.dict"), seeds: &[], max_len: 8192 }
+}
+
+const fn hooks(name: &'static str) -> Target {
+    Target { name, dictionary: Some("fuzz/hooks.dict"), seeds: &[], max_len: 4096 }
 }
 
 /// No dictionary: the edits of these targets (`fuzz/src/cure/edit.rs`) insert tokens themselves.

@@ -25,5 +25,6 @@ pub mod tools;
 mod words;
 
 pub use board::{Board, BoardOptions, Notified, Notify};
-pub use route::late::late;
+pub use route::hooked::{HookAnswer, HookQuestion, ask_at_hook};
+pub use route::late::{Gone, heard_at_hook, late, late_at_hook};
 pub use settings::AskSettings;

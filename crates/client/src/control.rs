@@ -195,16 +195,17 @@ impl Control {
         &mut self,
         method: &str,
         params: Value,
-        deadline: Instant,
+        deadline: &Cell<Instant>,
+        on_notification: impl FnMut(&str, &Value),
     ) -> Result<Option<Value>, ControlError> {
-        self.exchange(method, params, Some(deadline), |_, _| {})
+        self.exchange(method, params, Some(deadline), on_notification)
     }
 
     fn exchange(
         &mut self,
         method: &str,
         params: Value,
-        deadline: Option<Instant>,
+        deadline: Option<&Cell<Instant>>,
         mut on_notification: impl FnMut(&str, &Value),
     ) -> Result<Option<Value>, ControlError> {
         self.last_id += 1;
@@ -217,7 +218,7 @@ impl Control {
             let line = match deadline {
                 None => self.next_line(method)?,
                 Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
+                    let left = deadline.get().saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return Ok(None);
                     }

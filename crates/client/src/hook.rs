@@ -1,6 +1,7 @@
 //! `hob hook`: asks the daemon what to answer to an agent's hook event. An agent waits for each of these, so everything
 //! here ends by a deadline, and whoever calls says then what a failure means.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub struct HookEvent {
     pub cwd: PathBuf,
     /// When the caller answers by itself.
     pub deadline: Instant,
+    /// The same, once a person is asked.
+    pub person: Instant,
 }
 
 /// What to print and how to exit.
@@ -53,12 +56,21 @@ pub enum HookError {
     NotWhole(String),
 }
 
-/// Asks the daemon, which is started if none runs.
+/// The notification by which the daemon says that a person is asked.
+const ASKING: &str = "hook/asking";
+
+/// Asks the daemon, which is started if none runs. `on_asking` is told when a person is asked, from when on the later deadline
+/// counts.
 ///
 /// # Errors
 /// When there is no whole reply before the deadline.
-pub fn ask(project: &Project, event: HookEvent, launch: &Launch) -> Result<HookReply, HookError> {
-    let HookEvent { agent, event, raw, cwd, deadline } = event;
+pub fn ask(
+    project: &Project,
+    event: HookEvent,
+    launch: &Launch,
+    mut on_asking: impl FnMut(),
+) -> Result<HookReply, HookError> {
+    let HookEvent { agent, event, raw, cwd, deadline, person } = event;
     let there = deadline.min(Instant::now() + THERE_WITHIN);
     let hello = Hello::brief(project, &cwd);
     let connection = connect_or_start_within(project, &hello, launch, Patience::until(there))?;
@@ -73,11 +85,21 @@ pub fn ask(project: &Project, event: HookEvent, launch: &Launch) -> Result<HookR
         ("event".to_owned(), json!(event)),
         ("within_ms".to_owned(), json!(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))),
     ]);
+    let for_person = person.saturating_duration_since(Instant::now()).as_millis();
+    if person > deadline {
+        params.insert("person_ms".to_owned(), json!(u64::try_from(for_person).unwrap_or(u64::MAX)));
+    }
     match String::from_utf8(raw) {
         Ok(text) => params.insert("raw".to_owned(), Value::String(text)),
         Err(error) => params.insert("raw_hex".to_owned(), Value::String(hex(error.as_bytes()))),
     };
-    let reply = Control::over(connection).request_before("hook", params.into(), deadline)?;
+    let until = Cell::new(deadline);
+    let reply = Control::over(connection).request_before("hook", params.into(), &until, |method, _| {
+        if method == ASKING && person > deadline {
+            until.set(person);
+            on_asking();
+        }
+    })?;
     let reply = reply.ok_or(HookError::TimedOut)?;
     HookReply::deserialize(&reply).map_err(|error| HookError::NotWhole(error.to_string()))
 }
@@ -124,8 +146,9 @@ mod tests {
             raw: vec![0xff],
             cwd: root,
             deadline: Instant::now() + Duration::from_millis(if reply.ends_with('\n') { 60_000 } else { 300 }),
+            person: Instant::now(),
         };
-        let reply = ask(&project, event, &Launch { program: "/bin/false".into(), arguments: Vec::new() });
+        let reply = ask(&project, event, &Launch { program: "/bin/false".into(), arguments: Vec::new() }, || {});
         daemon.join().unwrap();
         std::fs::remove_file(path).unwrap();
         reply

@@ -4,6 +4,7 @@
 //! connections; `parts/` is what it serves. [`standalone`] serves one agent on stdio without a daemon.
 
 mod clients;
+mod compat;
 mod connections;
 mod control;
 mod daemon;

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::clients;
+use crate::compat::{Message, Socket};
 use crate::control;
 use crate::daemon::Daemon;
 use crate::http::Http;
@@ -66,6 +67,9 @@ impl Listener {
                 }
             });
         }
+        if self.daemon.config.tidepool {
+            self.serve_predecessor(&mut connections, leaving.clone());
+        }
         let mut check = tokio::time::interval(CHECK_TIME);
         loop {
             tokio::select! {
@@ -98,6 +102,34 @@ impl Listener {
         drop(self.lock);
     }
 
+    /// Serves Tidepool's socket too, until the daemon stops.
+    fn serve_predecessor(&self, connections: &mut JoinSet<()>, leaving: watch::Receiver<bool>) {
+        let socket = match Socket::bind(self.daemon.project.root()) {
+            Ok(socket) => socket,
+            Err(error) => return tracing::error!(%error, "compat.tidepool: its socket could not be bound"),
+        };
+        let (daemon, mut stop) = (self.daemon.clone(), self.daemon.stop.subscribe());
+        connections.spawn(async move {
+            let mut served = JoinSet::new();
+            let mut stopped = std::pin::pin!(async {
+                // An error means that the daemon is gone, which is equivalent.
+                let _ = stop.wait_for(Option::is_some).await;
+            });
+            loop {
+                tokio::select! {
+                    accepted = socket.accept() => match accepted {
+                        Ok(stream) => _ = served.spawn(connection(daemon.clone(), stream, leaving.clone())),
+                        Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                    },
+                    Some(_) = served.join_next() => {}
+                    () = &mut stopped => break,
+                }
+            }
+            drop(socket);
+            while served.join_next().await.is_some() {}
+        });
+    }
+
     fn bind_anew_if_gone(&mut self) {
         if self.bound.is_in_place() {
             return self.bound.renew_note(&self.daemon.project);
@@ -128,6 +160,15 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     let (hello, rest) = match timeout(HELLO_TIME, first_line(&mut stream)).await {
         Ok(Ok(Some(first))) => first,
         Ok(Ok(None)) => return,
+        Ok(Err(HelloError::Predecessor(message))) => {
+            let answer = tokio::select! {
+                answer = message.answer(&daemon, peer.pid) => answer,
+                // Nobody waits for it any more.
+                () = closed(&stream) => return,
+            };
+            let _ = stream.write_all(&answer).await;
+            return;
+        }
         Ok(Err(error)) => return refuse(&daemon, &mut stream, &error.to_string()).await,
         Err(_) => return refuse(&daemon, &mut stream, "no hello line came within 10 seconds").await,
     };
@@ -201,6 +242,9 @@ async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
 /// Why a first line was invalid.
 #[derive(Debug, thiserror::Error)]
 enum HelloError {
+    /// One of Tidepool's messages.
+    #[error("the first line is a message of Tidepool's clients")]
+    Predecessor(Message),
     #[error("the first line of a connection must be a hello of hob ({0}); agents connect through `hob mcp`")]
     NotHello(serde_json::Error),
     #[error("the hello line is longer than {} bytes", hello::LINE_MAX)]
@@ -219,11 +263,29 @@ async fn first_line(stream: &mut UnixStream) -> Result<Option<(Hello, Vec<u8>)>,
         }
         if let Some(end) = buffer[searched..].iter().position(|byte| *byte == b'\n') {
             let rest = buffer.split_off(searched + end + 1);
-            let hello = serde_json::from_slice(&buffer).map_err(HelloError::NotHello)?;
-            return Ok(Some((hello, rest)));
+            return match serde_json::from_slice(&buffer) {
+                Ok(hello) => Ok(Some((hello, rest))),
+                Err(error) => Err(Message::parse(&buffer).map_or(HelloError::NotHello(error), HelloError::Predecessor)),
+            };
         }
         if buffer.len() > hello::LINE_MAX {
             return Err(HelloError::TooLong);
+        }
+    }
+}
+
+/// Returns when the other end is gone. It sends nothing more.
+async fn closed(stream: &UnixStream) {
+    let mut byte = [0];
+    loop {
+        if stream.readable().await.is_err() {
+            return;
+        }
+        match stream.try_read(&mut byte) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
         }
     }
 }

@@ -1,17 +1,21 @@
-//! Where a daemon's hook events are decided, answered and journalled. No async.
+//! Where a daemon's hook events are decided, answered and journalled. No async: who has something to add, or asks a person,
+//! does so between [`Decider::decide`] and [`Decider::answer`].
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use project::Project;
 
-use crate::agents::{Agent, Answer, Loss, Rendered};
-use crate::event::Event;
+use crate::agents::{Agent, Answer, Loss, Rendered, Row, Verdict};
+use crate::context::{At, Memory, Piece, Receipts, Sessions, TurnEnd, compose, moment};
+use crate::event::{Event, Kind};
 use crate::files::{Files, Standing};
 use crate::journal::{Line, Log, Raw};
-use crate::policy::{Decision, Facts, Subject, decide};
+use crate::person::{self, Asking};
+use crate::policy::{Decision, FACTS, Facts, Subject, decide};
+use crate::record::Record;
+use crate::settings::{HooksSettings, Keep};
 use crate::spool;
 
 /// An event as it came.
@@ -33,40 +37,57 @@ pub struct Decided {
     pub event: Event,
     pub decision: Decision,
     pub standing: Standing,
+    /// The agent's session, by which what is known between its events is found.
+    pub key: String,
+    /// The moment, where something can be added.
+    pub at: Option<At>,
     facts: Facts,
     begun: Instant,
 }
 
+/// What is said to an event, besides by rules.
+#[derive(Default)]
+pub struct Added {
+    pub pieces: Vec<Piece>,
+    /// A person's word, which precedes the decision to ask one.
+    pub person: Option<Answer>,
+    /// What became of the question to a person.
+    pub outcome: Option<String>,
+}
+
 /// What was answered.
-#[derive(Debug)]
 pub struct Answered {
     pub rendered: Rendered,
     /// The line of the journal, without its payload.
     pub line: Line,
+    /// The daemon's records of it.
+    pub records: Vec<Record>,
+    /// To be told whether the answer left.
+    pub receipts: Receipts,
     /// Why the line is not in the file, if so.
     pub unwritten: Option<std::io::Error>,
 }
 
-/// What other parts know of a worktree: the value of a fact.
-pub type FactSource = Box<dyn Fn(&str, &Path) -> Option<String> + Send + Sync>;
+/// What other parts know of a worktree: the facts of these names, as far as they are known.
+pub type FactSource = Box<dyn Fn(&[&str], &Path) -> Facts + Send + Sync>;
 
 /// Decides for a project.
 pub struct Decider {
     project: Project,
+    settings: HooksSettings,
     files: Mutex<Files>,
     /// `None` until the first event.
     log: Mutex<Option<Log>>,
-    fact: FactSource,
+    facts: FactSource,
+    sessions: Arc<Sessions>,
 }
-
-/// The facts that conditions can name.
-pub const FACTS: &[&str] = &["work.branch"];
 
 impl Decider {
     /// Opens nothing yet.
-    pub fn new(project: &Project, fact: FactSource) -> Decider {
+    pub fn new(project: &Project, settings: HooksSettings, facts: FactSource) -> Decider {
         let files = Mutex::new(Files::new(project));
-        Decider { project: project.clone(), files, log: Mutex::default(), fact }
+        let (log, sessions) = (Mutex::default(), Arc::default());
+        Decider { project: project.clone(), settings, files, log, facts, sessions }
     }
 
     /// What holds now.
@@ -79,14 +100,30 @@ impl Decider {
         let event = crate::read(asked.agent, &asked.named, &asked.raw);
         let standing = self.standing();
         let (decision, facts) =
-            decided(&standing, &event, &asked.worktree, &asked.cwd, |name| (self.fact)(name, &asked.worktree));
-        Decided { asked, event, decision, standing, facts, begun }
+            decided(&standing, &event, &asked.worktree, &asked.cwd, |names| (self.facts)(names, &asked.worktree));
+        let of = event.session.clone().unwrap_or_else(|| asked.worktree.display().to_string());
+        let key = format!("{} {of}", event.agent);
+        let at = self.sessions.hears(&key, &event, moment(&event, asked.agent.row(&event.name)));
+        Decided { asked, event, decision, standing, key, at, facts, begun }
     }
 
-    /// Renders the answer and writes it down. `context` is what others add. Blocks on files.
-    pub fn answer(&self, decided: Decided, answer: Answer) -> Answered {
-        let Decided { asked, event, decision, standing, facts, begun } = decided;
-        let rendered = asked.agent.render(asked.agent.row(&event.name), &answer);
+    /// Renders the answer and writes it down. Blocks on files.
+    pub fn answer(&self, decided: Decided, added: Added) -> Answered {
+        let row = decided.asked.agent.row(&decided.event.name);
+        let (names, mut outcome) = (added.pieces.iter().map(|piece| piece.from.to_owned()).collect(), None);
+        let mut receipts = Receipts::default();
+        if decided.at.is_some_and(|at| at.memory == Memory::Lost) {
+            let (sessions, key) = (self.sessions.clone(), decided.key.clone());
+            receipts.add(Some(Box::new(move || sessions.forgot_again(&key))));
+        }
+        let answer = self.said(&decided, row, added, &mut receipts, &mut outcome);
+        let Decided { asked, event, decision, standing, facts, begun, .. } = decided;
+        let told = event.clone();
+        let rendered = asked.agent.render(row, &answer);
+        let raw = match self.settings.keep {
+            Keep::Payload => Raw::of(asked.raw),
+            Keep::Digest => Raw::digest_of(&asked.raw),
+        };
         let mut line = Line {
             number: 0,
             at_ms: project::journal::now(),
@@ -97,19 +134,85 @@ impl Decider {
             session: event.session,
             cwd: asked.cwd,
             worktree: asked.worktree,
-            raw: Raw::of(asked.raw),
+            raw,
             facts,
             policy: standing.digest,
             matched: decision.matched,
             verdict: decision.verdict,
             rule: decision.rule,
             answer: rendered.clone(),
+            added: names,
+            outcome,
             missed: None,
             micros: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         let unwritten = self.write(&mut line).err();
         line.raw = Raw::Text(String::new());
-        Answered { rendered, line, unwritten }
+        let records = Record::of(&line, &told);
+        Answered { rendered, line, records, receipts, unwritten }
+    }
+
+    /// What is said of it all to the agent.
+    fn said(
+        &self,
+        decided: &Decided,
+        row: Option<&Row>,
+        added: Added,
+        receipts: &mut Receipts,
+        outcome: &mut Option<String>,
+    ) -> Answer {
+        let (event, key) = (&decided.event, &decided.key);
+        let mut answer = decided.decision.answer();
+        *outcome = added.outcome;
+        if let Some(person) = added.person.filter(|_| answer.verdict == Verdict::Person) {
+            answer = Answer { context: answer.context, ..person };
+        }
+        let holds = answer.verdict >= Verdict::Ask || added.pieces.iter().any(|piece| piece.holds);
+        if holds && row.is_some_and(Row::holds) {
+            let breaker = event.subagent.as_ref().map_or_else(|| key.clone(), |subagent| format!("{key} {subagent}"));
+            return match self.sessions.hold(&breaker, self.settings.holds, event.is_held) {
+                TurnEnd::Held => {
+                    *outcome = Some("held".to_owned());
+                    let by_rule = (answer.verdict >= Verdict::Ask).then_some(answer.reason);
+                    let mut texts: Vec<String> = by_rule.into_iter().chain(answer.context).collect();
+                    for piece in added.pieces {
+                        texts.push(piece.text);
+                        receipts.add(piece.lost);
+                    }
+                    let (reason, left) = compose(texts);
+                    left.into_iter().for_each(|text| self.sessions.keep(key, text));
+                    Answer::of(Verdict::Deny, reason.unwrap_or_default())
+                }
+                TurnEnd::LetGo(why) => {
+                    *outcome = Some(format!("let go: {why}"));
+                    // What was to be said goes to whoever asks next.
+                    added.pieces.into_iter().filter_map(|piece| piece.lost).for_each(|lost| lost());
+                    let reason = match answer.reason.is_empty() {
+                        true => "something waits for it".to_owned(),
+                        false => answer.reason,
+                    };
+                    let notice = format!("hob let the agent stop, which was to go on ({reason}): {why}");
+                    Answer { notice: Some(notice), ..Answer::pass() }
+                }
+            };
+        }
+        let takes = event.subagent.is_none() && row.is_some_and(|row| row.takes_context) && event.kind != Kind::TurnEnd;
+        let mut texts = if takes { self.sessions.take(key) } else { Vec::new() };
+        texts.extend(answer.context.take());
+        for piece in added.pieces {
+            texts.push(piece.text);
+            receipts.add(piece.lost);
+        }
+        let takes_any = row.is_some_and(|row| row.takes_context);
+        if !takes_any {
+            texts.iter().for_each(|text| self.sessions.keep(key, text.clone()));
+        }
+        let (context, left) = compose(texts);
+        if takes_any {
+            left.into_iter().for_each(|text| self.sessions.keep(key, text));
+        }
+        answer.context = context;
+        answer
     }
 
     fn write(&self, line: &mut Line) -> std::io::Result<()> {
@@ -136,19 +239,27 @@ impl Decider {
     }
 }
 
+impl Decided {
+    /// What to ask a person, if one is to decide.
+    pub fn asking(&self) -> Option<Asking> {
+        let is_asked = self.decision.verdict == Verdict::Person;
+        is_asked.then(|| person::asking(&self.event, &self.asked.raw, &self.decision.reason)).flatten()
+    }
+}
+
 /// Decides on an event by what holds. Facts are looked up if a rule names them.
 pub fn decided(
     standing: &Standing,
     event: &Event,
     worktree: &Path,
     cwd: &Path,
-    fact: impl Fn(&str) -> Option<String>,
+    facts: impl Fn(&[&str]) -> Facts,
 ) -> (Decision, Facts) {
     let names = |name: &str| {
         standing.policies.iter().flat_map(|policy| &policy.rules).any(|rule| rule.table.when.contains_key(name))
     };
-    let wanted = FACTS.iter().filter(|name| names(name));
-    let facts: Facts = wanted.filter_map(|name| Some(((*name).to_owned(), fact(name)?))).collect::<BTreeMap<_, _>>();
+    let wanted: Vec<&str> = FACTS.iter().copied().filter(|name| names(name)).collect();
+    let facts = if wanted.is_empty() { Facts::new() } else { facts(&wanted) };
     let subject = Subject::of(event, worktree, cwd);
     (decide(&standing.policies, event, &subject, &facts), facts)
 }
@@ -160,7 +271,7 @@ impl Decision {
             let facts = self.context.iter().map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
             format!("From the policy of this project, as facts:\n{facts}")
         });
-        Answer { verdict: self.verdict, reason: self.reason.clone(), context }
+        Answer { context, ..Answer::of(self.verdict, self.reason.clone()) }
     }
 }
 
@@ -171,8 +282,11 @@ impl Loss {
             Loss::AskBecameDeny => "this event cannot ask, so it was denied",
             Loss::DenyBecameContext => "this event cannot be kept from happening, so the reason went into the context",
             Loss::DenyWasLost => "this event cannot be kept from happening",
-            Loss::ContextWasLost => "this event takes no context",
+            Loss::ContextWasKept => "this event takes no context, which is kept for the next that does",
             Loss::AllowWasLost => "this event cannot allow",
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

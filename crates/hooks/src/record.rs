@@ -1,10 +1,12 @@
 //! The daemon's records of hook events, which faces follow.
 
+use std::path::PathBuf;
+
 use project::journal::Event;
 use serde::Serialize;
 
 use crate::agents::{Loss, Verdict};
-use crate::event::Kind;
+use crate::event::{self, Kind};
 use crate::journal::Line;
 
 /// What happened at a hook.
@@ -26,17 +28,74 @@ pub enum Record {
         /// The command or file that the rule matched.
         #[serde(skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// Who added to the agent's context.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        added: Vec<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         losses: Vec<Loss>,
         micros: u64,
     },
+    /// An agent's session began, or was taken up again.
+    AgentSessionBegan {
+        hook: u64,
+        #[serde(flatten)]
+        of: Of,
+        worktree: PathBuf,
+    },
+    AgentSessionEnded {
+        hook: u64,
+        #[serde(flatten)]
+        of: Of,
+    },
+    /// The user said something.
+    TurnBegan {
+        hook: u64,
+        #[serde(flatten)]
+        of: Of,
+    },
+    /// The agent was about to stop.
+    TurnEnded {
+        hook: u64,
+        #[serde(flatten)]
+        of: Of,
+        /// Whether it was held, or let go though it should have been.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
+    },
+    /// An agent was about to ask its user whether it may use a tool.
+    PermissionPrompted {
+        hook: u64,
+        #[serde(flatten)]
+        of: Of,
+        tool: String,
+        /// The command, or the file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        about: Option<String>,
+        verdict: Verdict,
+        /// What a person said, or why none did.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
+    },
+}
+
+/// Whose it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Of {
+    pub agent: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// Why, in the agent's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl Record {
-    /// Of a line of the journal.
-    pub fn of(line: &Line) -> Record {
+    /// Of an event, and its line of the journal.
+    pub(crate) fn of(line: &Line, event: &event::Event) -> Vec<Record> {
         let decided = line.matched.iter().find(|matched| Some(&matched.rule) == line.rule.as_ref());
-        Record::HookAnswered {
+        let answered = Record::HookAnswered {
             hook: line.number,
             agent: line.agent.clone(),
             event: line.event.clone(),
@@ -45,9 +104,31 @@ impl Record {
             verdict: line.verdict,
             rule: line.rule.clone(),
             by: decided.and_then(|matched| matched.by.clone()),
+            added: line.added.clone(),
             losses: line.answer.losses.clone(),
             micros: line.micros,
-        }
+        };
+        let hook = line.number;
+        let of = Of {
+            agent: line.agent.clone(),
+            session: line.session.clone(),
+            turn: event.turn.clone(),
+            reason: event.reason.clone(),
+        };
+        let outcome = line.outcome.clone();
+        let more = match (event.kind, &event.tool) {
+            (Kind::SessionStart, _) => Record::AgentSessionBegan { hook, of, worktree: line.worktree.clone() },
+            (Kind::SessionEnd, _) => Record::AgentSessionEnded { hook, of },
+            (Kind::Prompt, _) => Record::TurnBegan { hook, of },
+            (Kind::TurnEnd | Kind::TurnFailed, _) => Record::TurnEnded { hook, of, outcome },
+            (Kind::PermissionRequest, Some(tool)) => {
+                let about = tool.command.as_ref().map(event::Command::shown).or_else(|| tool.paths.first().cloned());
+                let (tool, verdict) = (tool.native.clone(), line.verdict);
+                Record::PermissionPrompted { hook, of, tool, about, verdict, outcome }
+            }
+            _ => return vec![answered],
+        };
+        vec![answered, more]
     }
 }
 

@@ -70,7 +70,7 @@ impl Missed {
     /// As a line of the journal.
     pub(crate) fn line(self, worktree: &Path) -> Line {
         let agent = Agent::named(&self.agent).unwrap_or(Agent::Claude);
-        let event: Event = crate::read(agent, &self.named, &self.raw.bytes());
+        let event: Event = crate::read(agent, &self.named, &self.raw.bytes().unwrap_or_default());
         Line {
             number: 0,
             at_ms: self.at_ms,
@@ -88,6 +88,8 @@ impl Missed {
             verdict: Verdict::Pass,
             rule: None,
             answer: Rendered::default(),
+            added: Vec::new(),
+            outcome: None,
             missed: Some(self.why),
             micros: 0,
         }

@@ -19,7 +19,7 @@
 //! | receive | [`Mail::check`], [`Mail::wait`] hand out under a lease; [`Mail::ack`] and the next of these confirm; [`Mail::confirm`] for who makes no next call |
 //! | look | [`Mail::look`], [`Mail::wait_after`], [`Mail::subscribe`] by cursor; [`Mail::thread`], [`Mail::search`], [`Mail::delivery_status`], [`Mail::message`] |
 //! | people | [`Mail::agents`], [`Mail::groups`], [`Mail::group`], and changes of groups |
-//! | hints | [`Mail::pending`], [`Mail::begin_hint`], [`Mail::end_hint`] |
+//! | hints | [`hints::hook_context`]; [`Mail::pending`], [`Mail::begin_hint`], [`Mail::end_hint`] |
 //!
 //! When a session's last connection ends, the session has a grace period (30 s) to come back. When its process has
 //! ended, [`Mail::end_session`] ends it at once. What an ended session had in hand is handed out again, marked.
@@ -28,6 +28,7 @@ pub mod callers;
 pub mod control;
 pub mod error;
 pub mod framing;
+pub mod hints;
 pub mod home;
 pub mod identity;
 pub mod import;

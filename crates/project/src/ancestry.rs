@@ -75,6 +75,40 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     Some(format!("this was started by {name} (process {}), an agent that hob serves here; {advice}", agent.pid))
 }
 
+/// A front-end, as far as hooks need to know it: what it is is told when it is first looked at.
+#[derive(Debug, Clone)]
+pub struct FrontEnd {
+    /// The process that started it.
+    agent: Option<Process>,
+    /// The session of the agent, where that gives it to what it starts.
+    session: Option<String>,
+}
+
+impl FrontEnd {
+    /// The front-end of this process. `variable` is that of its environment which names the agent's session.
+    pub fn of(pid: u32, variable: &str) -> FrontEnd {
+        let environment = environment(pid);
+        let mut entries = environment.split(|byte| *byte == 0);
+        let session = entries.find_map(|entry| entry.strip_prefix(variable.as_bytes())?.strip_prefix(b"="));
+        FrontEnd { agent: agent_of(pid), session: session.map(|id| String::from_utf8_lossy(id).into_owned()) }
+    }
+}
+
+/// Which of these front-ends, in order of arrival, belongs to the agent that a process descends from: the one of the same
+/// session, else that of the nearest ancestor which started one.
+pub fn front_end_of(pid: u32, front_ends: &[FrontEnd], session: Option<&str>) -> Option<usize> {
+    if front_ends.is_empty() {
+        return None;
+    }
+    let of_session = |of: &FrontEnd| session.is_some() && of.session.as_deref() == session;
+    if let Some(at) = front_ends.iter().rposition(of_session) {
+        return Some(at);
+    }
+    let ancestors = Process::of(pid)?.and_ancestors().skip(1);
+    let started_by = |ancestor: &Process| front_ends.iter().rposition(|of| of.agent.as_ref() == Some(ancestor));
+    ancestors.into_iter().find_map(|ancestor| started_by(&ancestor))
+}
+
 /// Whether a process is an agent by what it started: a front-end other than `but`, itself or by shells that were told a
 /// command.
 fn starts_front_end(pid: u32, but: u32) -> bool {
@@ -257,6 +291,39 @@ mod tests {
         let _ = Command::new("kill").arg(grandchild.to_string()).status();
         let _ = child.kill();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_hook_belongs_to_the_front_end_of_its_agent() {
+        // An agent that starts a front-end, and a hook by a shell.
+        let script = "import subprocess, sys
+front = subprocess.Popen(['sleep', '60'], env={'MARK': sys.argv[1]})
+hook = subprocess.Popen(['sh', '-c', 'sleep 60; true'])
+print(front.pid, hook.pid, flush=True)
+front.wait()";
+        let agent = |mark: &str| {
+            let mut agent = Command::new("python3");
+            agent.args(["-c", script, mark]).env_clear().env("PATH", "/usr/bin:/bin").stdout(Stdio::piped());
+            let mut agent = agent.spawn().unwrap();
+            let mut line = String::new();
+            BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+            let (front, hook) = line.trim().split_once(' ').unwrap();
+            (agent, front.parse::<u32>().unwrap(), hook.parse::<u32>().unwrap())
+        };
+        let (one, first_front, first_hook) = agent("one");
+        let (two, second_front, second_hook) = agent("two");
+        let fronts = [first_front, second_front].map(|pid| FrontEnd::of(pid, "MARK"));
+        assert_eq!(front_end_of(first_hook, &fronts, None), Some(0));
+        assert_eq!(front_end_of(second_hook, &fronts, None), Some(1));
+        assert_eq!(front_end_of(second_hook, &fronts, Some("one")), Some(0));
+        assert_eq!(front_end_of(second_hook, &fronts, Some("three")), Some(1));
+        assert_eq!(front_end_of(second_hook, &fronts[..1], None), None);
+        assert_eq!(front_end_of(std::process::id(), &fronts, None), None);
+        for (agent, front, hook) in [(one, first_front, first_hook), (two, second_front, second_hook)] {
+            let _ = Command::new("pkill").args(["-P", &hook.to_string()]).status();
+            let _ = Command::new("kill").arg(hook.to_string()).status();
+            end(agent, front);
+        }
     }
 
     #[test]

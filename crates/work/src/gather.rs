@@ -107,6 +107,22 @@ impl Work {
         Brief { text, git, note, issue, waiting, agents }
     }
 
+    /// The brief for a run that begins, or has lost its memory, to be told unasked. With `needed`, only if there is a note
+    /// for it or something waits.
+    pub async fn brief_unasked(&self, cx: &Context, caller: &Caller, moment: Moment, needed: bool) -> Option<String> {
+        if needed && self.notes.is_empty() && self.around.waiting(cx).await.is_empty() {
+            return None;
+        }
+        let brief = self.brief(cx, caller, moment).await;
+        let is_needed = brief.note.is_some() || !brief.waiting.is_empty();
+        ((is_needed || !needed) && !brief.text.is_empty()).then_some(brief.text)
+    }
+
+    /// What was shown to this run last did not arrive.
+    pub fn lost(&self, run: &str) {
+        self.notes.lost(run);
+    }
+
     /// A result to this caller leaves, or, if it is `by_a_new_call`, an event of its run came in: what was shown to that
     /// run before has arrived.
     pub fn heard_of(&self, caller: &Caller, by_a_new_call: bool) {

@@ -7,6 +7,7 @@
 //! - [`tracker`]: issues that are kept beside the code, and which one a branch is about.
 //! - [`notes`]: hand-over notes. [`around`]: what other parts of the daemon know.
 //! - [`gather`]: [`Work`], which gathers what is known; [`brief`] and `words` say it.
+//! - [`facts`]: what rules for agents' hooks can ask for.
 //! - [`tools`]: what agents call, one file each; [`control`]: what the command line calls.
 //!
 //! Nothing here writes to a working tree, an index, a branch or a remote.
@@ -14,6 +15,7 @@
 pub mod around;
 pub mod brief;
 pub mod control;
+pub mod facts;
 pub mod gather;
 pub mod git;
 pub mod notes;

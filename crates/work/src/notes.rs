@@ -164,6 +164,16 @@ impl Notes {
         }
     }
 
+    /// What was shown to the run did not arrive: it is as if it had not been shown.
+    pub fn lost(&self, run: &str) {
+        self.leases.lock().remove(run);
+    }
+
+    /// Whether there is no note of any place.
+    pub fn is_empty(&self) -> bool {
+        std::fs::read_dir(&self.directory).map_or(true, |mut entries| entries.next().is_none())
+    }
+
     fn path(&self, place: &Place) -> PathBuf {
         let name = match place {
             Place::Branch(name) => hash_of(Path::new(&format!("branch {name}"))),

@@ -8,6 +8,7 @@
 
 mod asking;
 mod dialogs;
+pub(crate) mod hooked;
 mod hooks;
 mod kinds;
 mod page;
@@ -203,10 +204,7 @@ fn installed(tools: &Tools, lists: impl Iterator<Item = &'static str>) -> Result
 }
 
 fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
-    let package = agent.directory(programs.packages);
-    let manifest = std::fs::read_to_string(package.join("package.json")).context("could not read a package's list")?;
-    let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
-    let version = manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned();
+    let version = version(agent, programs)?;
 
     let (started, run) = run_with(agent, "", programs)?;
     let (_, with_both) = run_with(agent, " --results both", programs)?;
@@ -215,6 +213,14 @@ fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
     let registered = trials::registered(agent, programs);
     let asked = asking::asks(agent, programs);
     Ok(Row { agent, version, started, run, with_both, registered, over_http, killed, asked })
+}
+
+/// The version of an agent's package.
+fn version(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+    let package = agent.directory(programs.packages);
+    let manifest = std::fs::read_to_string(package.join("package.json")).context("could not read a package's list")?;
+    let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
+    Ok(manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned())
 }
 
 /// Runs the agent once; also gives how it was started. `args` are further ones of `hob mcp`.

@@ -95,6 +95,11 @@ impl Board {
         self.faces.watching.subscribe()
     }
 
+    /// Whether somebody watches, or did just now and may come back.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watching() > 0 || self.face_returns_until().is_some()
+    }
+
     /// Until when a face that left may come back, or one of a daemon that died.
     pub(crate) fn face_returns_until(&self) -> Option<Instant> {
         let left = self.faces.by_number.lock().left;

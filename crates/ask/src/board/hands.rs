@@ -42,6 +42,22 @@ impl Board {
         if !question.waits_for_hand_out() {
             return Ok(question.clone());
         }
+        let cx = cx.clone();
+        self.hand_out_until(question, run, async move {
+            tokio::select! {
+                () = cx.cancelled() => {}
+                () = cx.disconnected() => {}
+            }
+        })
+    }
+
+    /// As [`Board::hand_out`], with another word for that the answer was lost.
+    pub(crate) fn hand_out_until(
+        &self,
+        question: &Question,
+        run: &str,
+        lost: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Question, BoardError> {
         let handed = self.change(&question.id, Event::HandOut)?;
         if question.asker.calls_back {
             // It asks again if it did not get this.
@@ -56,12 +72,11 @@ impl Board {
         }
         drop(state);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (board, seq, cx) = (self.me.clone(), question.seq, cx.clone());
+            let (board, seq) = (self.me.clone(), question.seq);
             runtime.spawn(async move {
                 tokio::select! {
                     _ = &mut confirmed => return,
-                    () = cx.cancelled() => {}
-                    () = cx.disconnected() => {}
+                    () = lost => {}
                 }
                 if let Some(board) = board.upgrade() {
                     board.give_up(seq, number);

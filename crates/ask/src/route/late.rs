@@ -3,14 +3,17 @@
 //! The text stands in a frame that nothing in mail or a program's output can close: a mark that no writer could know, and
 //! a bar before each line.
 
+use std::future::pending;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp::tool::Context;
 use project::{Caller, Role, journal};
+use tokio::sync::watch;
 
 use crate::answer::result_lines;
-use crate::board::{self, Board};
-use crate::question::Question;
+use crate::board::{self, Board, BoardError};
+use crate::question::{Asker, Question};
 use crate::words;
 
 /// The most answers beside one result, and characters of all of them.
@@ -31,8 +34,56 @@ pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
     if asker.calls_back {
         return Vec::new();
     }
-    let mine: Vec<Question> =
-        board.undelivered().into_iter().filter(|question| board.is_of(question, &asker)).collect();
+    handed(board, &asker, |question| board.hand_out(question, &asker.run, cx))
+}
+
+/// A caller at an event of its agent's hooks: any answer that went out to it before has arrived.
+pub fn heard_at_hook(board: &Board, cx: &Context) {
+    if board.is_open()
+        && let Some(asker) = board::asker(cx)
+    {
+        board.heard_of(&asker.run, false);
+    }
+}
+
+/// The answers that wait for a caller, for the context of its agent at an event of a hook; each handed out once. They wait
+/// again if what comes second is called, or `gone` is told: that the agent ended before it was heard of again.
+pub fn late_at_hook(
+    board: &Arc<Board>,
+    cx: &Context,
+    gone: impl Fn() -> Gone,
+) -> Option<(String, Box<dyn FnOnce() + Send>)> {
+    let asker = board::asker(cx).filter(|asker| board.is_open() && !asker.calls_back)?;
+    let (tell, told) = watch::channel(false);
+    let texts = handed(board, &asker, |question| {
+        let (mut told, gone) = (told.clone(), gone());
+        board.hand_out_until(question, &asker.run, async move {
+            let lost = async {
+                // Nobody says any more that it was lost.
+                if told.wait_for(|lost| *lost).await.is_err() {
+                    pending::<()>().await;
+                }
+            };
+            tokio::select! { () = lost => {} () = gone => {} }
+        })
+    });
+    let lost: Box<dyn FnOnce() + Send> = Box::new(move || _ = tell.send_replace(true));
+    (!texts.is_empty()).then(|| (texts.join("\n\n"), lost))
+}
+
+/// Told when an agent is gone.
+pub type Gone = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The answers that wait for an asker, as they are handed out.
+fn handed(
+    board: &Arc<Board>,
+    asker: &Asker,
+    hand_out: impl Fn(&Question) -> Result<Question, BoardError>,
+) -> Vec<String> {
+    let is_mine = |question: &Question| {
+        (question.asker.run == asker.run && !question.asker.calls_back) || board.is_of(question, asker)
+    };
+    let mine: Vec<Question> = board.undelivered().into_iter().filter(is_mine).collect();
     let mut texts = Vec::new();
     let mut left = CHARACTERS;
     for question in mine.iter().take(AT_ONCE) {
@@ -42,7 +93,7 @@ pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
         if length > left && !texts.is_empty() {
             break;
         }
-        match board.hand_out(question, &asker.run, cx) {
+        match hand_out(question) {
             Ok(_) => {
                 left = left.saturating_sub(length);
                 texts.push(text);

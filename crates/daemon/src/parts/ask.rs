@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::ask::control;
-use ::ask::{AskSettings, Board, BoardOptions, Notified, Notify};
+use ::ask::{
+    AskSettings, Board, BoardOptions, HookAnswer, HookQuestion, Notified, Notify, ask_at_hook, heard_at_hook,
+    late_at_hook,
+};
 use mcp::server::Server;
 use mcp::tool::Context;
 use project::config::Section;
 use project::{Caller, ancestry};
 use serde_json::{Map, Value, json};
 
-use super::{Part, Said, Setup, Surface, Toolset};
+use super::{Hooked, Part, PersonAnswering, PersonAsked, Said, Setup, Surface, Told, Toolset};
 use crate::notify::notify;
 
 const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
@@ -112,6 +115,43 @@ impl Part for AskPart {
     fn waiting<'a>(&'a self, cx: &'a Context) -> Said<'a> {
         let waiting = cx.caller::<Caller>().and_then(|caller| self.board.waiting(&caller.worktree));
         Box::pin(std::future::ready(waiting))
+    }
+
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+        Box::pin(async {
+            let (board, cx, gone) = (self.board.clone(), hooked.cx.clone(), hooked.gone());
+            // It stores what it hands out.
+            let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
+            let (text, lost) = late.ok().flatten()?;
+            Some(hooked.piece(text, true, Some(lost)))
+        })
+    }
+
+    fn heard_at_hook(&self, cx: &Context) {
+        heard_at_hook(&self.board, cx);
+    }
+
+    fn asks_person(&self, asked: &PersonAsked) -> Option<PersonAnswering> {
+        let question = HookQuestion {
+            title: asked.asking.title.clone(),
+            message: asked.asking.message.clone(),
+            fields: asked.asking.fields.clone(),
+            digest: asked.asking.digest.clone(),
+            agent: asked.agent.clone(),
+            client: asked.client.to_owned(),
+            run: asked.run.clone(),
+            worktree: asked.worktree.clone(),
+        };
+        let (board, deadline, cx) = (self.board.clone(), asked.deadline, asked.cx.clone());
+        Some(Box::pin(async move {
+            match ask_at_hook(&board, question, deadline, cx.disconnected()).await {
+                Ok(HookAnswer::Answered { values, note, by }) => Ok((values, note, by)),
+                Ok(HookAnswer::Declined) => Err("the person would not answer".to_owned()),
+                Ok(HookAnswer::Nobody) => Err("nobody could see it".to_owned()),
+                Ok(HookAnswer::Late) => Err("nobody answered in time".to_owned()),
+                Err(why) => Err(format!("it could not be asked: {why}")),
+            }
+        }))
     }
 
     fn status(&self) -> Map<String, Value> {

@@ -1,21 +1,24 @@
-//! The hooks of agents in the daemon: the method `hook`, which decides on an event, and what becomes of the answer.
+//! The hooks of agents in the daemon: the method `hook`, which decides on an event, and what becomes of the answer. What
+//! other parts add, and who is meant by an event: `hooks_context.rs`.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ::hooks::deciding::{Asked, Decider};
-use ::hooks::{Agent, Record};
+use ::hooks::context::Memory;
+use ::hooks::deciding::{Added, Asked, Decider};
+use ::hooks::{Agent, HooksSettings};
 use mcp::server::Server;
 use mcp::tool::Context;
 use mcp::wire::build::RpcError;
 use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
 use project::Caller;
+use project::config::Section;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use super::hooks_context::Belonging;
 use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
 use crate::journal::Journal;
 
@@ -30,6 +33,7 @@ pub(crate) struct HooksPart {
 
 struct Hooks {
     decider: Decider,
+    belonging: Belonging,
     journal: Arc<Journal>,
     /// Whether a task waits to have the journal on disk.
     is_syncing: AtomicBool,
@@ -37,8 +41,11 @@ struct Hooks {
 
 impl Part for HooksPart {
     fn open(setup: &Setup<'_>) -> HooksPart {
-        let decider = Decider::new(setup.project, Box::new(fact));
-        let hooks = Hooks { decider, journal: setup.journal.clone(), is_syncing: AtomicBool::new(false) };
+        let settings = setup.config.of::<HooksSettings>();
+        let belonging = Belonging::new(setup.neighbours.clone(), &settings);
+        let decider = Decider::new(setup.project, settings, Box::new(super::facts));
+        let (journal, is_syncing) = (setup.journal.clone(), AtomicBool::new(false));
+        let hooks = Hooks { decider, belonging, journal, is_syncing };
         HooksPart { hooks: Some(Arc::new(hooks)) }
     }
 
@@ -93,6 +100,10 @@ impl Part for HooksPart {
         })
     }
 
+    fn section() -> Option<Section> {
+        Some(Section::of::<HooksSettings>())
+    }
+
     fn health(project: &project::Project, _: &project::Config) -> Option<Health> {
         let standing = ::hooks::files::Files::new(project).standing(false);
         let mut findings: Vec<Finding> = Vec::new();
@@ -123,13 +134,28 @@ struct Params {
     /// What is not UTF-8.
     #[serde(default)]
     raw_hex: Option<String>,
+    /// How long the client waits for the answer.
+    #[serde(default = "default_within")]
+    within_ms: u64,
+    /// How long it waits for a person, if it is told that one is asked; as long as for the answer without it.
+    #[serde(default)]
+    person_ms: Option<u64>,
 }
+
+fn default_within() -> u64 {
+    5000
+}
+
+/// The notification by which the client knows that a person is asked.
+const ASKING: &str = "hook/asking";
+/// How long before its client gives up an answer leaves, so that it arrives.
+const MARGIN: Duration = Duration::from_millis(250);
 
 async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let begun = Instant::now();
     let wrong = |why: String| RpcError::new(INVALID_PARAMS, why);
     let params = params.ok_or_else(|| wrong("the event is missing".to_owned()))?;
-    let Params { agent, event, raw, raw_hex } =
+    let Params { agent, event, raw, raw_hex, within_ms, person_ms } =
         serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))?;
     let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("there is no agent {agent:?}")))?;
     let raw = match raw_hex {
@@ -140,22 +166,52 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
     let asked = Asked { agent, named: event, raw, cwd: caller.cwd.clone(), worktree: caller.worktree.clone() };
     let decided_by = hooks.clone();
     // Files may be on a disk that does not answer: no other event waits for that.
-    let answered = tokio::task::spawn_blocking(move || {
-        let decided = decided_by.decider.decide(asked, begun);
-        let answer = decided.decision.answer();
-        decided_by.decider.answer(decided, answer)
-    });
+    let decided = tokio::task::spawn_blocking(move || decided_by.decider.decide(asked, begun));
+    let decided = decided.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
+    let mut added = Added::default();
+    let mut deadline = begun + Duration::from_millis(within_ms);
+    if let Some(at) = decided.at {
+        // No event waits for a store that does not answer; the brief of the work asks git, at events that are rare.
+        let adding = Duration::from_millis(within_ms / if at.memory == Memory::Whole { 4 } else { 2 });
+        added.pieces = hooks.belonging.added(caller, &decided.event, at, adding).await;
+    }
+    if let Some(asking) = decided.asking() {
+        let until = begun + Duration::from_millis(person_ms.unwrap_or(within_ms).max(within_ms));
+        let answering = hooks.belonging.asks(caller, &decided.event, &asking, agent.title(), until - MARGIN, &cx);
+        if let Some(answering) = answering {
+            deadline = until;
+            // One that is gone is not told, and its question is taken back.
+            let _ = cx.notify(ASKING, &json!({}));
+            match answering.await {
+                Ok((values, note, by)) => {
+                    added.person = asking.answer(&values, note.as_deref(), &by);
+                    let said = added.person.as_ref().map_or("answered nothing", |answer| match answer.verdict {
+                        ::hooks::agents::Verdict::Deny => "refused",
+                        _ => "allowed",
+                    });
+                    added.outcome = Some(format!("{by} {said}"));
+                }
+                Err(why) => added.outcome = Some(format!("the agent asks by itself: {why}")),
+            }
+        }
+    }
+    let answered_by = hooks.clone();
+    let answered = tokio::task::spawn_blocking(move || answered_by.decider.answer(decided, added));
     let answered = answered.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
     if let Some(error) = answered.unwritten {
         tracing::error!(%error, "an event of a hook is not in the journal");
     }
-    hooks.journal.record(Record::of(&answered.line));
+    answered.records.into_iter().for_each(|record| hooks.journal.record(record));
     if !hooks.is_syncing.swap(true, Ordering::AcqRel) {
         tokio::spawn(async move {
             tokio::time::sleep(SYNC_WITHIN).await;
             hooks.is_syncing.store(false, Ordering::Release);
             sync(hooks).await;
         });
+    }
+    let is_gone = tokio::select! { biased; () = cx.disconnected() => true, () = std::future::ready(()) => false };
+    if !is_gone && Instant::now() < deadline {
+        answered.receipts.left();
     }
     to_raw_value(&answered.rendered).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
 }
@@ -165,25 +221,4 @@ async fn sync(hooks: Arc<Hooks>) {
     if let Ok(Err(error)) = synced {
         tracing::error!(%error, "the journal of hooks is not on disk");
     }
-}
-
-/// What is known of a worktree, by the name of a condition in rules.
-pub fn fact(name: &str, worktree: &Path) -> Option<String> {
-    match name {
-        "work.branch" => branch(worktree),
-        _ => None,
-    }
-}
-
-/// The branch that is checked out, by git's own file; `None` for none.
-fn branch(worktree: &Path) -> Option<String> {
-    const FILE_MAX: u64 = 4096;
-    let dot_git = worktree.join(".git");
-    let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
-        // A linked worktree.
-        Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
-        Err(_) => dot_git,
-    };
-    let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
-    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::hooks::context::Moment;
 use ::mail::callers::{Callers, CallersOptions, away};
 use ::mail::control::{self, PlaceView};
+use ::mail::hints::HookEvent;
 use ::mail::home::{Home, HomeOptions};
 use ::mail::identity::{Asking, Identities};
 pub use ::mail::nearest_priority;
@@ -19,7 +21,7 @@ use project::config::Section;
 use project::{Config, Project, visible};
 use serde_json::{Map, Value, json};
 
-use super::{Beside, BoxFuture, Finding, Health, HttpAgent, Part, Run, Said, Setup, Surface, Toolset};
+use super::{Beside, BoxFuture, Finding, Health, Hooked, HttpAgent, Part, Run, Said, Setup, Surface, Told, Toolset};
 use crate::connections::Connections;
 
 /// Some clients show no more than the first 150 bytes.
@@ -46,12 +48,15 @@ struct Place {
     home: Arc<Home>,
     /// The project's root.
     root: PathBuf,
+    /// The agents' names: a directory that is made with the first.
+    identities: PathBuf,
 }
 
 impl Part for MailPart {
     fn open(setup: &Setup<'_>) -> MailPart {
         let (callers, home) = callers(setup);
-        MailPart { callers, place: Some(Place { home, root: setup.project.root().to_owned() }) }
+        let (root, identities) = (setup.project.root().to_owned(), setup.project.state_dir().join("identities"));
+        MailPart { callers, place: Some(Place { home, root, identities }) }
     }
 
     fn declared() -> MailPart {
@@ -105,12 +110,31 @@ impl Part for MailPart {
         Box::pin(self.callers.waiting(cx))
     }
 
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+        Box::pin(async {
+            // Where no mail was ever kept there is no name either, and no store is opened to find that out.
+            let place = self.place.as_ref()?;
+            if !self.callers.is_open() && !place.identities.exists() {
+                return None;
+            }
+            let event = match hooked.at.moment {
+                Moment::SessionStart => HookEvent::SessionStart,
+                Moment::Prompt => HookEvent::Prompt,
+                Moment::ToolBefore => HookEvent::ToolBefore,
+                Moment::ToolAfter => HookEvent::ToolAfter,
+                Moment::TurnEnd => HookEvent::TurnEnd,
+            };
+            let told = self.callers.hook_context(&hooked.cx, event).await?;
+            Some(hooked.piece(told.text, told.is_critical, None))
+        })
+    }
+
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
         let subscribing = self.callers.clone();
         let subscribe = move |cx, params| control::subscribe(subscribing.clone(), cx, params);
         match (surface, &self.place) {
             (Surface::Http, _) => server.method("subscribe", subscribe),
-            (Surface::Control, Some(Place { home, root })) => {
+            (Surface::Control, Some(Place { home, root, .. })) => {
                 let [confirming, importing, tokens, placed] = [(); 4].map(|()| self.callers.clone());
                 let [looking, renaming, forgetting] = [(); 3].map(|()| self.callers.clone());
                 let (home, root) = (home.clone(), root.clone());

@@ -8,6 +8,7 @@ mod choice;
 mod code;
 mod cure;
 mod hooks;
+mod hooks_context;
 pub mod mail;
 mod more_tools;
 mod neighbours;
@@ -16,7 +17,8 @@ mod repl;
 mod servers;
 mod work;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ use serde_json::{Map, Value};
 use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
-pub use self::hooks::fact;
+pub(crate) use self::hooks_context::{Hooked, PersonAnswering, PersonAsked, Told};
 pub(crate) use self::neighbours::{Neighbours, Said};
 pub(crate) use self::servers::Parts;
 use crate::connections::Connections;
@@ -102,6 +104,27 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// What waits for this caller, in one text, with what comes by it. The brief of the work shows it.
     fn waiting<'a>(&'a self, _: &'a Context) -> Said<'a> {
         Box::pin(std::future::ready(None))
+    }
+
+    /// What the part adds to an agent's context at an event of its hooks; `None` costs nothing.
+    fn at_hook<'a>(&'a self, _: &'a Hooked) -> Told<'a> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Hears of an agent by an event of its hooks: what was said to it before has arrived.
+    fn heard_at_hook(&self, _: &Context) {}
+
+    /// Asks a person on behalf of an agent's hook, if the part can.
+    fn asks_person(&self, _: &PersonAsked) -> Option<PersonAnswering> {
+        None
+    }
+
+    /// What is known of a worktree in single words, for rules; if the part knows such things. Blocks.
+    fn facts(_: &[&str], _: &Path) -> Option<BTreeMap<String, String>>
+    where
+        Self: Sized,
+    {
+        None
     }
 
     /// The part's fields of `hob status --json`.
@@ -266,6 +289,7 @@ struct Entry {
     declared: fn() -> Arc<dyn Part>,
     faults: fn(&Config) -> Vec<String>,
     health: fn(&Project, &Config) -> Option<Health>,
+    facts: fn(&[&str], &Path) -> Option<BTreeMap<String, String>>,
     clean_up_former_life: fn(&Project) -> BoxFuture<'static>,
 }
 
@@ -277,6 +301,7 @@ impl Entry {
             declared: || Arc::new(P::declared()),
             faults: P::faults,
             health: P::health,
+            facts: P::facts,
             clean_up_former_life: P::clean_up_former_life,
         }
     }
@@ -315,4 +340,9 @@ pub fn faults(config: &Config) -> Vec<String> {
 /// The parts' findings for `hob doctor`. Changes nothing.
 pub fn health(project: &Project, config: &Config) -> Vec<Health> {
     PARTS.iter().filter_map(|entry| (entry.health)(project, config)).collect()
+}
+
+/// What the parts know of a worktree in single words, for rules: the facts of these names, as far as they are known. Blocks.
+pub fn facts(names: &[&str], worktree: &Path) -> BTreeMap<String, String> {
+    PARTS.iter().filter_map(|entry| (entry.facts)(names, worktree)).flatten().collect()
 }

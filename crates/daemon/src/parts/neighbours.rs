@@ -45,6 +45,16 @@ impl Neighbours {
         waiting
     }
 
+    /// The parts of these names, or all, that are still there.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, Arc<dyn Part>)> {
+        self.parts.get().into_iter().flatten().filter_map(|(name, part)| Some((*name, part.upgrade()?)))
+    }
+
+    /// The connections, unless there is no daemon.
+    pub(crate) fn connections(&self) -> Option<&Arc<Connections>> {
+        self.connections.as_ref()
+    }
+
     /// The connections of agents whose programs stand in the worktree.
     pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
         self.connections.as_ref().map_or_else(Vec::new, |connections| connections.agents(worktree))

@@ -1,16 +1,20 @@
 //! Where the work stands, in the daemon.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use ::hooks::Brief;
+use ::hooks::context::Memory;
 use ::work::around::{Agent, Around, Waiting};
-use ::work::{Work, WorkOptions, control, tools};
+use ::work::{Moment, Work, WorkOptions, control, tools};
 use mcp::server::Server;
 use mcp::tool::Context;
-use project::Caller;
+use project::{Caller, Environment};
+use tokio::runtime::{self, Handle};
 
-use super::{Beside, Neighbours, Part, Setup, Surface, Toolset};
+use super::{Beside, Hooked, Neighbours, Part, Setup, Surface, Told, Toolset};
 
 const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
 waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, unfinished operations and \
@@ -60,6 +64,50 @@ impl Part for WorkPart {
         }))
     }
 
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+        Box::pin(async {
+            let moment = match hooked.at.memory {
+                Memory::Begins => Moment::Begin,
+                Memory::Lost => Moment::Again,
+                Memory::Whole => return None,
+            };
+            let needed = match hooked.brief {
+                Brief::Auto => true,
+                Brief::Always => false,
+                Brief::Never => return None,
+            };
+            let caller = hooked.cx.caller::<Caller>()?;
+            let text = self.work.brief_unasked(&hooked.cx, caller, moment, needed).await?;
+            let (work, run) = (self.work.clone(), caller.run.clone().unwrap_or_default());
+            let lost = Box::new(move || work.lost(&run));
+            Some(hooked.piece(format!("Where the work stands here:\n{text}"), false, Some(lost)))
+        })
+    }
+
+    fn heard_at_hook(&self, cx: &Context) {
+        if let Some(caller) = cx.caller::<Caller>() {
+            self.work.heard_of(caller, true);
+        }
+    }
+
+    fn facts(names: &[&str], worktree: &Path) -> Option<BTreeMap<String, String>> {
+        let is_of_work = |name: &&&str| name.starts_with("work.");
+        if names == ["work.branch"] {
+            // What is asked most often needs no program.
+            return branch(worktree).map(|branch| BTreeMap::from([("work.branch".to_owned(), branch)]));
+        }
+        names.iter().find(is_of_work)?;
+        let env = Environment::of_this_process();
+        let known = async { ::work::facts::facts(worktree, &env).await };
+        let known = match Handle::try_current() {
+            Ok(runtime) => runtime.block_on(known),
+            // A command without a daemon.
+            Err(_) => runtime::Builder::new_current_thread().enable_all().build().ok()?.block_on(known),
+        };
+        let wanted = known.into_iter().filter(|(name, _)| names.contains(name));
+        Some(wanted.map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
         let work = self.work.clone();
         match surface {
@@ -84,4 +132,17 @@ impl Around for AroundHere {
         let agents = self.0.agents(worktree).into_iter();
         agents.map(|open| Agent { name: open.name, pid: open.pid, run: open.run }).collect()
     }
+}
+
+/// The branch that is checked out, by git's own file; `None` for none.
+fn branch(worktree: &Path) -> Option<String> {
+    const FILE_MAX: u64 = 4096;
+    let dot_git = worktree.join(".git");
+    let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
+        // A linked worktree.
+        Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
+        Err(_) => dot_git,
+    };
+    let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }

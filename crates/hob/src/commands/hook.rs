@@ -21,7 +21,7 @@ const WITHIN: Duration = Duration::from_secs(5);
 const WITHIN_MAX: f64 = 86_400.0;
 
 const USAGE: &str = "usage: hob hook EVENT [--agent claude|codex|gemini|cursor|copilot|opencode] [--fail open|ask|closed] \
-[--deadline SECONDS] [--project DIR], with the event on standard input";
+[--deadline SECONDS] [--person SECONDS] [--project DIR], with the event on standard input";
 
 /// The command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,12 +30,16 @@ struct Call {
     agent: Option<Agent>,
     fail: Fail,
     within: Duration,
+    /// How long a person has, if one is asked: never less than `within`.
+    person: Duration,
     project: Option<PathBuf>,
 }
 
 /// What the thread that works says to the one that waits.
 enum Said {
     Read(Arc<Vec<u8>>),
+    /// A person is asked.
+    Asking,
     Done(Result<Rendered, String>),
 }
 
@@ -48,12 +52,13 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let deadline = Instant::now() + call.within;
-    let (say, said) = mpsc::sync_channel(2);
+    let begun = Instant::now();
+    let mut deadline = begun + call.within;
+    let (say, said) = mpsc::sync_channel(3);
     let working = call.clone();
     // Whatever holds it up (a standard input that never ends, a file system that is away), the deadline is kept.
     let worker = std::thread::Builder::new().spawn(move || {
-        let done = answer(&working, deadline, &say);
+        let done = answer(&working, begun, &say);
         let _ = say.send(Said::Done(done));
     });
     let mut raw = Arc::new(Vec::new());
@@ -62,6 +67,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let left = (deadline + Duration::from_millis(50)).saturating_duration_since(Instant::now());
         match worker.as_ref().map(|_| said.recv_timeout(left)) {
             Ok(Ok(Said::Read(read))) => raw = read,
+            Ok(Ok(Said::Asking)) => deadline = begun + call.within.max(call.person),
             Ok(Ok(Said::Done(done))) => break done,
             Ok(Err(mpsc::RecvTimeoutError::Timeout)) => break Err("it took too long".to_owned()),
             Ok(Err(mpsc::RecvTimeoutError::Disconnected)) => break Err("it ended without an answer".to_owned()),
@@ -81,7 +87,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// The answer, or why there is none.
-fn answer(call: &Call, deadline: Instant, say: &mpsc::SyncSender<Said>) -> Result<Rendered, String> {
+fn answer(call: &Call, begun: Instant, say: &mpsc::SyncSender<Said>) -> Result<Rendered, String> {
     let mut raw = Vec::new();
     let read = std::io::stdin().lock().take(PAYLOAD_MAX + 1).read_to_end(&mut raw);
     let raw = Arc::new(raw);
@@ -106,8 +112,10 @@ fn answer(call: &Call, deadline: Instant, say: &mpsc::SyncSender<Said>) -> Resul
         true => Err(format!("the event has more than {} MiB", PAYLOAD_MAX >> 20)),
         false => {
             let (name, event) = (agent.name().to_owned(), call.event.clone());
-            let event = HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline };
-            ask(&project, event, &client::Launch::default()).map_err(|error| error.to_string())
+            let (deadline, person) = (begun + call.within, begun + call.within.max(call.person));
+            let event = HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline, person };
+            let asking = || _ = say.send(Said::Asking);
+            ask(&project, event, &client::Launch::default(), asking).map_err(|error| error.to_string())
         }
     };
     match asked {
@@ -124,7 +132,8 @@ fn answer(call: &Call, deadline: Instant, say: &mpsc::SyncSender<Said>) -> Resul
 
 impl Call {
     fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Call, String> {
-        let mut call = Call { event: String::new(), agent: None, fail: Fail::Open, within: WITHIN, project: None };
+        let mut call =
+            Call { event: String::new(), agent: None, fail: Fail::Open, within: WITHIN, person: WITHIN, project: None };
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let word = argument.to_str().ok_or("an argument is not UTF-8")?.to_owned();
@@ -139,11 +148,12 @@ impl Call {
                     let name = text(value()?)?;
                     call.fail = Fail::named(&name).ok_or_else(|| format!("{name:?} is no way to fail"))?;
                 }
-                "--deadline" => {
+                "--deadline" | "--person" => {
                     let seconds = text(value()?)?;
                     let number = seconds.parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= WITHIN_MAX);
                     let number = number.ok_or_else(|| format!("{seconds:?} is no number of seconds"))?;
-                    call.within = Duration::from_secs_f64(number);
+                    let span = Duration::from_secs_f64(number);
+                    *if word == "--person" { &mut call.person } else { &mut call.within } = span;
                 }
                 "--project" => call.project = Some(PathBuf::from(value()?)),
                 _ if word.starts_with('-') => return Err(format!("there is no option {word}")),
@@ -179,6 +189,7 @@ mod tests {
             "Stop --fail shut",
             "Stop --deadline 0",
             "Stop --deadline nan",
+            "Stop --person soon",
             "Stop --deadline 1e9",
             "Stop --help",
             "Stop Again",

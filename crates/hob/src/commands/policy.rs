@@ -137,8 +137,7 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
     for test in &tests.test {
         let raw = test.event.to_string();
         let event = event_of(&raw, test.agent.as_deref())?;
-        let (decision, _) =
-            decided(&standing, &event, project.root(), project.root(), |name| test.facts.get(name).cloned());
+        let (decision, _) = decided(&standing, &event, project.root(), project.root(), |_| test.facts.clone());
         let is_right =
             decision.verdict == test.expect && test.rule.iter().all(|rule| decision.rule.as_ref() == Some(rule));
         if !is_right {
@@ -181,7 +180,7 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
     let cwd = super::cwd()?;
     let worktree = project.worktree(&cwd);
     let standing = Files::new(project).standing(false);
-    let (decision, facts) = decided(&standing, &event, &worktree, &cwd, |name| daemon::parts::fact(name, &worktree));
+    let (decision, facts) = decided(&standing, &event, &worktree, &cwd, |names| daemon::parts::facts(names, &worktree));
     let tool =
         event.tool.as_ref().map_or(String::new(), |tool| format!(", tool {} ({})", tool.native, tool.kind.as_str()));
     terminal::line(format!("{} of {}: {}{tool}", event.name, event.agent, event.kind.as_str()));
@@ -227,13 +226,24 @@ fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failur
 
 fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     let standing = as_written(project, file)?;
-    let (mut count, mut differences) = (0_u64, 0_usize);
+    let (mut count, mut without, mut differences) = (0_u64, 0_u64, 0_usize);
     for line in hooks::journal::lines(&project.log_dir()).filter(|line| line.missed.is_none()) {
+        let Some(raw) = line.raw.bytes() else {
+            without += 1;
+            continue;
+        };
         count += 1;
         let Some(agent) = Agent::named(&line.agent) else { continue };
-        let event = hooks::read(agent, &line.named, &line.raw.bytes());
-        let (decision, _) = decided(&standing, &event, &line.worktree, &line.cwd, |name| {
-            line.facts.get(name).cloned().or_else(|| daemon::parts::fact(name, &line.worktree))
+        let event = hooks::read(agent, &line.named, &raw);
+        let (decision, _) = decided(&standing, &event, &line.worktree, &line.cwd, |names| {
+            // What was known then decides; what no rule asked for then is as it is now.
+            let unknown: Vec<&str> = names.iter().copied().filter(|name| !line.facts.contains_key(*name)).collect();
+            let mut facts = match unknown.is_empty() {
+                true => BTreeMap::new(),
+                false => daemon::parts::facts(&unknown, &line.worktree),
+            };
+            facts.extend(line.facts.clone());
+            facts
         });
         if decision.verdict != line.verdict {
             differences += 1;
@@ -257,5 +267,8 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         terminal::line(format!("… and {more} more"));
     }
     terminal::line(format!("{differences} of {count} journalled events would be decided otherwise."));
+    if without > 0 {
+        terminal::line(format!("{without} more are journalled without their payloads (hooks.keep)."));
+    }
     Ok(Exit::Done)
 }

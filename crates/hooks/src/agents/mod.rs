@@ -80,6 +80,11 @@ impl Row {
         Row { takes_context: true, ..self }
     }
 
+    /// Whether an answer can hold the agent, which then reads the reason and goes on.
+    pub fn holds(&self) -> bool {
+        self.deny == Deny::Block && matches!(self.kind, Kind::TurnEnd | Kind::SubagentStop)
+    }
+
     /// Whether something waits for the answer and can be kept from happening: what fails closed.
     pub fn is_gate(&self) -> bool {
         self.deny != Deny::Never && matches!(self.kind, Kind::ToolBefore | Kind::PermissionRequest | Kind::Prompt)

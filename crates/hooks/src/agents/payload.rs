@@ -38,6 +38,7 @@ pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
         cwd: text(&["cwd", "working_directory"]).map(PathBuf::from).filter(|cwd| cwd.is_absolute()),
         mode: text(&["permission_mode", "permissionMode"]),
         prompt: text(&["prompt", "user_prompt", "userPrompt", "initialPrompt"]),
+        reason: text(&["source", "reason", "trigger"]),
         is_held: ["stop_hook_active", "stopHookActive"]
             .iter()
             .any(|name| payload.get(*name) == Some(&Value::Bool(true)))

@@ -196,7 +196,7 @@ mod tests {
                 .iter()
                 .find(|row| row.kind == crate::Kind::ToolBefore && row.deny == super::super::Deny::Tool);
             for (verdict, came) in [(Verdict::Pass, Came::Nothing), (Verdict::Deny, Came::Denied)] {
-                let rendered = agent.render(row, &Answer { verdict, reason: "no".to_owned(), context: None });
+                let rendered = agent.render(row, &Answer::of(verdict, "no".to_owned()));
                 assert_eq!(Came::of(rendered.stdout.as_bytes(), Some(rendered.exit.into())), came, "{agent:?}");
             }
         }

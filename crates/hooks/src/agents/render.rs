@@ -16,6 +16,8 @@ pub enum Verdict {
     Allow,
     /// The agent asks its user.
     Ask,
+    /// A person is asked through hob. Where nobody answers, the agent asks its user.
+    Person,
     Deny,
 }
 
@@ -26,6 +28,7 @@ impl Verdict {
             Verdict::Pass => "pass",
             Verdict::Allow => "allow",
             Verdict::Ask => "ask",
+            Verdict::Person => "person",
             Verdict::Deny => "deny",
         }
     }
@@ -39,12 +42,23 @@ pub struct Answer {
     pub reason: String,
     /// For the model's context.
     pub context: Option<String>,
+    /// For the user, beside whatever becomes of it.
+    pub notice: Option<String>,
+    /// Of what is allowed: the tool's input instead of its own, and the agent's own suggestions of what to allow from now
+    /// on.
+    pub input: Option<Value>,
+    pub permissions: Vec<Value>,
 }
 
 impl Answer {
     /// Nothing is said.
     pub fn pass() -> Answer {
-        Answer { verdict: Verdict::Pass, reason: String::new(), context: None }
+        Answer::of(Verdict::Pass, String::new())
+    }
+
+    /// A verdict with its reason.
+    pub fn of(verdict: Verdict, reason: String) -> Answer {
+        Answer { verdict, reason, context: None, notice: None, input: None, permissions: Vec::new() }
     }
 }
 
@@ -71,8 +85,9 @@ pub enum Loss {
     DenyBecameContext,
     /// The event cannot be kept from happening, and takes no context: the reason was printed for the user.
     DenyWasLost,
-    /// The event takes no context.
-    ContextWasLost,
+    /// The event takes no context: it is kept for the next one that does.
+    #[serde(alias = "context_was_lost")]
+    ContextWasKept,
     /// The event cannot allow: the agent asks as it would without hob.
     AllowWasLost,
 }
@@ -88,15 +103,20 @@ impl Agent {
             // Nobody knows what this event takes.
             let losses = match (answer.verdict, &answer.context) {
                 (Verdict::Deny | Verdict::Ask, _) => vec![Loss::DenyWasLost],
-                (_, Some(_)) => vec![Loss::ContextWasLost],
+                (_, Some(_)) => vec![Loss::ContextWasKept],
                 _ => Vec::new(),
             };
             return Rendered { losses, ..Rendered::default() };
         };
         let mut losses = Vec::new();
-        let mut reason = cut(&answer.reason, REASON_MAX);
+        // What an agent is held with is all that it reads.
+        let mut reason = cut(&answer.reason, if row.holds() { CONTEXT_MAX } else { REASON_MAX });
         let mut context = answer.context.as_deref().map(|context| cut(context, CONTEXT_MAX));
         let mut verdict = answer.verdict;
+        if verdict == Verdict::Person {
+            // Nobody could be asked, or nobody answered.
+            verdict = Verdict::Ask;
+        }
         if verdict == Verdict::Ask {
             verdict = match (row.asks, row.deny) {
                 (true, Deny::Request) => Verdict::Pass,
@@ -122,7 +142,7 @@ impl Agent {
             }
         }
         if context.is_some() && !row.takes_context {
-            losses.push(Loss::ContextWasLost);
+            losses.push(Loss::ContextWasKept);
             context = None;
         }
         let takes_allow = match row.deny {
@@ -134,34 +154,61 @@ impl Agent {
             losses.push(Loss::AllowWasLost);
             verdict = Verdict::Pass;
         }
-        if verdict == Verdict::Pass && context.is_none() {
+        let notice = answer.notice.as_deref().map(|notice| cut(notice, REASON_MAX));
+        if let Some(notice) = notice.as_deref().filter(|_| !self.takes_notice()) {
+            stderr.push_str(&format!("{notice}\n"));
+        }
+        let notice = notice.filter(|_| self.takes_notice());
+        if verdict == Verdict::Pass && context.is_none() && notice.is_none() {
             return Rendered { stdout: String::new(), stderr, exit: 0, losses };
         }
         if verdict == Verdict::Deny && row.deny == Deny::Exit {
             return Rendered { stdout: String::new(), stderr: format!("{reason}\n"), exit: 2, losses };
         }
-        let value = match self {
-            Agent::Claude | Agent::Codex => of_claude(row.name, row.deny, verdict, &reason, context.as_deref()),
+        let mut value = match self {
+            Agent::Claude | Agent::Codex => {
+                let more = Answer { verdict, reason, context, ..answer.clone() };
+                of_claude(row, &more, self == Agent::Claude)
+            }
             Agent::Gemini => of_gemini(row, verdict, &reason, context.as_deref()),
             Agent::Cursor => of_cursor(row, verdict, &reason, context.as_deref()),
             Agent::Copilot => of_copilot(row, verdict, &reason, context.as_deref()),
             Agent::Opencode => of_opencode(verdict, &reason, context.as_deref()),
         };
+        if let Some(notice) = notice {
+            value["systemMessage"] = json!(notice);
+        }
         Rendered { stdout: format!("{value}\n"), stderr, exit: 0, losses }
+    }
+
+    /// Whether an answer can tell the user something.
+    fn takes_notice(self) -> bool {
+        matches!(self, Agent::Claude | Agent::Codex | Agent::Gemini)
     }
 }
 
-fn of_claude(name: &str, deny: Deny, verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
+/// `takes_updates`: Codex takes none, and would fail on them.
+fn of_claude(row: &Row, answer: &Answer, takes_updates: bool) -> Value {
+    let Answer { verdict, reason, context, .. } = answer;
     let mut all = Map::new();
-    let mut own = Map::from_iter([("hookEventName".to_owned(), json!(name))]);
-    match (verdict, deny) {
+    let mut own = Map::from_iter([("hookEventName".to_owned(), json!(row.name))]);
+    let input = answer.input.as_ref().filter(|_| takes_updates && *verdict == Verdict::Allow);
+    match (verdict, row.deny) {
         (Verdict::Pass, _) => {}
         (_, Deny::Tool) => {
             own.insert("permissionDecision".to_owned(), json!(verdict.as_str()));
             own.insert("permissionDecisionReason".to_owned(), json!(reason));
+            input.map(|input| own.insert("updatedInput".to_owned(), input.clone()));
         }
         (Verdict::Allow, _) => {
-            own.insert("decision".to_owned(), json!({"behavior": "allow"}));
+            let mut decision = json!({"behavior": "allow"});
+            if let Some(input) = input {
+                decision["updatedInput"] = input.clone();
+            }
+            if takes_updates && !answer.permissions.is_empty() {
+                decision["updatedPermissions"] = json!(answer.permissions);
+            }
+            own.insert("decision".to_owned(), decision);
         }
         (_, Deny::Request) => {
             own.insert("decision".to_owned(), json!({"behavior": "deny", "message": reason}));
@@ -298,7 +345,7 @@ impl Fail {
         let reason = format!("hob could not decide, and this hook fails {}: {why}", self.as_str());
         let verdict = if self == Fail::Ask && row.asks { Verdict::Ask } else { Verdict::Deny };
         if verdict == Verdict::Ask || row.kind == Kind::PermissionRequest {
-            return agent.render(Some(row), &Answer { verdict, reason, context: None });
+            return agent.render(Some(row), &Answer::of(verdict, reason));
         }
         Rendered { stdout: String::new(), stderr: format!("{reason}\n"), exit: 2, losses: Vec::new() }
     }

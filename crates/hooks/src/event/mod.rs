@@ -30,6 +30,8 @@ pub struct Event {
     pub mode: Option<String>,
     pub tool: Option<Tool>,
     pub prompt: Option<String>,
+    /// Why it happened, in its agent's word: how a session began or ended, what had it compacted.
+    pub reason: Option<String>,
     /// Whether the agent was held at its turn's end just before.
     pub is_held: bool,
 }

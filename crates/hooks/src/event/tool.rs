@@ -27,6 +27,17 @@ pub enum Command {
     Words(Vec<String>),
 }
 
+impl Command {
+    /// As it is shown, cut to what fits on a line.
+    pub fn shown(&self) -> String {
+        let text = match self {
+            Command::Text(text) => text.clone(),
+            Command::Words(words) => words.join(" "),
+        };
+        text.chars().take(300).collect()
+    }
+}
+
 /// What a tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::agents::{Rendered, Verdict};
 use crate::event::Kind;
@@ -52,6 +53,12 @@ pub struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     pub answer: Rendered,
+    /// Who added to the agent's context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+    /// What became of an agent that was to be held at its turn's end, or of a question to a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// Why no daemon decided on it, if none did: the hook failed open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<String>,
@@ -66,6 +73,8 @@ pub enum Raw {
     Text(String),
     /// What is not UTF-8.
     Hex(String),
+    /// The SHA-256 of a payload that is not kept.
+    Digest(String),
 }
 
 impl Raw {
@@ -74,11 +83,17 @@ impl Raw {
         String::from_utf8(bytes).map_or_else(|error| Raw::Hex(hex::encode(error.as_bytes())), Raw::Text)
     }
 
-    /// The bytes.
-    pub fn bytes(&self) -> Vec<u8> {
+    /// The digest of these bytes.
+    pub fn digest_of(bytes: &[u8]) -> Raw {
+        Raw::Digest(hex::encode(Sha256::digest(bytes)))
+    }
+
+    /// The bytes, if they were kept.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
         match self {
-            Raw::Text(text) => text.clone().into_bytes(),
-            Raw::Hex(hex) => hex::decode(hex).unwrap_or_default(),
+            Raw::Text(text) => Some(text.clone().into_bytes()),
+            Raw::Hex(hex) => hex::decode(hex).ok(),
+            Raw::Digest(_) => None,
         }
     }
 }
@@ -232,6 +247,8 @@ mod tests {
             verdict: Verdict::Pass,
             rule: None,
             answer: Rendered::default(),
+            added: Vec::new(),
+            outcome: None,
             missed: None,
             micros: 1,
         }
@@ -285,7 +302,7 @@ mod tests {
     fn payloads_are_kept_byte_for_byte() {
         for bytes in [&b"{}"[..], b"", b"\xff\x00", "ä\u{7f}\r\n".as_bytes()] {
             let kept = serde_json::to_string(&Raw::of(bytes.to_vec())).unwrap();
-            assert_eq!(serde_json::from_str::<Raw>(&kept).unwrap().bytes(), bytes);
+            assert_eq!(serde_json::from_str::<Raw>(&kept).unwrap().bytes().as_deref(), Some(bytes));
         }
     }
 }

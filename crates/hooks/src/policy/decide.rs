@@ -1,4 +1,5 @@
-//! The decision on an event: pure. Of all matching rules of all files the strictest decides: deny, ask, allow, pass. The first of that strength gives the reason, so that the order of rules changes nothing else.
+//! The decision on an event: pure. Of all matching rules of all files the strictest decides: deny, person, ask, allow, pass.
+//! The first of that strength gives the reason, so that the order of rules changes nothing else.
 
 use std::collections::BTreeMap;
 

@@ -47,7 +47,7 @@ pub fn in_force(text: &str, before: &Held, is_granted: bool) -> InForce {
         }
     }
     for former in &before.rules {
-        let tightens = matches!(former.decide, Verdict::Deny | Verdict::Ask);
+        let tightens = matches!(former.decide, Verdict::Deny | Verdict::Person | Verdict::Ask);
         if tightens && !rules.contains(former) {
             pending.push(format!("rule {} ({}) is gone or changed", former.id, former.decide.as_str()));
             rules.push(former.clone());

@@ -15,6 +15,18 @@ pub use self::rule::{Opaque, Policy, PolicyError, RuleTable};
 pub use self::shell::{Script, program, script};
 pub use self::subject::Subject;
 
+/// The facts that conditions can name, which other parts know.
+pub const FACTS: &[&str] = &[
+    "work.branch",
+    "work.base",
+    "work.upstream",
+    "work.detached",
+    "work.operation",
+    "work.changed",
+    "work.unpushed",
+    "work.issue",
+];
+
 /// The file at a project's root.
 pub const FILE: &str = "hob-policy.toml";
 /// The user's file, beside their `config.toml`.

@@ -7,6 +7,7 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
+use super::FACTS;
 use super::pattern::Pattern;
 use crate::agents::{Agent, Row, Verdict};
 use crate::event::{Kind, ToolKind, plain};
@@ -37,6 +38,17 @@ pub(super) enum On {
     Kind(Kind),
     /// An agent's own name of an event, without what spellings differ in.
     Name(String),
+}
+
+impl On {
+    /// Whether an event of that name or kind waits for a word on whether a tool may be used.
+    fn waits_for_permission(&self) -> bool {
+        let is_one = |kind: Kind| matches!(kind, Kind::ToolBefore | Kind::PermissionRequest);
+        match self {
+            On::Kind(kind) => is_one(*kind),
+            On::Name(name) => Agent::ALL.iter().filter_map(|agent| agent.row(name)).all(|row| is_one(row.kind)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,6 +231,21 @@ impl Rule {
                 return Err(in_rule("`on` is missing: say which events it is about".to_owned()));
             }
             on = vec![On::Kind(Kind::ToolBefore), On::Kind(Kind::PermissionRequest)];
+            if table.decide == Verdict::Person {
+                // Where the agent would ask by itself: before the tool it does not know yet whether it would.
+                on = vec![On::Kind(Kind::PermissionRequest)];
+            }
+        }
+        if table.decide == Verdict::Person
+            && let Some(on) = on.iter().find(|on| !on.waits_for_permission())
+        {
+            let name = match on {
+                On::Kind(kind) => kind.as_str(),
+                On::Name(name) => name,
+            };
+            return Err(in_rule(format!(
+                "a person decides on permission_request and tool_before, and not on {name}: write `deny`, or another `on`"
+            )));
         }
         if let Some(name) = table.agent.iter().find(|name| !name.contains('*') && Agent::named(name).is_none()) {
             let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
@@ -241,11 +268,14 @@ impl Rule {
             let is_right = match (name.as_str(), condition) {
                 ("path" | "mode", Condition::Words(words)) => !words.is_empty(),
                 ("subagent", Condition::Is(_)) => true,
-                ("work.branch", Condition::Words(words)) => !words.is_empty(),
-                ("path" | "mode" | "subagent" | "work.branch", _) => false,
+                (fact, Condition::Words(words)) if FACTS.contains(&fact) => !words.is_empty(),
+                ("path" | "mode" | "subagent", _) => false,
+                (fact, _) if FACTS.contains(&fact) => false,
                 _ => {
+                    let facts: Vec<String> = FACTS.iter().map(|fact| format!("{fact:?}")).collect();
                     return Err(in_rule(format!(
-                        "there is no condition {name:?}; there are path, mode, subagent and \"work.branch\""
+                        "there is no condition {name:?}; there are path, mode, subagent, {}",
+                        facts.join(", ")
                     )));
                 }
             };

@@ -49,6 +49,15 @@ struct Connection {
     nameless_since: Option<Instant>,
 }
 
+impl Hints {
+    /// The agent at this connection was told of what waits, up to this message, in another way.
+    pub(super) fn told(&self, connection: u64, latest: u64) {
+        if let Some(connection) = self.0.lock().get_mut(&connection) {
+            connection.told = connection.told.max(latest);
+        }
+    }
+}
+
 impl Callers {
     /// Counts what waits for the agent at this connection from now on, so that the first result has its hint.
     pub fn begin_hints(self: &Arc<Self>, cx: &Context) {

@@ -47,6 +47,12 @@ impl Callers {
         self.other_holder(agent, &holder).is_none().then_some(name)
     }
 
+    /// The name that the caller goes by, if it has one; nothing is asked of the store.
+    pub(super) fn going_by(&self, cx: &Context) -> Option<AgentName> {
+        let holder = self.holder(caller(cx).ok()?).ok()?;
+        self.goes_by(cx, &holder).ok()
+    }
+
     fn goes_by(&self, cx: &Context, holder: &Holder) -> Result<AgentName, ToolError> {
         let caller = caller(cx)?;
         match self.present(caller.connection) {

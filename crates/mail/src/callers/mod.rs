@@ -8,6 +8,7 @@
 mod hand_outs;
 mod hints;
 mod holders;
+mod hooked;
 mod in_flight;
 mod lazy_mail;
 mod looking;
@@ -29,6 +30,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use self::hand_outs::HandOuts;
 use self::hints::Hints;
 use self::holders::Holders;
+use self::hooked::Quiet;
 pub use self::in_flight::InFlight;
 use self::lazy_mail::LazyMail;
 pub use self::lazy_mail::{Opener, away};
@@ -68,6 +70,7 @@ pub struct Callers {
     subscriptions: Arc<Subscriptions>,
     handed: Arc<HandOuts>,
     hints: Hints,
+    quiet: Quiet,
     in_flight: Arc<Mutex<HashMap<String, Vec<u64>>>>,
 }
 
@@ -97,6 +100,7 @@ impl Callers {
             subscriptions: Arc::default(),
             handed: Arc::default(),
             hints: Hints::default(),
+            quiet: Quiet::default(),
             in_flight: Arc::default(),
         })
     }

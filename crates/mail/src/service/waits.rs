@@ -78,6 +78,11 @@ impl Ticket {
         self.bell.notified().await;
     }
 
+    /// Whether there may be news since this was asked last.
+    pub(crate) fn was_rung(&self) -> bool {
+        pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
     /// Discards a wake: the next read sees its news anyway.
     pub(crate) fn forget(&self) {
         let _ = pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop()));

@@ -19,6 +19,7 @@ pub(crate) struct Document {
     toolsets: Option<Vec<String>>,
     daemon: DaemonTable,
     mcp: McpTable,
+    compat: CompatTable,
     limits: LimitsTable,
     /// In the order of the sections.
     parts: Vec<Box<dyn Table>>,
@@ -36,6 +37,12 @@ struct McpTable {
     results: Option<Results>,
 }
 
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct CompatTable {
+    tidepool: Option<bool>,
+}
+
 impl Document {
     /// Parses a text of this source strictly: an error names the line of the first mistake.
     pub(crate) fn parse(
@@ -50,7 +57,7 @@ impl Document {
             Source::User => Some("environment"),
             Source::Project => None,
         };
-        let shared = environment.into_iter().chain(["toolsets", "daemon", "mcp", "limits"]);
+        let shared = environment.into_iter().chain(["toolsets", "daemon", "mcp", "compat", "limits"]);
         let known: Vec<&str> = shared.chain(sections.iter().map(|section| section.name)).collect();
         let mut document = Document::default();
         let mut parts: Vec<Option<Box<dyn Table>>> = sections.iter().map(|_| None).collect();
@@ -66,6 +73,7 @@ impl Document {
                 "toolsets" => document.toolsets = Some(Vec::deserialize(value).map_err(wrong)?),
                 "daemon" => document.daemon = DaemonTable::deserialize(value).map_err(wrong)?,
                 "mcp" => document.mcp = McpTable::deserialize(value).map_err(wrong)?,
+                "compat" => document.compat = CompatTable::deserialize(value).map_err(wrong)?,
                 "limits" => document.limits = LimitsTable::deserialize(value).map_err(wrong)?,
                 name if environment == Some(name) => drop(Vec::<String>::deserialize(value).map_err(wrong)?),
                 name => match sections.iter().position(|section| section.name == name) {
@@ -85,11 +93,16 @@ impl Document {
     /// What the file asks for beyond the safe set, part by part.
     pub(crate) fn requests(&self, text: &str) -> Vec<Request> {
         let places = Places::of(text);
-        self.parts.iter().flat_map(|table| table.requests(&places)).collect()
+        let socket = self.compat.tidepool.filter(|is_wanted| *is_wanted).map(|_| {
+            let asks = "makes the socket .tidepool/sockets/control.sock, by which programs of yours reach hob";
+            places.request(&["compat", "tidepool"], asks.to_owned())
+        });
+        socket.into_iter().chain(self.parts.iter().flat_map(|table| table.requests(&places))).collect()
     }
 
     /// Removes everything that needs a grant.
     pub(crate) fn withhold(&mut self) {
+        self.compat.tidepool = None;
         self.parts.iter_mut().for_each(|table| table.withhold());
     }
 
@@ -101,6 +114,9 @@ impl Document {
         }
         if let Some(idle) = self.daemon.idle {
             config.idle = idle;
+        }
+        if let Some(tidepool) = self.compat.tidepool {
+            config.tidepool = tidepool;
         }
         if self.mcp.results.is_some() {
             config.results = self.mcp.results;

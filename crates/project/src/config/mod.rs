@@ -48,6 +48,8 @@ pub struct Config {
     /// How long a daemon without connections and live sessions keeps running.
     pub idle: Limit,
     pub limits: Limits,
+    /// Whether the socket of Tidepool's control server is served too.
+    pub tidepool: bool,
     /// The parts' settings, by the names of their sections; see [`Config::of`].
     parts: BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>,
     /// What `hob.toml` asks for and the user has not granted.
@@ -61,6 +63,7 @@ impl Default for Config {
             results: None,
             idle: Limit::After(Duration::from_secs(30 * 60)),
             limits: Limits::default(),
+            tidepool: false,
             parts: BTreeMap::new(),
             withheld: Vec::new(),
         }

@@ -129,7 +129,7 @@ fn mistakes_are_named() {
     check_error(
         "toolsets = [\"garden\"]\ntolsets = 1\n",
         expect![[
-            "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `mcp`, `limits`, `garden`; correct the line, or delete it for the default"
+            "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `mcp`, `compat`, `limits`, `garden`; correct the line, or delete it for the default"
         ]],
     );
     check_error(
@@ -177,7 +177,7 @@ fn mistakes_are_named() {
     check_error(
         "environment = []\n",
         expect![[
-            "hob.toml, line 1: unknown field `environment`, expected one of `toolsets`, `daemon`, `mcp`, `limits`, `garden`; correct the line, or delete it for the default"
+            "hob.toml, line 1: unknown field `environment`, expected one of `toolsets`, `daemon`, `mcp`, `compat`, `limits`, `garden`; correct the line, or delete it for the default"
         ]],
     );
 }

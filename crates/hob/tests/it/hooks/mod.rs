@@ -1,5 +1,7 @@
 //! `hob hook` as agents run it: what is printed and how it exits, with a daemon and without, and what the journal keeps.
 
+mod compat;
+mod context;
 mod install;
 mod policy;
 

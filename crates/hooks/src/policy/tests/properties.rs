@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::{decision, shell};
-use crate::agents::Verdict;
-use crate::policy::{in_force, script};
+use crate::agents::{Agent, Verdict};
+use crate::event::Event;
+use crate::policy::{Decision, Facts, Policy, Subject, decide, in_force, script};
 
 /// Pieces of commands and rules that meet often.
 const PROGRAMS: &[&str] =
@@ -22,11 +23,62 @@ fn command() -> impl Strategy<Value = String> {
 }
 
 fn rule() -> impl Strategy<Value = (String, &'static str)> {
-    let decides = prop::sample::select(&["pass", "allow", "ask", "deny"][..]);
+    let decides = prop::sample::select(&["pass", "allow", "ask", "person", "deny"][..]);
     (prop::sample::select(PATTERNS), decides, any::<bool>()).prop_map(|(pattern, decides, with_tool)| {
         let tool = if with_tool { "tool = \"shell\"\n" } else { "" };
-        (format!("{tool}command = {pattern:?}\ndecide = {decides:?}\n"), decides)
+        (format!("on = \"tool_before\"\n{tool}command = {pattern:?}\ndecide = {decides:?}\n"), decides)
     })
+}
+
+/// A rule of any kind, for [`event`]s.
+fn any_rule() -> impl Strategy<Value = (String, &'static str)> {
+    let decides = prop::sample::select(&["pass", "allow", "ask", "person", "deny"][..]);
+    let about = prop::sample::select(
+        &[
+            "tool = \"shell\"",
+            "tool = [\"write\", \"edit\"]",
+            "tool = \"mcp\"",
+            "tool = \"git*/*\"",
+            "command = \"git push -f\"",
+            "command = \"rm\"\ntool = \"shell\"",
+            "when = { path = [\"src/**\", \"!src/mine\"] }",
+            "when = { mode = \"plan\", path = \"*\" }",
+            "when = { subagent = true, path = \"**\" }",
+            "tool = \"read\"\nwhen = { \"work.branch\" = \"ma*\" }",
+            "tool = \"*\"\nagent = [\"claude\", \"g*\"]",
+        ][..],
+    );
+    (about, decides, any::<bool>()).prop_map(|(about, decides, before)| {
+        let on = if before { "tool_before" } else { "permission_request" };
+        (format!("on = {on:?}\n{about}\ndecide = {decides:?}\ncontext = \"a fact\"\n"), decides)
+    })
+}
+
+/// An event of some agent.
+fn event() -> impl Strategy<Value = Event> {
+    let tools = prop::sample::select(&["Bash", "Write", "Edit", "Read", "mcp__github__push", "Odd"][..]);
+    let names = prop::sample::select(&["PreToolUse", "PermissionRequest", "BeforeTool", "Stop"][..]);
+    let paths = prop::sample::select(&["src/a", "src/mine", "../x", "/etc/passwd", "src/../b", ""][..]);
+    let agents = prop::sample::select(&Agent::ALL[..]);
+    (agents, names, tools, command(), paths, any::<[bool; 2]>()).prop_map(
+        |(agent, name, tool, command, path, [plans, within])| {
+            let mut payload = serde_json::json!({"hook_event_name": name, "tool_name": tool,
+                "tool_input": {"command": command, "file_path": path}});
+            if plans {
+                payload["permission_mode"] = "plan".into();
+            }
+            if within {
+                payload["agent_id"] = "a".into();
+            }
+            crate::read(agent, name, payload.to_string().as_bytes())
+        },
+    )
+}
+
+fn decided(rules: &[(String, &'static str)], event: &Event) -> Decision {
+    let policies = [Policy::parse(&policy(rules)).unwrap()];
+    let facts = Facts::from([("work.branch".to_owned(), "main".to_owned())]);
+    decide(&policies, event, &Subject::of(event, "/p".as_ref(), "/p".as_ref()), &facts)
 }
 
 fn policy(rules: &[(String, &'static str)]) -> String {
@@ -38,12 +90,27 @@ proptest! {
 
     #[test]
     fn a_rule_that_denies_or_asks_never_loosens(rules in prop::collection::vec(rule(), 0..6), more in rule(), command in command()) {
-        prop_assume!(["ask", "deny"].contains(&more.1));
+        prop_assume!(["ask", "person", "deny"].contains(&more.1));
         let before = decision(&policy(&rules), &shell(&command)).verdict;
         let mut rules = rules;
         rules.push(more);
         let after = decision(&policy(&rules), &shell(&command)).verdict;
         prop_assert!(after >= before, "{:?} became {:?}", before, after);
+    }
+
+    #[test]
+    fn on_any_event_of_any_agent_a_rule_that_denies_or_asks_never_loosens_and_order_changes_reasons_only(
+        rules in prop::collection::vec(any_rule(), 0..6), more in any_rule(), at in 0_usize..6, event in event(),
+    ) {
+        let before = decided(&rules, &event);
+        let reversed: Vec<_> = rules.iter().cloned().rev().collect();
+        prop_assert_eq!(before.verdict, decided(&reversed, &event).verdict);
+        if ["ask", "person", "deny"].contains(&more.1) {
+            let mut rules = rules;
+            rules.insert(at.min(rules.len()), more);
+            let after = decided(&rules, &event);
+            prop_assert!(after.verdict >= before.verdict, "{:?} became {:?}", before, after);
+        }
     }
 
     #[test]

@@ -1,0 +1,158 @@
+//! What is known of the agents' sessions between their events: what is to be said at the next one that takes context, whether
+//! the agent lost its memory, and how often it was held.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::breaker::{Bounds, Breaker};
+use super::{At, Memory, Moment};
+use crate::event::{Event, Kind};
+
+/// How many sessions are remembered, and how many texts and characters are kept for one.
+const SESSIONS_MAX: usize = 500;
+const TEXTS_MAX: usize = 20;
+const CHARACTERS_MAX: usize = 9000;
+
+/// The sessions of a daemon's life.
+#[derive(Debug, Default)]
+pub struct Sessions(Mutex<HashMap<String, Session>>);
+
+#[derive(Debug, Default)]
+struct Session {
+    kept: Vec<String>,
+    is_compacted: bool,
+    breaker: Breaker,
+    /// When it was heard of last, by a count.
+    last: Option<Instant>,
+}
+
+/// What becomes of an agent that is about to stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// It is held.
+    Held,
+    /// It would be held, and is let go, for this reason.
+    LetGo(String),
+}
+
+impl Sessions {
+    /// An event came in: what it means for what the agent knows.
+    pub fn hears(&self, key: &str, event: &Event, moment: Option<Moment>) -> Option<At> {
+        let mut sessions = self.of(key);
+        let session = sessions.get_mut(key)?;
+        match event.kind {
+            Kind::CompactBefore | Kind::CompactAfter if event.subagent.is_none() => session.is_compacted = true,
+            Kind::Prompt => session.breaker.turn(),
+            Kind::SessionEnd => {
+                sessions.remove(key);
+                return None;
+            }
+            _ => {}
+        }
+        let moment = moment?;
+        // At a turn's end it would be held for what it can be told with its next prompt.
+        let is_compacted = moment != Moment::TurnEnd && std::mem::take(&mut session.is_compacted);
+        let begins_anew = event.kind == Kind::SessionStart
+            && event.reason.as_deref().is_some_and(|why| ["compact", "clear"].contains(&why));
+        let memory = match (moment, is_compacted || begins_anew) {
+            (_, true) => Memory::Lost,
+            (Moment::SessionStart, false) => Memory::Begins,
+            _ => Memory::Whole,
+        };
+        Some(At { moment, memory })
+    }
+
+    /// Keeps a text for the next event that takes context. What is too much is dropped, the latest first.
+    pub fn keep(&self, key: &str, text: String) {
+        let mut sessions = self.of(key);
+        let Some(session) = sessions.get_mut(key) else { return };
+        let length: usize = session.kept.iter().map(|kept| kept.chars().count()).sum();
+        let has_room = session.kept.len() < TEXTS_MAX && length + text.chars().count() <= CHARACTERS_MAX;
+        if has_room && !session.kept.contains(&text) {
+            session.kept.push(text);
+        }
+    }
+
+    /// What was kept, which is taken.
+    pub fn take(&self, key: &str) -> Vec<String> {
+        let mut sessions = self.lock();
+        sessions.get_mut(key).map(|session| std::mem::take(&mut session.kept)).unwrap_or_default()
+    }
+
+    /// The agent's memory was said to be lost, and what should have told it anew was lost too.
+    pub fn forgot_again(&self, key: &str) {
+        if let Some(session) = self.lock().get_mut(key) {
+            session.is_compacted = true;
+        }
+    }
+
+    /// Somebody wants to hold an agent that is about to stop.
+    pub fn hold(&self, key: &str, bounds: Bounds, is_held: bool) -> TurnEnd {
+        let mut sessions = self.of(key);
+        let Some(session) = sessions.get_mut(key) else { return TurnEnd::LetGo("it is not known".to_owned()) };
+        match session.breaker.may_hold(bounds, is_held, Instant::now()) {
+            Ok(()) => TurnEnd::Held,
+            Err(why) => TurnEnd::LetGo(why),
+        }
+    }
+
+    /// The sessions, with this one among them.
+    fn of(&self, key: &str) -> MutexGuard<'_, HashMap<String, Session>> {
+        let mut sessions = self.lock();
+        if !sessions.contains_key(key) && sessions.len() >= SESSIONS_MAX {
+            let oldest = sessions.iter().min_by_key(|(_, session)| session.last).map(|(key, _)| key.clone());
+            oldest.map(|oldest| sessions.remove(&oldest));
+        }
+        sessions.entry(key.to_owned()).or_default().last = Some(Instant::now());
+        sessions
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::Agent;
+    use crate::context::moment;
+
+    fn hears(sessions: &Sessions, name: &str, more: &str) -> Option<Memory> {
+        let event = crate::read(Agent::Claude, name, format!("{{{more}}}").as_bytes());
+        let moment = moment(&event, Agent::Claude.row(&event.name));
+        sessions.hears("s", &event, moment).map(|at| at.memory)
+    }
+
+    #[test]
+    fn memory_is_lost_by_compaction_and_told_once() {
+        let sessions = Sessions::default();
+        assert_eq!(hears(&sessions, "SessionStart", "\"source\":\"startup\""), Some(Memory::Begins));
+        assert_eq!(hears(&sessions, "UserPromptSubmit", ""), Some(Memory::Whole));
+        assert_eq!(hears(&sessions, "PreCompact", ""), None);
+        assert_eq!(hears(&sessions, "Stop", ""), Some(Memory::Whole));
+        assert_eq!(hears(&sessions, "SessionStart", "\"source\":\"compact\""), Some(Memory::Lost));
+        assert_eq!(hears(&sessions, "PreToolUse", ""), Some(Memory::Whole));
+        assert_eq!(hears(&sessions, "PostCompact", ""), None);
+        assert_eq!(hears(&sessions, "PostToolUse", ""), Some(Memory::Lost));
+        assert_eq!(hears(&sessions, "PostToolUse", ""), Some(Memory::Whole));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_said_once() {
+        let sessions = Sessions::default();
+        sessions.keep("s", "a".to_owned());
+        sessions.keep("s", "a".to_owned());
+        sessions.keep("s", "b".repeat(CHARACTERS_MAX));
+        sessions.keep("other", "c".to_owned());
+        assert_eq!(sessions.take("s"), ["a"]);
+        assert_eq!(sessions.take("s"), Vec::<String>::new());
+        for number in 0..600 {
+            sessions.keep(&format!("s{number}"), "a".to_owned());
+        }
+        assert_eq!(sessions.lock().len(), SESSIONS_MAX);
+        assert_eq!(sessions.take("other"), Vec::<String>::new());
+        assert_eq!(sessions.take("s599"), ["a"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! What holds of whatever comes: nothing without a rule, and the same again from the journal.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use super::*;
+
+const POLICY: &str = r#"
+[[rule]]
+id = "push"
+command = ["git push -f", "git push --force*", "git push * +*"]
+decide = "deny"
+[[rule]]
+id = "rm"
+command = "rm -rf"
+decide = "ask"
+when = { "work.branch" = "main" }
+[[rule]]
+id = "written"
+tool = ["write", "edit"]
+when = { path = "src/**" }
+decide = "person"
+[[rule]]
+id = "ends"
+on = ["turn_end", "Notification"]
+decide = "deny"
+"#;
+
+/// A project, whose state lies with that of the user's own projects, and goes with the test.
+struct Here {
+    project: Project,
+    _temp: tempfile::TempDir,
+}
+
+impl Here {
+    fn new() -> Here {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        Here { project: Project::find(Some(&root), &root).unwrap(), _temp: temp }
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(self.project.state_dir());
+    }
+}
+
+/// The branch changes with every event.
+fn decider(project: &Project) -> Decider {
+    let count = std::sync::atomic::AtomicU64::new(0);
+    let facts = move |names: &[&str], _: &Path| {
+        let branch =
+            if count.fetch_add(1, std::sync::atomic::Ordering::Relaxed).is_multiple_of(2) { "main" } else { "topic" };
+        names.iter().map(|name| ((*name).to_owned(), branch.to_owned())).collect()
+    };
+    Decider::new(project, HooksSettings::default(), Box::new(facts))
+}
+
+fn payload() -> impl Strategy<Value = Vec<u8>> {
+    let words = prop::sample::select(
+        &[
+            "git push -f",
+            "rm -rf x",
+            "ls",
+            "$(",
+            "'",
+            "src/a",
+            "PreToolUse",
+            "Stop",
+            "\u{0}",
+            "ä",
+            "{\"a\":1}",
+            "true",
+            "3",
+        ][..],
+    );
+    let keys = prop::sample::select(
+        &[
+            "hook_event_name",
+            "tool_name",
+            "tool_input",
+            "command",
+            "file_path",
+            "session_id",
+            "cwd",
+            "stop_hook_active",
+            "permission_suggestions",
+            "agent_id",
+            "source",
+            "odd",
+        ][..],
+    );
+    let leaf = prop_oneof![
+        words.prop_map(serde_json::Value::from),
+        any::<bool>().prop_map(serde_json::Value::from),
+        any::<i64>().prop_map(serde_json::Value::from),
+        Just(serde_json::Value::Null),
+        "\\PC{0,20}".prop_map(serde_json::Value::from),
+    ];
+    let value = leaf.prop_recursive(3, 24, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            prop::collection::vec((keys.clone(), inner), 0..5).prop_map(|fields| {
+                fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
+            }),
+        ]
+    });
+    prop_oneof![
+        4 => value.prop_map(|value| value.to_string().into_bytes()),
+        1 => prop::collection::vec(any::<u8>(), 0..80),
+    ]
+}
+
+fn asked(agent: Agent, named: &str, raw: Vec<u8>) -> Asked {
+    Asked { agent, named: named.to_owned(), raw, cwd: "/p".into(), worktree: "/p".into() }
+}
+
+#[test]
+fn ten_thousand_random_payloads_say_nothing_without_a_rule() {
+    let here = Here::new();
+    let decider = decider(&here.project);
+    let mut runner = TestRunner::deterministic();
+    let mut agents = Agent::ALL.iter().cycle();
+    let payloads = payload();
+    for number in 0..10_000 {
+        let raw = payloads.new_tree(&mut runner).unwrap().current();
+        let agent = *agents.next().unwrap();
+        let named = agent.rows()[number % agent.rows().len()].name;
+        let decided = decider.decide(asked(agent, named, raw.clone()), Instant::now());
+        let rendered = agent.render(agent.row(&decided.event.name), &decided.decision.answer());
+        assert_eq!(rendered, Rendered::default(), "{agent:?} {named} {}", String::from_utf8_lossy(&raw));
+    }
+}
+
+#[test]
+fn ten_thousand_journalled_events_are_decided_the_same_again() {
+    let here = Here::new();
+    let project = &here.project;
+    std::fs::write(project.root().join(crate::policy::FILE), POLICY).unwrap();
+    let ours = decider(project);
+    let mut runner = TestRunner::deterministic();
+    let commands =
+        ["git push -f", "git push", "rm -rf x", "eval $x", "ls", "echo a > src/b", "sudo git push --force x"];
+    let (payloads, mut verdicts) = (payload(), HashSet::new());
+    for number in 0..10_000 {
+        let agent = Agent::ALL[number % Agent::ALL.len()];
+        let row = agent.rows()[number / Agent::ALL.len() % agent.rows().len()];
+        let raw = match number % 4 {
+            0 => payloads.new_tree(&mut runner).unwrap().current(),
+            _ => serde_json::json!({"hook_event_name": row.name, "session_id": format!("s{}", number % 40),
+                "tool_name": if number % 3 == 0 { "Write" } else { "Bash" },
+                "tool_input": {"command": commands[number % commands.len()], "file_path": "src/a"}})
+            .to_string()
+            .into_bytes(),
+        };
+        let decided = ours.decide(asked(agent, row.name, raw), Instant::now());
+        verdicts.insert(decided.decision.verdict);
+        let answered = ours.answer(decided, Added::default());
+        assert!(answered.unwritten.is_none());
+        answered.receipts.left();
+    }
+    assert_eq!(verdicts.len(), 4, "{verdicts:?}");
+    let standing = Files::new(project).standing(false);
+    let mut count = 0;
+    for line in crate::journal::lines(&project.log_dir()) {
+        count += 1;
+        let event = crate::read(Agent::named(&line.agent).unwrap(), &line.named, &line.raw.bytes().unwrap());
+        let (again, _) = decided(&standing, &event, &line.worktree, &line.cwd, |_| line.facts.clone());
+        assert_eq!((again.verdict, &again.rule, &again.matched), (line.verdict, &line.rule, &line.matched), "{line:?}");
+    }
+    assert_eq!(count, 10_000);
+}

@@ -1,0 +1,84 @@
+//! The settings `[hooks]`.
+
+use project::ConfigError;
+use project::config::{File, Settings};
+use serde::Deserialize;
+
+use crate::context::Bounds;
+
+/// What is configured for hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HooksSettings {
+    /// The parts whose words are added to an agent's context.
+    pub context: Vec<String>,
+    pub brief: Brief,
+    /// How often an agent is held at its turn's end.
+    pub holds: Bounds,
+    pub keep: Keep,
+}
+
+/// When an agent that begins, or has lost its memory, is given the brief of the work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Brief {
+    /// If there is a note for it, or something waits for it.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What the journal keeps of a payload.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// All of it.
+    #[default]
+    Payload,
+    /// Its digest: such events cannot be decided anew.
+    Digest,
+}
+
+/// The parts that have something to say.
+const PARTS: &[&str] = &["mail", "ask", "work"];
+
+impl Default for HooksSettings {
+    fn default() -> HooksSettings {
+        HooksSettings {
+            context: PARTS.iter().map(|part| (*part).to_owned()).collect(),
+            brief: Brief::default(),
+            holds: Bounds::default(),
+            keep: Keep::default(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HooksTable {
+    context: Option<Vec<String>>,
+    brief: Option<Brief>,
+    holds: Option<u64>,
+    holds_hourly: Option<u64>,
+    keep: Option<Keep>,
+}
+
+impl Settings for HooksSettings {
+    const NAME: &'static str = "hooks";
+    const TEMPLATE: &'static str = include_str!("settings.toml");
+    type Table = HooksTable;
+
+    fn apply(&mut self, table: HooksTable, file: &File<'_>) -> Result<(), ConfigError> {
+        if let Some(unknown) = table.context.iter().flatten().find(|part| !PARTS.contains(&part.as_str())) {
+            let parts = PARTS.join(", ");
+            return Err(file.refused(format!("hooks.context: {unknown:?} has nothing to say; there are {parts}")));
+        }
+        let count = |name, value| Ok(file.within(name, value, 0..=100)?.and_then(|value| u32::try_from(value).ok()));
+        self.holds.in_a_row = count("hooks.holds", table.holds)?.unwrap_or(self.holds.in_a_row);
+        self.holds.an_hour = count("hooks.holds_hourly", table.holds_hourly)?.unwrap_or(self.holds.an_hour);
+        self.context = table.context.unwrap_or_else(|| std::mem::take(&mut self.context));
+        self.brief = table.brief.unwrap_or(self.brief);
+        self.keep = table.keep.unwrap_or(self.keep);
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! The entries that have an agent run `hob hook`, written by hand as its documentation says, and the agent's own shell.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+
+use crate::agents::kinds::{Agent, Place, Setting};
+use crate::agents::states::{CLAUDE, CODEX, COPILOT, GEMINI};
+
+/// What a hook is about, as hob calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    SessionStart,
+    Prompt,
+    ToolBefore,
+    ToolAfter,
+    TurnEnd,
+    PermissionRequest,
+}
+
+/// What takes context in at least some agents.
+pub(super) const CONTEXT: [On; 5] = [On::SessionStart, On::Prompt, On::ToolBefore, On::ToolAfter, On::TurnEnd];
+
+/// The event's name in an agent.
+fn name(agent: &Agent, on: On) -> Option<&'static str> {
+    let names = match agent.installation.name {
+        name if name == GEMINI.name => ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", ""],
+        name if name == COPILOT.name => {
+            ["sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "agentStop", "permissionRequest"]
+        }
+        _ => ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PermissionRequest"],
+    };
+    let at = [On::SessionStart, On::Prompt, On::ToolBefore, On::ToolAfter, On::TurnEnd, On::PermissionRequest];
+    at.iter().position(|of| *of == on).map(|at| names[at]).filter(|name| !name.is_empty())
+}
+
+/// Adds the entries for these events to what an agent is started with.
+pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Place, hob: &Path, on: &[On]) -> Result<()> {
+    let events = on.iter().filter_map(|on| name(agent, *on));
+    let line = |event: &str| {
+        let agent = agent.installation.name;
+        format!("'{}' hook {event} --agent {agent} --deadline 20 --person 60", hob.display())
+    };
+    let nested = |timeout: u64| -> Value {
+        let entry =
+            |event: &str| json!([{ "hooks": [{ "type": "command", "command": line(event), "timeout": timeout }] }]);
+        events.clone().map(|event| (event.to_owned(), entry(event))).collect::<Map<_, _>>().into()
+    };
+    match agent.installation.name {
+        name if name == CLAUDE.name => {
+            let file = place.project.join(".claude/settings.local.json");
+            setting.files.push((file, json!({ "hooks": nested(80) }).to_string()));
+        }
+        name if name == CODEX.name => {
+            setting.files.push((place.home.join(".codex/hooks.json"), json!({ "hooks": nested(80) }).to_string()));
+            // What a person reviews once.
+            setting.args.insert(1, "--dangerously-bypass-hook-trust".to_owned());
+        }
+        name if name == GEMINI.name => {
+            let file = setting.files.iter_mut().find(|(path, _)| path.ends_with(".gemini/settings.json"));
+            let (_, text) = file.context("it has no settings")?;
+            let mut settings: Value = serde_json::from_str(text)?;
+            settings["hooksConfig"] = json!({ "enabled": true });
+            settings["hooks"] = nested(80_000);
+            *text = settings.to_string();
+        }
+        name if name == COPILOT.name => {
+            let entry = |event: &str| json!([{ "type": "command", "bash": line(event), "timeoutSec": 80 }]);
+            let hooks: Map<_, _> = events.map(|event| (event.to_owned(), entry(event))).collect();
+            let file = place.project.join(".github/hooks/hob.json");
+            setting.files.push((file, json!({ "version": 1, "hooks": hooks }).to_string()));
+        }
+        other => bail!("{other} has no hooks that are known here"),
+    }
+    Ok(())
+}
+
+/// The turn in which the model runs a line in the agent's own shell.
+pub(super) fn shell(agent: &Agent, line: &str) -> Value {
+    match agent.installation.name {
+        name if name == CODEX.name => {
+            json!({ "tool": "exec_command", "arguments": { "cmd": line, "yield_time_ms": 60_000 } })
+        }
+        name if name == GEMINI.name => json!({ "tool": "run_shell_command", "arguments": { "command": line } }),
+        name if name == COPILOT.name => {
+            json!({ "tool": "bash", "arguments": { "command": line, "description": "x", "mode": "sync", "initial_wait": 60 } })
+        }
+        _ => json!({ "tool": "Bash", "arguments": { "command": line, "description": "x" } }),
+    }
+}
