@@ -11,6 +11,7 @@ mod setup;
 mod soak;
 mod test;
 mod tidy;
+mod trackers;
 
 mod agents;
 mod clients;
@@ -49,6 +50,7 @@ usage: cargo xtask TASK
                            parts: answer command listing crowd mail races kills
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
+  bench work [--quick]     questions about the work beside one `git status`, or it fails; writes docs/generated/bench-work.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
@@ -62,6 +64,7 @@ usage: cargo xtask TASK
   clients agents [NAME…] [--hob FILE] [--hooks]
                            real coding agents with `hob mcp`, driven by a scripted model: what of it reaches a model, and
                            (with --hooks, alone) what hob's hooks keep from running; writes docs/generated/agents.md
+  trackers                 build the issue tracker br, and record what it prints and writes as fixtures of crates/work
 ";
 
 /// A task: its name, and its function of the arguments after the name.
@@ -77,6 +80,7 @@ const TASKS: &[Task] = &[
     ("soak", soak::run_task),
     ("part", |rest| no_arguments(rest).and_then(|()| made_up_part::run())),
     ("clients", clients::run),
+    ("trackers", |rest| no_arguments(rest).and_then(|()| trackers::run_task())),
 ];
 
 fn main() -> ExitCode {

@@ -11,7 +11,7 @@ use crate::agents::{Agent, Answer, Loss, Rendered};
 use crate::event::Event;
 use crate::files::{Files, Standing};
 use crate::journal::{Line, Log, Raw};
-use crate::policy::{Decision, Facts, Subject, decide};
+use crate::policy::{Decision, FACTS, Facts, Subject, decide};
 use crate::spool;
 
 /// An event as it came.
@@ -58,9 +58,6 @@ pub struct Decider {
     log: Mutex<Option<Log>>,
     fact: FactSource,
 }
-
-/// The facts that conditions can name.
-pub const FACTS: &[&str] = &["work.branch"];
 
 impl Decider {
     /// Opens nothing yet.

@@ -16,6 +16,7 @@ mod procfs;
 mod report;
 mod sessions;
 mod start;
+mod work;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["cure"] {
         return cure::run(is_quick);
     }
+    if wanted == ["work"] {
+        return work::run(is_quick);
+    }
     if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
         return mail::run(rest, is_quick);
     }
@@ -64,7 +68,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, mcp or mail", parts.join(" "));
+        bail!(
+            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, mcp, work or mail",
+            parts.join(" ")
+        );
     }
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;

@@ -15,6 +15,7 @@ use project::Caller;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 
 use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
 use crate::journal::Journal;
@@ -37,7 +38,13 @@ struct Hooks {
 
 impl Part for HooksPart {
     fn open(setup: &Setup<'_>) -> HooksPart {
-        let decider = Decider::new(setup.project, Box::new(fact));
+        let neighbours = setup.neighbours.clone();
+        // An event is decided on a thread that may block.
+        let known = move |name: &str, worktree: &Path| {
+            let elsewhere = || Handle::try_current().ok()?.block_on(neighbours.fact(name, worktree));
+            fact(name, worktree).or_else(elsewhere)
+        };
+        let decider = Decider::new(setup.project, Box::new(known));
         let hooks = Hooks { decider, journal: setup.journal.clone(), is_syncing: AtomicBool::new(false) };
         HooksPart { hooks: Some(Arc::new(hooks)) }
     }
@@ -167,7 +174,7 @@ async fn sync(hooks: Arc<Hooks>) {
     }
 }
 
-/// What is known of a worktree, by the name of a condition in rules.
+/// What is known of a worktree without a daemon, by the name of a condition in rules.
 pub fn fact(name: &str, worktree: &Path) -> Option<String> {
     match name {
         "work.branch" => branch(worktree),

@@ -16,7 +16,7 @@ mod repl;
 mod servers;
 mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -101,6 +101,11 @@ pub(crate) trait Part: Send + Sync + 'static {
 
     /// What waits for this caller, in one text, with what comes by it. The brief of the work shows it.
     fn waiting<'a>(&'a self, _: &'a Context) -> Said<'a> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// A fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not known soon.
+    fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> Said<'a> {
         Box::pin(std::future::ready(None))
     }
 

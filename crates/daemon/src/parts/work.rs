@@ -1,20 +1,25 @@
 //! Where the work stands, in the daemon.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use ::work::around::{Agent, Around, Waiting};
-use ::work::{Work, WorkOptions, control, tools};
+use ::work::{Work, WorkOptions, WorkSettings, control, tools};
 use mcp::server::Server;
 use mcp::tool::Context;
 use project::Caller;
+use project::config::Section;
 
-use super::{Beside, Neighbours, Part, Setup, Surface, Toolset};
+use super::{Beside, Neighbours, Part, Said, Setup, Surface, Toolset};
 
 const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
-waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, unfinished operations and \
-changed files.";
+waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, changed files, pull request and \
+issue.";
+
+const TIDEPOOL_INSTRUCTIONS: &str = "Work: exo_status has issue, worktree, dirty files and pull request; exo_reconstitute \
+fetches first.";
 
 /// The state of the work in the callers' worktrees.
 pub(crate) struct WorkPart {
@@ -28,6 +33,7 @@ impl Part for WorkPart {
             notes: project.state_dir().join("notes"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             around: Arc::new(AroundHere(setup.neighbours.clone())),
+            settings: setup.config.of::<WorkSettings>(),
         });
         WorkPart { work }
     }
@@ -39,7 +45,7 @@ impl Part for WorkPart {
     fn toolset(&self) -> Toolset {
         Toolset {
             name: "work",
-            about: "what git says of a worktree",
+            about: "where the work stands: git, pull request, issue, notes",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(&self.work),
@@ -47,6 +53,22 @@ impl Part for WorkPart {
             is_default: false,
             extras: true,
         }
+    }
+
+    fn profiles(&self) -> Vec<Toolset> {
+        vec![Toolset {
+            name: "tidepool",
+            about: "the tools of Tidepool's control server, under their names",
+            instructions: TIDEPOOL_INSTRUCTIONS,
+            core: &[],
+            tools: tools::tidepool(&self.work),
+            is_default: false,
+            extras: false,
+        }]
+    }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<WorkSettings>())
     }
 
     fn beside(&self) -> Option<Beside> {
@@ -58,6 +80,15 @@ impl Part for WorkPart {
             }
             None
         }))
+    }
+
+    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> Said<'a> {
+        Box::pin(async move {
+            // A hook's connection brings no environment; git is found with the daemon's own.
+            let text =
+                |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+            self.work.fact(name, worktree, || std::env::vars_os().filter_map(text).collect()).await
+        })
     }
 
     fn add_methods(&self, server: Server, surface: Surface) -> Server {

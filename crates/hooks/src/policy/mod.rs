@@ -11,7 +11,7 @@ mod shell;
 mod subject;
 
 pub use self::decide::{Decision, Facts, Matched, decide};
-pub use self::rule::{Opaque, Policy, PolicyError, RuleTable};
+pub use self::rule::{FACTS, Opaque, Policy, PolicyError, RuleTable};
 pub use self::shell::{Script, program, script};
 pub use self::subject::Subject;
 

@@ -241,11 +241,13 @@ impl Rule {
             let is_right = match (name.as_str(), condition) {
                 ("path" | "mode", Condition::Words(words)) => !words.is_empty(),
                 ("subagent", Condition::Is(_)) => true,
-                ("work.branch", Condition::Words(words)) => !words.is_empty(),
-                ("path" | "mode" | "subagent" | "work.branch", _) => false,
+                (fact, Condition::Words(words)) if FACTS.contains(&fact) => !words.is_empty(),
+                ("path" | "mode" | "subagent", _) => false,
+                (fact, _) if FACTS.contains(&fact) => false,
                 _ => {
                     return Err(in_rule(format!(
-                        "there is no condition {name:?}; there are path, mode, subagent and \"work.branch\""
+                        "there is no condition {name:?}; there are path, mode, subagent, {}",
+                        quoted(FACTS)
                     )));
                 }
             };
@@ -255,6 +257,24 @@ impl Rule {
         }
         Ok(Rule { on, tools, commands, paths, table })
     }
+}
+
+/// The facts that conditions can name. Where one is not known, its condition does not hold.
+pub const FACTS: &[&str] = &[
+    "work.branch",
+    "work.base",
+    "work.upstream",
+    "work.detached",
+    "work.dirty",
+    "work.unpushed",
+    "work.operation",
+    "work.pull.checks",
+    "work.issue",
+    "work.issue.status",
+];
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 type Globs = (Vec<GlobMatcher>, Vec<GlobMatcher>);
