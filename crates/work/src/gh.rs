@@ -102,12 +102,12 @@ impl Gh {
             ("GH_FORCE_TTY", ""),
         ];
         let asked = Asked { directory: &self.directory, env: &self.env, filters: Vec::new() };
-        let answer = asked.program("gh", args, &own, BOUNDS).await.map_err(|error| of_error(&error, host))?;
+        let answer = asked.program("gh", args, &own, BOUNDS).await.map_err(|error| of_error(&error))?;
         judge(&answer, host)
     }
 }
 
-fn of_error(error: &AnswerError, host: &str) -> Source {
+fn of_error(error: &AnswerError) -> Source {
     match error {
         AnswerError::Spawn(SpawnError::NotFound { .. }) => Source::missing(
             State::NotInstalled,
@@ -168,8 +168,10 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
     Ok(body["data"].take())
 }
 
+type Headers<'a> = Vec<(&'a str, &'a str)>;
+
 /// The status, the headers and the body.
-fn parts(out: &str) -> Option<(u16, Vec<(&str, &str)>, &str)> {
+fn parts(out: &str) -> Option<(u16, Headers<'_>, &str)> {
     let rest = out.strip_prefix("HTTP/")?;
     let (head, body) = rest.split_once("\r\n\r\n").or_else(|| rest.split_once("\n\n")).unwrap_or((rest, ""));
     let mut lines = head.lines();

@@ -36,16 +36,16 @@ impl Settings for WorkSettings {
             let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
             if base.is_empty() || base.starts_with(['-', '/']) || base.contains("..") || base.contains(is_odd) {
                 return Err(file
-                    .refused(&format!("work.base: {base:?} is no branch; give one like \"main\" or \"origin/main\"")));
+                    .refused(format!("work.base: {base:?} is no branch; give one like \"main\" or \"origin/main\"")));
             }
             self.base = Some(base);
         }
         if let Some(branches) = table.branches {
             if branches.len() > PATTERNS {
-                return Err(file.refused(&format!("work.branches has {} patterns; at most {PATTERNS}", branches.len())));
+                return Err(file.refused(format!("work.branches has {} patterns; at most {PATTERNS}", branches.len())));
             }
             let patterns: Result<_, _> = branches.iter().map(|text| Pattern::of(text)).collect();
-            self.branches = patterns.map_err(|why| file.refused(&format!("work.branches: {why}")))?;
+            self.branches = patterns.map_err(|why| file.refused(format!("work.branches: {why}")))?;
         }
         Ok(())
     }

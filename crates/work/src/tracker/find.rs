@@ -202,7 +202,7 @@ impl Trackers {
             let detail = format!("{who}{}", source.detail.as_deref().unwrap_or_default());
             return Answer::none(Source { detail: Some(detail), ..source });
         };
-        let near = nearest(id, known.ids().into_iter()).map(|near| format!("Did you mean {}?", visible(near)));
+        let near = nearest(id, known.ids()).map(|near| format!("Did you mean {}?", visible(near)));
         let detail = format!("{who}there is no issue {}", visible(id));
         Answer::none(Source::missing(State::Absent, detail, near.as_deref()))
     }

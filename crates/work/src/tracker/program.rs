@@ -131,7 +131,7 @@ async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
             let words = [&["list", "--json"], more, &options].concat();
             match run(asked, program, &words).await {
                 Ok(answer) if answer.exit.success() => {
-                    return Some(match serde_json::from_slice::<Vec<Shown>>(&answer.stdout) {
+                    return Some(match issues_of(&answer.stdout) {
                         Ok(issues) => {
                             let issues = issues.into_iter().map(|issue| (issue.id.clone(), issue)).collect();
                             Ok(Listing { program, options, issues, whole: Mutex::default() })
@@ -148,6 +148,18 @@ async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
         return Some(Err(failed(program, &format!("`{program} list --json`: {}", visible(&last)))));
     }
     None
+}
+
+/// A list of issues: bare, in an object beside the number of all, or one alone.
+fn issues_of(json: &[u8]) -> serde_json::Result<Vec<Shown>> {
+    #[derive(Deserialize)]
+    struct Page {
+        issues: Vec<Shown>,
+    }
+    serde_json::from_slice::<Page>(json)
+        .map(|page| page.issues)
+        .or_else(|_| serde_json::from_slice::<Shown>(json).map(|one| vec![one]))
+        .or_else(|_| serde_json::from_slice(json))
 }
 
 async fn run(asked: &Asked<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
@@ -186,9 +198,8 @@ impl Listing {
             let said = String::from_utf8_lossy(&answer.stderr).lines().next().map(visible).unwrap_or_default();
             return Err(failed(program, &format!("`{program} show {}`: {said}", visible(id))));
         }
-        let shown = serde_json::from_slice::<Vec<Shown>>(&answer.stdout)
-            .or_else(|_| serde_json::from_slice::<Shown>(&answer.stdout).map(|one| vec![one]))
-            .map_err(|error| failed(program, &format!("`{program} show --json`: {error}")))?;
+        let shown =
+            issues_of(&answer.stdout).map_err(|error| failed(program, &format!("`{program} show --json`: {error}")))?;
         let issue = shown.into_iter().find(|shown| shown.id == id).map(|shown| self.whole(shown));
         if let Some(issue) = &issue {
             self.whole.lock().insert(id.to_owned(), issue.clone());
@@ -201,7 +212,7 @@ impl Listing {
         let limit = most.to_string();
         let words = [&["ready", "--json", "--limit", &limit][..], &self.options].concat();
         let Ok(answer) = run(asked, self.program, &words).await else { return Vec::new() };
-        let shown = serde_json::from_slice::<Vec<Shown>>(&answer.stdout).unwrap_or_default();
+        let shown = issues_of(&answer.stdout).unwrap_or_default();
         let is_work =
             |shown: &Shown| self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic");
         shown.into_iter().filter(is_work).take(most).map(|shown| self.whole(shown)).collect()

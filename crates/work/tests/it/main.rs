@@ -7,6 +7,7 @@ mod github_issues;
 mod here;
 mod hostile;
 mod issues;
+mod listing;
 mod notes;
 mod pulls;
 mod pulls_absent;

@@ -17,7 +17,7 @@ fn check(here: &Here, expected: Expect) {
     assert_eq!(said.value["git"]["branch"], "topic");
     expected.assert_eq(&said.source("pull"));
     if said.value["sources"]["pull"]["state"] != "absent" {
-        let detail = said.value["sources"]["pull"]["detail"].as_str().unwrap();
+        let detail = said.value["sources"]["pull"]["detail"].as_str().expect("a reason");
         assert!(said.text.contains(&format!("pull: {detail}.")), "{}", said.text);
     }
 }

@@ -28,9 +28,9 @@ impl There {
     fn with_what_there_is() -> There {
         let repository = Repository::new();
         let bin = repository.temp.path().join("bin");
-        std::fs::create_dir(&bin).unwrap();
+        std::fs::create_dir(&bin).expect("a directory");
         for (name, file) in ["git", "sh", "cat"].into_iter().filter_map(|name| Some((name, found(name)?))) {
-            std::os::unix::fs::symlink(file, bin.join(name)).unwrap();
+            std::os::unix::fs::symlink(file, bin.join(name)).expect("a link");
         }
         let mut env = repository.env();
         env.insert("PATH".to_owned(), bin.display().to_string());

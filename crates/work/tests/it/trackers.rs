@@ -18,7 +18,7 @@ fn fixtures(name: &str) -> PathBuf {
 /// A repository whose `.beads` has no file, with this program on the `PATH`.
 fn with(name: &str, script: &str) -> Repository {
     let repository = Repository::new();
-    std::fs::create_dir(repository.root().join(".beads")).unwrap();
+    std::fs::create_dir(repository.root().join(".beads")).expect("a directory");
     program(&repository.temp.path().join("bin"), name, script);
     repository
 }
