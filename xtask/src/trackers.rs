@@ -46,10 +46,11 @@ pub(crate) fn run_task() -> Result<()> {
     let brackets = play.create(&work, &["Lex brackets", "--priority", "0"])?;
     let lexer = play.create(&work, &["Choose a lexer", "--type", "chore"])?;
     let old = play.create(&work, &["An old bug", "--type", "bug"])?;
+    // What is blocked cannot be begun.
+    play.br(&work, &["update", &lists, "--status", "in_progress"])?;
     play.br(&work, &["dep", "add", &lists, &brackets])?;
     play.br(&work, &["dep", "add", &lists, &lexer])?;
     play.br(&work, &["dep", "add", &brackets, &lexer, "--type", "related"])?;
-    play.br(&work, &["update", &lists, "--status", "in_progress"])?;
     play.br(&work, &["close", &lexer, "--reason", "it is chosen"])?;
     play.br(&work, &["delete", &old, "--force"])?;
     play.br(&work, &["sync", "--flush-only"])?;

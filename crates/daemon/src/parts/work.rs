@@ -45,7 +45,7 @@ impl Part for WorkPart {
     fn toolset(&self) -> Toolset {
         Toolset {
             name: "work",
-            about: "where the work stands: git, pull request, issue, notes",
+            about: "where the work stands",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(&self.work),
