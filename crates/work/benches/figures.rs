@@ -167,7 +167,7 @@ fn hanging(runtime: &Runtime) {
     say("git's part alone", middle(alone.collect()));
     let begun = Instant::now();
     let waiting = runtime.spawn(status(place.work.clone(), place.caller("waits"), json!({"sections": ["pull"]})));
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500)); // sleeps: the call has to hang before others run beside it
     let beside = (0..9).map(|_| timed(|| drop(place.status(runtime, json!({"sections": ["git"]})))));
     say("git's part beside a gh that hangs", middle(beside.collect()));
     let said = runtime.block_on(waiting).expect("it ends");

@@ -5,7 +5,7 @@ use project::visible;
 
 use crate::around::{Agent, Waiting};
 use crate::changed::Changed;
-use crate::git::{Git, OperationKind};
+use crate::git::{Git, OperationKind, Since};
 use crate::notes::Note;
 use crate::pull::{Mergeable, Pull, PullState, Review};
 use crate::sources::{Source, State};
@@ -39,14 +39,6 @@ pub struct Known {
     /// Other agents in this worktree.
     pub agents: Vec<Agent>,
     pub now_ms: u64,
-}
-
-/// Commits on the base since a note was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Since {
-    pub count: u64,
-    /// The first lines of the latest.
-    pub subjects: Vec<String>,
 }
 
 /// For an agent that begins, the most urgent first.

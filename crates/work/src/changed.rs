@@ -9,7 +9,7 @@ use project::visible;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::brief::Since;
+use crate::git::Since;
 use crate::pull::{Mergeable, Pull};
 use crate::tracker::Issue;
 use crate::words::{self, counted, shortened};

@@ -8,13 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use project::Caller;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::gather::Work;
 use crate::git::Git;
-use crate::standing::{Sections, Standing};
+use crate::looks::Looks;
 
 /// The facts there are.
 pub const NAMES: &[&str] = &[
@@ -56,23 +54,72 @@ struct Known {
 }
 
 impl Facts {
-    /// Takes over what was just found.
-    pub(crate) fn learn(&self, caller: &Caller, standing: &Standing, sections: Sections) {
+    /// Takes over what was just found; `None` for the checks or the issue, if nobody asked for them.
+    pub(crate) fn learn(
+        &self,
+        worktree: &Path,
+        env: &BTreeMap<String, String>,
+        git: Option<&Git>,
+        checks: Option<Option<String>>,
+        issue: Option<Option<(String, String)>>,
+    ) {
         let mut all = self.0.lock();
-        make_room(&mut all, &caller.worktree);
-        let known = all.entry(caller.worktree.clone()).or_insert_with(|| Known::new(Arc::default()));
-        if *known.env != caller.env {
-            known.env = Arc::new(caller.env.clone());
+        make_room(&mut all, worktree);
+        let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::default()));
+        if *known.env != *env {
+            known.env = Arc::new(env.clone());
         }
-        known.looked(standing.git.as_ref().ok());
+        known.looked(git);
         let now = Instant::now();
-        if sections.pull {
-            let checks = standing.pull.as_ref().and_then(|pull| pull.checks.as_ref());
-            known.checks = checks.map(|checks| (checks.word().to_owned(), now));
+        if let Some(checks) = checks {
+            known.checks = checks.map(|checks| (checks, now));
         }
-        if sections.issue {
-            known.issue = standing.issue.as_ref().map(|issue| ((issue.id.clone(), issue.status.clone()), now));
+        if let Some(issue) = issue {
+            known.issue = issue.map(|issue| (issue, now));
         }
+    }
+
+    /// See [`crate::Work::fact`].
+    pub(crate) async fn fact(
+        self: &Arc<Self>,
+        name: &str,
+        worktree: &Path,
+        env: impl FnOnce() -> BTreeMap<String, String>,
+        looks: &Arc<Looks>,
+        base: Option<&str>,
+    ) -> Option<String> {
+        if !NAMES.contains(&name) {
+            return None;
+        }
+        let mut running = {
+            let mut all = self.0.lock();
+            make_room(&mut all, worktree);
+            let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::new(env())));
+            if known.is_fresh() {
+                return known.fact(name);
+            }
+            match known.running.as_ref().filter(|running| running.has_changed().is_ok()) {
+                Some(running) => running.clone(),
+                None => {
+                    let (done, running) = watch::channel(false);
+                    known.running = Some(running.clone());
+                    let (facts, looks, env) = (self.clone(), looks.clone(), known.env.clone());
+                    let (worktree, base) = (worktree.to_owned(), base.map(str::to_owned));
+                    tokio::spawn(async move {
+                        let git = looks.look(worktree.clone(), &env, base.as_deref()).await;
+                        if let Some(known) = facts.0.lock().get_mut(&worktree) {
+                            known.running = None;
+                            known.looked(git.as_ref().ok());
+                        }
+                        let _ = done.send(true);
+                    });
+                    running
+                }
+            }
+        };
+        timeout(WAIT, running.wait_for(|done| *done)).await.ok()?.ok()?;
+        let all = self.0.lock();
+        all.get(worktree).filter(|known| known.is_fresh()).and_then(|known| known.fact(name))
     }
 }
 
@@ -120,55 +167,6 @@ fn of_git(git: &Git) -> BTreeMap<&'static str, String> {
         ("work.operation", operation),
     ];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-}
-
-impl Work {
-    /// A fact about a worktree; `None` if it is not known, or not soon enough. `env` finds git where nobody has asked about
-    /// the worktree yet. Waits at most 50 ms.
-    pub async fn fact(
-        self: &Arc<Self>,
-        name: &str,
-        worktree: &Path,
-        env: impl FnOnce() -> BTreeMap<String, String>,
-    ) -> Option<String> {
-        if !NAMES.contains(&name) {
-            return None;
-        }
-        let mut running = {
-            let mut all = self.facts.0.lock();
-            make_room(&mut all, worktree);
-            let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::new(env())));
-            if known.is_fresh() {
-                return known.fact(name);
-            }
-            match known.running.as_ref().filter(|running| running.has_changed().is_ok()) {
-                Some(running) => running.clone(),
-                None => {
-                    let (done, running) = watch::channel(false);
-                    known.running = Some(running.clone());
-                    tokio::spawn(self.clone().look_for_facts(worktree.to_owned(), known.env.clone(), done));
-                    running
-                }
-            }
-        };
-        timeout(WAIT, running.wait_for(|done| *done)).await.ok()?.ok()?;
-        let all = self.facts.0.lock();
-        all.get(worktree).filter(|known| known.is_fresh()).and_then(|known| known.fact(name))
-    }
-
-    async fn look_for_facts(
-        self: Arc<Self>,
-        worktree: PathBuf,
-        env: Arc<BTreeMap<String, String>>,
-        done: watch::Sender<bool>,
-    ) {
-        let git = self.looks.look(worktree.clone(), &env, self.settings.base.as_deref()).await;
-        if let Some(known) = self.facts.0.lock().get_mut(&worktree) {
-            known.running = None;
-            known.looked(git.as_ref().ok());
-        }
-        let _ = done.send(true);
-    }
 }
 
 fn make_room(all: &mut HashMap<PathBuf, Known>, worktree: &Path) {

@@ -7,7 +7,7 @@
 //! - [`sources`]: where each part of an answer comes from, and why one is missing.
 //! - `run`, `gh`: how programs are asked: their environment, their bounds, and what may not run on their behalf.
 //! - [`notes`]: hand-over notes. [`around`]: what other parts of the daemon know.
-//! - [`gather`]: [`Work`], which keeps all that; `standing` asks for it, `sync` fetches, [`changed`] compares with the call
+//! - [`gather`]: [`Work`], which keeps all that; `standing` asks for it, `briefing` says it to who begins or ends, `sync` fetches, [`changed`] compares with the call
 //!   before, [`for_rules`] has what rules of policies may ask; [`brief`] and `words` say it.
 //! - [`tools`]: what agents call, one file each; [`control`]: what the command line calls.
 //!
@@ -15,6 +15,7 @@
 
 pub mod around;
 pub mod brief;
+mod briefing;
 pub mod changed;
 pub mod control;
 pub mod for_rules;
@@ -34,7 +35,8 @@ pub mod tools;
 pub mod tracker;
 mod words;
 
-pub use gather::{Brief, Moment, Work, WorkOptions};
+pub use briefing::{Brief, Moment};
+pub use gather::{Work, WorkOptions};
 pub use git::Git;
 pub use settings::WorkSettings;
 pub use sources::{Source, State};

@@ -1,7 +1,7 @@
-//! Many who ask about one worktree at once share git's answers: each gets one that was begun after it asked.
+//! Many who ask about one worktree at once share git's answers: each gets one that was begun after it asked. Fetches take turns.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -49,5 +49,17 @@ impl Looks {
         let found = git::look_with_base(&worktree, env, base).await;
         *slot.last.lock() = Some((begun, found.clone()));
         found
+    }
+}
+
+/// One fetch at a time for each repository: two would meet each other's locks.
+#[derive(Default)]
+pub(crate) struct Syncs(Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>);
+
+impl Syncs {
+    pub(crate) fn of(&self, repository: &Path) -> Arc<tokio::sync::Mutex<()>> {
+        let mut all = self.0.lock();
+        all.retain(|_, turn| Arc::strong_count(turn) > 1);
+        all.entry(repository.to_owned()).or_default().clone()
     }
 }

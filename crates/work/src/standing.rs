@@ -8,7 +8,7 @@ use project::{Caller, Role};
 use tokio::task::JoinSet;
 
 use crate::changed::{Asker, Changed, Snapshot, differences};
-use crate::gather::{Work, since};
+use crate::gather::Work;
 use crate::gh::Gh;
 use crate::git::{self, Git, Worktree, source_of};
 use crate::kept::Wish;
@@ -91,8 +91,10 @@ impl Work {
         };
         let ((pull, of_pull), issue, worktrees) = tokio::join!(of_pull, of_issue, of_worktrees);
         let mut sources = BTreeMap::from([("git", source_of(&git))]);
-        let no_source = Source::ok();
-        let issue = issue.map(|issue| issue.or_closed_by(pull.as_ref(), of_pull.as_ref().unwrap_or(&no_source)));
+        let issue = match (issue, &pull, &of_pull) {
+            (Some(issue), Some(pull), Some(source)) => Some(issue.or_closed_by(pull.number, &pull.closes, source)),
+            (issue, ..) => issue,
+        };
         if let (Ok(git), Some(pull)) = (&mut git, pull.as_ref().filter(|pull| pull.state == PullState::Open)) {
             git::rebase_on(git, &caller.worktree, &caller.env, &pull.base).await;
         }
@@ -107,7 +109,11 @@ impl Work {
         if wanted.is_a_call {
             standing.changed = self.changed(caller, &standing).await;
         }
-        self.facts.learn(caller, &standing, wanted.sections);
+        let of_git = standing.git.as_ref().ok();
+        let checks = standing.pull.as_ref().and_then(|pull| Some(pull.checks.as_ref()?.word().to_owned()));
+        let issue = standing.issue.as_ref().map(|issue| (issue.id.clone(), issue.status.clone()));
+        let (checks, issue) = (wanted.sections.pull.then_some(checks), wanted.sections.issue.then_some(issue));
+        self.facts.learn(&caller.worktree, &caller.env, of_git, checks, issue);
         tracing::debug!(took = ?begun.elapsed(), "where the work stands");
         standing
     }
@@ -135,7 +141,7 @@ impl Work {
         let Some(then) = self.last_calls.replace(asker, &now) else { return Vec::new() };
         let news = match (git, &then.base, &now.base) {
             (Some(git), Some((before, then)), Some((name, commit))) if before == name && then != commit => {
-                since(git, then, caller).await
+                git::since(git, then, &caller.env).await
             }
             _ => None,
         };

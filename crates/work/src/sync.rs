@@ -3,13 +3,11 @@
 //! A fetch follows the repository's own configuration, which may come with a checkout. So it runs only if that names no
 //! program and no way around a server's certificate, and it writes only below `refs/remotes`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use process::{AnswerError, Bounds};
 use project::{Caller, visible};
 use tokio::time::timeout;
@@ -26,18 +24,6 @@ const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(20), stdout: 1 << 
 const HELP: Bounds = Bounds { deadline: Duration::from_secs(3), stdout: 1 << 20, stderr: 4096 };
 /// How git may come by what it fetches: not by a program that an address names (`ext::`).
 const PROTOCOLS: &str = "file:git:http:https:ssh";
-
-/// One fetch at a time for each repository: two would meet each other's locks.
-#[derive(Default)]
-pub(crate) struct Syncs(Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>);
-
-impl Syncs {
-    fn of(&self, repository: &Path) -> Arc<tokio::sync::Mutex<()>> {
-        let mut all = self.0.lock();
-        all.retain(|_, turn| Arc::strong_count(turn) > 1);
-        all.entry(repository.to_owned()).or_default().clone()
-    }
-}
 
 impl Work {
     /// Fetches what the caller's branch and its base come from, and has its tracker pull. Says of both how that went.

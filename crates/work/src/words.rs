@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use project::visible;
 
-use crate::brief::Since;
-use crate::git::{Git, Operation, Worktree};
+use crate::git::{Git, Operation, Since, Worktree};
 use crate::pull::{Checks, Mergeable, Pull, PullState, Review};
 use crate::tracker::Issue;
 

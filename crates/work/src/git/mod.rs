@@ -120,6 +120,30 @@ pub(crate) async fn look_with_base(
     look_with(asked, base).await.map_err(|NoAnswer(source)| source)
 }
 
+/// Commits on the base since a note was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    pub count: u64,
+    /// The first lines of the latest.
+    pub subjects: Vec<String>,
+}
+
+/// How many commits of the base are named.
+const NAMED: &str = "--max-count=3";
+
+/// What the base has got since it was at that commit.
+pub(crate) async fn since(git: &Git, then: &str, env: &BTreeMap<String, String>) -> Option<Since> {
+    // It stands in a file, and goes to a command line.
+    let then = then.chars().all(|c| c.is_ascii_hexdigit()).then_some(then)?;
+    let range = format!("{then}..{}", git.base_commit.as_deref()?);
+    let asked = Asked { directory: &git.root, env, filters: Vec::new() };
+    let count = ["rev-list", "--count", &range, "--"];
+    let subjects = ["log", NAMED, "--no-show-signature", "--format=%s", &range, "--"];
+    let (count, subjects) = tokio::join!(asked.git(&count), asked.git(&subjects));
+    let subjects = text(&subjects.ok()?).lines().map(str::to_owned).collect();
+    Some(Since { count: text(&count.ok()?).trim().parse().ok()?, subjects })
+}
+
 /// Compares with another base, that of a pull request; where there is no such branch here, nothing changes.
 pub(crate) async fn rebase_on(git: &mut Git, directory: &Path, env: &BTreeMap<String, String>, base: &str) {
     let Some(remote) = git.pushed.as_ref().map(|pushed| pushed.remote.clone()) else { return };

@@ -15,7 +15,6 @@ use crate::gh::Gh;
 use crate::git::Git;
 use crate::git::remote::Address;
 use crate::kept::Wish;
-use crate::pull::Pull;
 use crate::run::Asked;
 use crate::sources::{Source, State};
 
@@ -93,12 +92,15 @@ impl Answer {
     }
 
     /// The issue that the pull request closes, where nothing else names one.
-    pub(crate) fn or_closed_by(self, pull: Option<&Pull>, of_pull: &Source) -> Answer {
-        let Some(pull) = pull.filter(|pull| self.is_unnamed && !pull.closes.is_empty()) else { return self };
-        match pull.closes.as_slice() {
+    pub(crate) fn or_closed_by(self, number: u64, closes: &[Issue], of_pull: &Source) -> Answer {
+        if !self.is_unnamed {
+            return self;
+        }
+        match closes {
+            [] => self,
             [issue] => Answer { issue: Some(issue.clone()), ..Answer::none(of_pull.clone()) },
             several => Answer::none(ambiguous(
-                &format!("the pull request #{} closes", pull.number),
+                &format!("the pull request #{number} closes"),
                 several.iter().map(|issue| issue.id.clone()),
             )),
         }
