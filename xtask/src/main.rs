@@ -11,6 +11,7 @@ mod setup;
 mod soak;
 mod test;
 mod tidy;
+mod trackers;
 
 mod agents;
 mod clients;
@@ -51,6 +52,7 @@ usage: cargo xtask TASK
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench hooks [--quick]    what agents wait for at their hooks' events, beside an empty program, Node and Python; writes
                            docs/generated/bench-hooks.md
+  bench work [--quick]     questions about the work beside one `git status`, or it fails; writes docs/generated/bench-work.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
@@ -67,6 +69,7 @@ usage: cargo xtask TASK
   clients hooks [NAME…] [--trial WORDS] [--hob FILE] [--packages DIR]
                            real coding agents with hob's hooks: what these add to a model's input, and who is asked;
                            writes docs/generated/hooks-context.md
+  trackers                 build the issue tracker br, and record what it prints and writes as fixtures of crates/work
 ";
 
 /// A task: its name, and its function of the arguments after the name.
@@ -82,6 +85,7 @@ const TASKS: &[Task] = &[
     ("soak", soak::run_task),
     ("part", |rest| no_arguments(rest).and_then(|()| made_up_part::run())),
     ("clients", clients::run),
+    ("trackers", |rest| no_arguments(rest).and_then(|()| trackers::run_task())),
 ];
 
 fn main() -> ExitCode {

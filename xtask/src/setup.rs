@@ -25,6 +25,7 @@ const TESTS: &[Need] = &[
     GHCI,
     Need { what: "cabal", packages: &["cabal-install"], is_installed: || on_path("cabal").is_some() },
     Need { what: "git", packages: &["git"], is_installed: || on_path("git").is_some() },
+    Need { what: "gh", packages: &["gh"], is_installed: || on_path("gh").is_some() },
     Need { what: "bash", packages: &["bash"], is_installed: || on_path("bash").is_some() },
     Need {
         what: "python3 with venv",
@@ -82,7 +83,7 @@ pub(crate) fn demo() -> Result<bool> {
 pub(crate) fn tests() -> Result<Tools> {
     let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_installed)()).collect();
     if missing.is_empty() {
-        println!("setup: ghci, cabal, git, python3 and the system's tools are there");
+        println!("setup: ghci, cabal, git, gh, python3 and the system's tools are there");
     } else {
         install(&missing)?;
     }

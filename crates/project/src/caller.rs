@@ -31,6 +31,8 @@ pub struct Caller {
     pub worktree: PathBuf,
     /// The environment for what is started on its behalf.
     pub env: BTreeMap<String, String>,
+    /// More variables, for programs that are asked something on its behalf and end, not for sessions.
+    pub asked_env: BTreeMap<String, String>,
     /// The session that tools use when the call names none.
     pub session: Option<String>,
     /// The agent's name (`--as`, `HOB_AGENT`).
@@ -66,6 +68,7 @@ impl Caller {
             worktree: hello.worktree.clone().unwrap_or_else(|| project.worktree(&hello.cwd)),
             cwd: hello.cwd.clone(),
             env: hello.env.clone(),
+            asked_env: hello.asked_env.clone(),
             session: hello.session.clone(),
             name: hello.name.clone(),
             takeover: hello.takeover,

@@ -88,6 +88,10 @@ const ALLOWED: &[&str] = &[
     "PGSERVICE",
 ];
 
+/// What programs need that are asked something on a caller's behalf and end (git, for a fetch), and no session: where the keys
+/// are, and which issue is worked on.
+const FOR_QUESTIONS: &[&str] = &["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "HOB_ISSUE"];
+
 /// Names that would be allowed but carry secrets.
 const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*_KEY", "*APIKEY*"];
 
@@ -112,6 +116,12 @@ impl Environment {
         let variables =
             env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         select(variables, &more)
+    }
+
+    /// The part for programs that are asked something and end.
+    pub fn for_questions() -> BTreeMap<String, String> {
+        let value = |name: &str| env::var(name).ok().filter(|value| !value.is_empty() && value.len() <= VALUE_MAX);
+        FOR_QUESTIONS.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect()
     }
 }
 

@@ -76,6 +76,9 @@ pub struct Hello {
     /// The environment for what is started on this connection's behalf: the allowed variables only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// More variables, for programs that are asked something on this connection's behalf and end. Sessions do not get them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked_env: BTreeMap<String, String>,
     /// The version, for people.
     #[serde(default)]
     pub version: String,
@@ -90,15 +93,16 @@ pub struct Hello {
 impl Hello {
     /// A hello of role `control` for one request. It carries no environment: nothing is started on its behalf.
     pub fn brief(project: &Project, cwd: &Path) -> Hello {
-        Hello { brief: true, ..Hello::with(Role::Control, project, cwd, BTreeMap::new()) }
+        Hello { brief: true, ..Hello::with(Role::Control, project, cwd) }
     }
 
     /// A hello from this process, standing in `cwd`, with the allowed part of its environment.
     pub fn new(role: Role, project: &Project, cwd: &Path) -> Hello {
-        Hello::with(role, project, cwd, Environment::of_this_process())
+        let (env, asked_env) = (Environment::of_this_process(), Environment::for_questions());
+        Hello { env, asked_env, ..Hello::with(role, project, cwd) }
     }
 
-    fn with(role: Role, project: &Project, cwd: &Path, env: BTreeMap<String, String>) -> Hello {
+    fn with(role: Role, project: &Project, cwd: &Path) -> Hello {
         Hello {
             hob: PROTOCOL,
             role,
@@ -113,7 +117,8 @@ impl Hello {
             run: None,
             answers_lost: false,
             last_receipt: None,
-            env,
+            env: BTreeMap::new(),
+            asked_env: BTreeMap::new(),
             version: VERSION.to_owned(),
             make_room: false,
             brief: false,
@@ -317,6 +322,7 @@ mod tests {
             answers_lost: false,
             last_receipt: None,
             env: BTreeMap::from([("PATH".into(), "/bin".into())]),
+            asked_env: BTreeMap::new(),
             version: "0.1.0".into(),
             make_room: false,
             brief: false,

@@ -13,6 +13,7 @@ pub fn caller(worktree: &Path, name: &str) -> Caller {
         cwd: worktree.to_owned(),
         worktree: worktree.to_owned(),
         env: Default::default(),
+        asked_env: Default::default(),
         session: None,
         name: Some(name.to_owned()),
         takeover: false,

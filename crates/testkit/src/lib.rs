@@ -1,11 +1,12 @@
 //! What the end-to-end tests share: a temporary project with the real binary, an MCP client, a search for processes by
-//! their environment, an Erlang VM that runs modules, Markdown transcripts that are run, and a scripted model for real
+//! their environment, an Erlang VM that runs modules, a GitHub for the real `gh`, Markdown transcripts that are run, and a scripted model for real
 //! coding agents.
 //!
 //! Start with [`TestProject`]. Every wait is for a value, with one timeout ([`patience`]) that only ends tests that
 //! would otherwise hang.
 
 mod caller;
+pub mod github;
 pub mod otp;
 mod patience;
 mod peer;

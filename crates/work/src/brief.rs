@@ -4,8 +4,10 @@
 use project::visible;
 
 use crate::around::{Agent, Waiting};
-use crate::git::{Git, OperationKind};
+use crate::changed::Changed;
+use crate::git::{Git, OperationKind, Since};
 use crate::notes::Note;
+use crate::pull::{Mergeable, Pull, PullState, Review};
 use crate::sources::{Source, State};
 use crate::tracker::{Issue, beads};
 use crate::words::{self, age, counted, shortened};
@@ -27,6 +29,10 @@ pub struct Known {
     pub since: Option<Since>,
     /// The issue of the branch.
     pub issue: Option<Issue>,
+    /// The pull request of the branch.
+    pub pull: Option<Pull>,
+    /// What has changed since the last call of this run.
+    pub changed: Vec<Changed>,
     /// Issues that could be begun, where the branch has none.
     pub ready: Vec<Issue>,
     pub waiting: Vec<Waiting>,
@@ -35,19 +41,16 @@ pub struct Known {
     pub now_ms: u64,
 }
 
-/// Commits on the base since a note was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Since {
-    pub count: u64,
-    /// The first lines of the latest.
-    pub subjects: Vec<String>,
-}
-
 /// For an agent that begins, the most urgent first.
 pub fn start(known: &Known) -> String {
     let mut before = Vec::new();
     let mut after = Vec::new();
     after.extend(known.issue.iter().flat_map(words::issue));
+    // What is over needs nobody.
+    let open = known.pull.iter().filter(|pull| pull.state == PullState::Open);
+    after.extend(open.flat_map(words::pull));
+    let changed = known.changed.iter().filter(|changed| known.since.is_none() || changed.part != "git");
+    after.extend(changed.map(|changed| format!("changed, {}: {}", changed.part, changed.text)));
     match &known.git {
         Ok(git) if git.bare => {}
         Ok(git) => {
@@ -73,6 +76,7 @@ pub fn end(known: &Known) -> String {
         Ok(git) => lines.extend(unfinished(git)),
         Err(source) => lines.extend(missing(source)),
     }
+    lines.extend(known.pull.iter().flat_map(of_pull));
     let unfinished = known.issue.iter().filter(|issue| beads::is_unfinished(issue));
     lines.extend(unfinished.map(|issue| format!("{}: close it if it is done", words::issue_line(issue))));
     lines.extend(known.waiting.iter().map(|waiting| waiting.text.clone()));
@@ -80,6 +84,30 @@ pub fn end(known: &Known) -> String {
         lines.push("Nothing is unfinished here, and nothing waits.".to_owned());
     }
     compose(lines, None, Vec::new(), known.now_ms)
+}
+
+/// What keeps a pull request from its end.
+fn of_pull(pull: &Pull) -> Vec<String> {
+    let mut lines = Vec::new();
+    let number = pull.number;
+    if pull.state != PullState::Open {
+        return lines;
+    }
+    if let Some(checks) = pull.checks.as_ref().filter(|checks| checks.word() == "failed") {
+        lines.push(format!("#{number}, {}: `gh pr checks {number}`", words::checks(checks)));
+    }
+    if pull.mergeable == Mergeable::Conflicts {
+        lines.push(format!("#{number} conflicts with {}", visible(&pull.base)));
+    }
+    if pull.review == Review::ChangesRequested || pull.unresolved > 0 {
+        let review = words::review(pull.review).unwrap_or("reviewed");
+        let threads = counted(pull.unresolved, "thread");
+        lines.push(format!("#{number} {review}, {threads} not resolved: `gh pr view {number} --comments`"));
+    }
+    if pull.draft {
+        lines.push(format!("#{number} is a draft: `gh pr ready {number}` ends that"));
+    }
+    lines
 }
 
 fn unfinished(git: &Git) -> Vec<String> {
@@ -120,13 +148,7 @@ fn unfinished(git: &Git) -> Vec<String> {
 
 fn news(git: &Git, since: &Since) -> String {
     let base = git.base.as_deref().map_or_else(|| "the base".to_owned(), visible);
-    let subjects: Vec<String> =
-        since.subjects.iter().map(|subject| format!("\"{}\"", shortened(&visible(subject), 72))).collect();
-    let more = match since.count.saturating_sub(subjects.len() as u64) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("new on {base} since the note: {}{more}", subjects.join(", "))
+    words::news(&format!("{base} since the note"), since)
 }
 
 fn agents(agents: &[Agent]) -> Option<String> {
@@ -256,6 +278,8 @@ mod tests {
             note: None,
             since: None,
             issue: None,
+            pull: None,
+            changed: Vec::new(),
             ready: Vec::new(),
             waiting: Vec::new(),
             agents: Vec::new(),

@@ -1,20 +1,29 @@
-//! How git is asked. A checkout is hostile: nothing that its configuration names may run on behalf of a question, and
-//! nothing is written, not even the index that `git status` would refresh.
+//! How programs are asked, git above all. A checkout is hostile: nothing that its configuration names may run on behalf of a
+//! question, and nothing is written, not even the index that `git status` would refresh.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use process::{AnswerError, Bounds, Guard, SpawnError, Spec};
+use process::{Answer, AnswerError, Bounds, Guard, SpawnError, Spec};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::sources::{Source, State};
 
 /// What git may take.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(2), stdout: 64 << 20, stderr: 4096 };
 
+/// How many gits run at once, whoever asks: more would only wait for each other's cores.
+static GITS: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(2 * std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)));
+/// How long one waits for its turn among them.
+const TURN: Duration = Duration::from_secs(10);
+
 /// Settings that win over those of the repository: each of them could name a program.
-const HARMLESS: &[&str] = &[
+pub(crate) const HARMLESS: &[&str] = &[
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
@@ -65,15 +74,30 @@ impl Asked<'_> {
             // An object that a partial clone lacks is not fetched.
             ("GIT_NO_LAZY_FETCH", "1"),
         ];
-        // What would send git elsewhere than to the directory that is asked about.
-        let env = self.env.iter().filter(|(name, _)| !name.starts_with("GIT_"));
-        let mut spec = Spec::new("git", self.directory).args(words).env(env).env(own);
-        spec.guard = Guard::Without;
-        let answer = spec.answer(BOUNDS).await.map_err(|error| NoAnswer(of_error(&error)))?;
+        let Ok(Ok(_turn)) = timeout(TURN, GITS.acquire()).await else {
+            let why = format!("too many questions to git wait before this one, for over {} s", TURN.as_secs());
+            return Err(NoAnswer(Source::missing(State::Timeout, why, Some("Call again."))));
+        };
+        let answer = self.program("git", words, &own, BOUNDS).await.map_err(|error| NoAnswer(of_error(&error)))?;
         Ok(match answer.exit.success() {
             true => Ok(answer.stdout),
             false => Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned()),
         })
+    }
+
+    /// Runs a program to its end, in the caller's environment without what would send git elsewhere than to the directory
+    /// that is asked about.
+    pub(crate) async fn program(
+        &self,
+        program: &str,
+        args: Vec<OsString>,
+        own: &[(&str, &str)],
+        bounds: Bounds,
+    ) -> Result<Answer, AnswerError> {
+        let env = self.env.iter().filter(|(name, _)| !name.starts_with("GIT_"));
+        let mut spec = Spec::new(program, self.directory).args(args).env(env).env(own.iter().copied());
+        spec.guard = Guard::Without;
+        spec.answer(bounds).await
     }
 }
 

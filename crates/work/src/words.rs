@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use project::visible;
 
-use crate::git::{Git, Operation, Worktree};
+use crate::git::{Git, Operation, Since, Worktree};
+use crate::pull::{Checks, Mergeable, Pull, PullState, Review};
 use crate::tracker::Issue;
 
 /// How many folders are named.
@@ -117,17 +118,103 @@ pub(crate) fn folders(git: &Git) -> Option<String> {
 }
 
 /// One of a repository's worktrees.
-pub(crate) fn worktree(worktree: &Worktree) -> String {
+pub(crate) fn worktree(worktree: &Worktree, now_s: u64) -> String {
     let branch = match (&worktree.branch, worktree.bare) {
         (_, true) => "bare".to_owned(),
         (Some(branch), _) => format!("branch {}", visible(branch)),
         (None, _) => "no branch (detached)".to_owned(),
     };
-    let head =
-        worktree.head.as_deref().map(|head| format!(" at {}", head.get(..9).unwrap_or(head))).unwrap_or_default();
-    let locked = worktree.locked.as_ref().map_or("", |_| ", locked");
-    let gone = if worktree.prunable { ", its directory is gone" } else { "" };
-    format!("{}: {branch}{head}{locked}{gone}", project::visible::path(&worktree.path))
+    let mut line = format!("{}: {branch}", project::visible::path(&worktree.path));
+    if let Some(head) = worktree.head.as_deref() {
+        let _ = write!(line, " at {}", head.get(..9).unwrap_or(head));
+    }
+    if let Some(at) = worktree.head_at {
+        let _ = write!(line, ", {} ago", age(now_s.saturating_sub(at) * 1000));
+    }
+    for (count, what) in [(worktree.changed, "changed"), (worktree.unpushed, "unpushed")] {
+        if let Some(count @ 1..) = count {
+            let _ = write!(line, ", {count} {what}");
+        }
+    }
+    line += worktree.locked.as_ref().map_or("", |_| ", locked");
+    line += if worktree.prunable { ", its directory is gone" } else { "" };
+    if let Some(pull) = &worktree.pull {
+        let _ = write!(line, ", pull request {pull}");
+    }
+    if !worktree.agents.is_empty() {
+        let names =
+            worktree.agents.iter().map(|agent| agent.name.as_deref().map_or_else(|| "an agent".to_owned(), visible));
+        let _ = write!(line, ", with {}", names.collect::<Vec<_>>().join(", "));
+    }
+    line
+}
+
+/// A pull request, and where it is.
+pub(crate) fn pull(pull: &Pull) -> Vec<String> {
+    let mut line = format!("pull request {}", pull_line(pull));
+    if pull.state == PullState::Open {
+        let conflicts = (pull.mergeable == Mergeable::Conflicts).then(|| "conflicts with its base".to_owned());
+        let threads = (pull.unresolved > 0).then(|| format!("{} not resolved", counted(pull.unresolved, "thread")));
+        let unseen =
+            (pull.threads_unseen > 0).then(|| format!("{} not looked at", counted(pull.threads_unseen, "more thread")));
+        let checks = pull.checks.as_ref().map(checks);
+        let review = review(pull.review).map(str::to_owned);
+        for said in [conflicts, review, threads, unseen, checks].into_iter().flatten() {
+            let _ = write!(line, "; {said}");
+        }
+    }
+    let mut lines = vec![line, format!("  {}", visible(&pull.url))];
+    for other in &pull.others {
+        let (number, state, base) = (other.number, other.state.word(), visible(&other.base));
+        lines.push(format!("  also #{number} {state}, into {base}: \"{}\"", shortened(&visible(&other.title), 100)));
+    }
+    lines
+}
+
+/// A pull request on one line.
+pub(crate) fn pull_line(pull: &Pull) -> String {
+    let draft = if pull.draft && pull.state == PullState::Open { " draft" } else { "" };
+    let (state, base) = (pull.state.word(), visible(&pull.base));
+    format!("#{} {state}{draft}, into {base}: \"{}\"", pull.number, shortened(&visible(&pull.title), 160))
+}
+
+/// What reviews came to; `None` for nothing.
+pub(crate) fn review(review: Review) -> Option<&'static str> {
+    match review {
+        Review::Approved => Some("approved"),
+        Review::ChangesRequested => Some("changes requested"),
+        Review::Required => Some("a review is required"),
+        Review::None => None,
+    }
+}
+
+pub(crate) fn checks(checks: &Checks) -> String {
+    let mut said = Vec::new();
+    if checks.failed > 0 {
+        let names: Vec<String> = checks.failing.iter().take(5).map(|name| shortened(&visible(name), 60)).collect();
+        let more = if checks.failed > 5 { ", …" } else { "" };
+        said.push(format!("{} failed ({}{more})", checks.failed, names.join(", ")));
+    }
+    for (count, what) in [(checks.pending, "pending"), (checks.passed, "passed"), (checks.unseen, "not looked at")] {
+        if count > 0 {
+            said.push(format!("{count} {what}"));
+        }
+    }
+    if checks.some_unseen_failed {
+        said.push("of which some failed".to_owned());
+    }
+    format!("checks: {}", if said.is_empty() { "none".to_owned() } else { said.join(", ") })
+}
+
+/// Commits that a branch has got.
+pub(crate) fn news(name: &str, since: &Since) -> String {
+    let subjects: Vec<String> =
+        since.subjects.iter().map(|subject| format!("\"{}\"", shortened(&visible(subject), 72))).collect();
+    let more = match since.count.saturating_sub(subjects.len() as u64) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("new on {name}: {}{more}", subjects.join(", "))
 }
 
 /// An issue, and what must be closed before it can be worked on.

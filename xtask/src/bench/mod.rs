@@ -17,6 +17,7 @@ mod procfs;
 mod report;
 mod sessions;
 mod start;
+mod work;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["hooks"] {
         return hooks::run(is_quick);
     }
+    if wanted == ["work"] {
+        return work::run(is_quick);
+    }
     if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
         return mail::run(rest, is_quick);
     }
@@ -69,7 +73,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
         bail!(
-            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, hooks, mcp or mail",
+            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, hooks, mcp, work or mail",
             parts.join(" ")
         );
     }

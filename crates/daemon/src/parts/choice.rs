@@ -5,7 +5,7 @@
 //! once and a tool added later appears everywhere.
 
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Registry, nearest};
@@ -202,7 +202,8 @@ impl Catalog {
         let names = |sets: &[PartToolset]| {
             let mut names: Vec<&'static str> = sets.iter().map(|set| set.toolset.name).collect();
             // Several parts may bring tools to one profile.
-            names.dedup();
+            let mut known = HashSet::new();
+            names.retain(|name| known.insert(*name));
             names
         };
         if let Some(name) = profile {

@@ -17,6 +17,7 @@ use project::config::Section;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 
 use super::hooks_context::Belonging;
 use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
@@ -43,7 +44,14 @@ impl Part for HooksPart {
     fn open(setup: &Setup<'_>) -> HooksPart {
         let settings = setup.config.of::<HooksSettings>();
         let belonging = Belonging::new(setup.neighbours.clone(), &settings);
-        let decider = Decider::new(setup.project, settings, Box::new(super::facts));
+        let neighbours = setup.neighbours.clone();
+        // An event is decided on a thread that may block.
+        let known = move |names: &[&str], worktree: &Path| {
+            let elsewhere = |name: &str| Handle::try_current().ok()?.block_on(neighbours.fact(name, worktree));
+            let known = |name: &&str| Some(((*name).to_owned(), fact(name, worktree).or_else(|| elsewhere(name))?));
+            names.iter().filter_map(known).collect()
+        };
+        let decider = Decider::new(setup.project, settings, Box::new(known));
         let (journal, is_syncing) = (setup.journal.clone(), AtomicBool::new(false));
         let hooks = Hooks { decider, belonging, journal, is_syncing };
         HooksPart { hooks: Some(Arc::new(hooks)) }
@@ -221,4 +229,25 @@ async fn sync(hooks: Arc<Hooks>) {
     if let Ok(Err(error)) = synced {
         tracing::error!(%error, "the journal of hooks is not on disk");
     }
+}
+
+/// What is known of a worktree without a daemon, by the name of a condition in rules.
+pub fn fact(name: &str, worktree: &Path) -> Option<String> {
+    match name {
+        "work.branch" => branch(worktree),
+        _ => None,
+    }
+}
+
+/// The branch that is checked out, by git's own file; `None` for none.
+fn branch(worktree: &Path) -> Option<String> {
+    const FILE_MAX: u64 = 4096;
+    let dot_git = worktree.join(".git");
+    let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
+        // A linked worktree.
+        Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
+        Err(_) => dot_git,
+    };
+    let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }

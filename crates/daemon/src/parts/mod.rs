@@ -119,12 +119,9 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// What is known of a worktree in single words, for rules; if the part knows such things. Blocks.
-    fn facts(_: &[&str], _: &Path) -> Option<BTreeMap<String, String>>
-    where
-        Self: Sized,
-    {
-        None
+    /// A fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not known soon.
+    fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> Said<'a> {
+        Box::pin(std::future::ready(None))
     }
 
     /// The part's fields of `hob status --json`.
@@ -289,7 +286,6 @@ struct Entry {
     declared: fn() -> Arc<dyn Part>,
     faults: fn(&Config) -> Vec<String>,
     health: fn(&Project, &Config) -> Option<Health>,
-    facts: fn(&[&str], &Path) -> Option<BTreeMap<String, String>>,
     clean_up_former_life: fn(&Project) -> BoxFuture<'static>,
 }
 
@@ -301,7 +297,6 @@ impl Entry {
             declared: || Arc::new(P::declared()),
             faults: P::faults,
             health: P::health,
-            facts: P::facts,
             clean_up_former_life: P::clean_up_former_life,
         }
     }
@@ -342,7 +337,14 @@ pub fn health(project: &Project, config: &Config) -> Vec<Health> {
     PARTS.iter().filter_map(|entry| (entry.health)(project, config)).collect()
 }
 
-/// What the parts know of a worktree in single words, for rules: the facts of these names, as far as they are known. Blocks.
+/// What is known of a worktree where no daemon is asked, for rules: the facts of these names, as far as they are known. Blocks.
 pub fn facts(names: &[&str], worktree: &Path) -> BTreeMap<String, String> {
-    PARTS.iter().filter_map(|entry| (entry.facts)(names, worktree)).flatten().collect()
+    let branch = |name: &&str| Some(((*name).to_owned(), hooks::fact(name, worktree)?));
+    let mut known: BTreeMap<String, String> = names.iter().filter_map(branch).collect();
+    // Git is not asked for a branch alone.
+    if names.iter().any(|name| !known.contains_key(*name)) {
+        let more = work::facts(worktree).into_iter().filter(|(name, _)| names.contains(&name.as_str()));
+        more.for_each(|(name, value)| drop(known.entry(name).or_insert(value)));
+    }
+    known
 }

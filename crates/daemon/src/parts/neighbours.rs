@@ -55,6 +55,18 @@ impl Neighbours {
         self.connections.as_ref()
     }
 
+    /// A fact about a worktree, of the part that knows it.
+    pub(crate) async fn fact(&self, name: &str, worktree: &Path) -> Option<String> {
+        for (_, part) in self.parts.get().into_iter().flatten() {
+            if let Some(part) = part.upgrade()
+                && let Some(fact) = part.fact(name, worktree).await
+            {
+                return Some(fact);
+            }
+        }
+        None
+    }
+
     /// The connections of agents whose programs stand in the worktree.
     pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
         self.connections.as_ref().map_or_else(Vec::new, |connections| connections.agents(worktree))

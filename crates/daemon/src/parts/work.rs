@@ -1,6 +1,7 @@
 //! Where the work stands, in the daemon.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,17 +9,21 @@ use std::sync::Arc;
 use ::hooks::Brief;
 use ::hooks::context::Memory;
 use ::work::around::{Agent, Around, Waiting};
-use ::work::{Moment, Work, WorkOptions, control, tools};
+use ::work::{Moment, Work, WorkOptions, WorkSettings, control, tools};
 use mcp::server::Server;
 use mcp::tool::Context;
+use project::config::Section;
 use project::{Caller, Environment};
-use tokio::runtime::{self, Handle};
+use tokio::runtime;
 
-use super::{Beside, Hooked, Neighbours, Part, Setup, Surface, Told, Toolset};
+use super::{Beside, Hooked, Neighbours, Part, Said, Setup, Surface, Told, Toolset};
 
 const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
-waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, unfinished operations and \
-changed files.";
+waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, changed files, pull request and \
+issue.";
+
+const TIDEPOOL_INSTRUCTIONS: &str = "Work: exo_status has issue, worktree, dirty files and pull request; exo_reconstitute \
+fetches first.";
 
 /// The state of the work in the callers' worktrees.
 pub(crate) struct WorkPart {
@@ -32,6 +37,7 @@ impl Part for WorkPart {
             notes: project.state_dir().join("notes"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             around: Arc::new(AroundHere(setup.neighbours.clone())),
+            settings: setup.config.of::<WorkSettings>(),
         });
         WorkPart { work }
     }
@@ -43,7 +49,7 @@ impl Part for WorkPart {
     fn toolset(&self) -> Toolset {
         Toolset {
             name: "work",
-            about: "what git says of a worktree",
+            about: "where the work stands",
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(&self.work),
@@ -51,6 +57,22 @@ impl Part for WorkPart {
             is_default: false,
             extras: true,
         }
+    }
+
+    fn profiles(&self) -> Vec<Toolset> {
+        vec![Toolset {
+            name: "tidepool",
+            about: "the tools of Tidepool's control server, under their names",
+            instructions: TIDEPOOL_INSTRUCTIONS,
+            core: &[],
+            tools: tools::tidepool(&self.work),
+            is_default: false,
+            extras: false,
+        }]
+    }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<WorkSettings>())
     }
 
     fn beside(&self) -> Option<Beside> {
@@ -90,22 +112,13 @@ impl Part for WorkPart {
         }
     }
 
-    fn facts(names: &[&str], worktree: &Path) -> Option<BTreeMap<String, String>> {
-        let is_of_work = |name: &&&str| name.starts_with("work.");
-        if names == ["work.branch"] {
-            // What is asked most often needs no program.
-            return branch(worktree).map(|branch| BTreeMap::from([("work.branch".to_owned(), branch)]));
-        }
-        names.iter().find(is_of_work)?;
-        let env = Environment::of_this_process();
-        let known = async { ::work::facts::facts(worktree, &env).await };
-        let known = match Handle::try_current() {
-            Ok(runtime) => runtime.block_on(known),
-            // A command without a daemon.
-            Err(_) => runtime::Builder::new_current_thread().enable_all().build().ok()?.block_on(known),
-        };
-        let wanted = known.into_iter().filter(|(name, _)| names.contains(name));
-        Some(wanted.map(|(name, value)| (name.to_owned(), value)).collect())
+    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> Said<'a> {
+        Box::pin(async move {
+            // A hook's connection brings no environment; git is found with the daemon's own.
+            let text =
+                |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+            self.work.fact(name, worktree, || std::env::vars_os().filter_map(text).collect()).await
+        })
     }
 
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
@@ -145,4 +158,14 @@ fn branch(worktree: &Path) -> Option<String> {
     };
     let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
     Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
+}
+
+/// What git says of a worktree where no daemon is asked, for rules. Blocks.
+pub(super) fn facts(worktree: &Path) -> BTreeMap<String, String> {
+    let env = Environment::of_this_process();
+    let known = async { ::work::for_rules::look(worktree, &env).await };
+    match runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(known).into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        Err(_) => BTreeMap::new(),
+    }
 }

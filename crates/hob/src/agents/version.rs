@@ -1,4 +1,4 @@
-//! What programs say of their version.
+//! What a program says of its version, in the time that a person waits.
 
 use std::path::Path;
 

@@ -13,6 +13,9 @@ pub(crate) struct Work {
     /// All worktrees of the repository, a line each
     #[arg(long)]
     all: bool,
+    /// Fetch first, from git's remotes and the issue tracker; merges nothing
+    #[arg(long)]
+    sync: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -23,9 +26,10 @@ impl Work {
         let mut hello = super::hello(project)?;
         hello.toolsets = vec!["work".to_owned()];
         let mut control = super::connect_or_start(project, &hello)?;
-        let section = if self.all { "worktrees" } else { "git" };
-        let arguments = Map::from_iter([("sections".to_owned(), json!([section]))]);
-        let result = control.call("work_status", arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+        let sections: &[&str] = if self.all { &["worktrees"] } else { &[] };
+        let arguments = Map::from_iter([("sections".to_owned(), json!(sections))]);
+        let tool = if self.sync { "work_sync" } else { "work_status" };
+        let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
         finish(&result, self.json)
     }
 }

@@ -34,6 +34,7 @@ mod terminal;
 mod transcripts;
 mod websocket;
 mod whole_set;
+mod work;
 mod worktrees;
 mod wrong_use;
 

@@ -93,6 +93,7 @@ transcripts! {
     command_node: "commands/node";
     work_brief: "tools/work_brief" needs "git";
     work_status: "tools/work_status" needs "git";
+    work_sync: "tools/work_sync" needs "git";
     command_work: "commands/work" needs "git";
     command_brief: "commands/brief" needs "git";
     command_note: "commands/note" needs "git";

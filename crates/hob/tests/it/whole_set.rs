@@ -240,6 +240,8 @@ fn results_of_questions_conform_too() {
                 ("find_callers", json!({"name": "area", "context_lines": 1, "max_results": 1})),
                 ("show_fields", json!({"type_name": "Shape"})),
                 ("show_constructors", json!({"type_name": "Shape"})),
+                ("exo_status", json!({"bead_id": "web-a1"})),
+                ("exo_reconstitute", json!({"bead_id": "web-a1"})),
             ]);
         }
         conform(&mut peer, &tools, &calls);
@@ -280,7 +282,11 @@ fn results_of_the_work_tools_conform() {
     let calls = [
         ("work_brief", json!({"at": "end", "note": "The parser is next."})),
         ("work_brief", json!({})),
-        ("work_status", json!({"sections": ["git", "worktrees", "notes", "issue"], "issue": "web-a1"})),
+        (
+            "work_status",
+            json!({"sections": ["git", "worktrees", "notes", "issue", "pull"], "issue": "web-a1", "refresh": true}),
+        ),
+        ("work_sync", json!({"sections": ["git"], "issue": "web-a1"})),
     ];
     conform(&mut peer, &tools, &calls);
     if !has_program("git") {

@@ -21,10 +21,12 @@ pub const FACTS: &[&str] = &[
     "work.base",
     "work.upstream",
     "work.detached",
-    "work.operation",
-    "work.changed",
+    "work.dirty",
     "work.unpushed",
+    "work.operation",
+    "work.pull.checks",
     "work.issue",
+    "work.issue.status",
 ];
 
 /// The file at a project's root.

@@ -272,10 +272,9 @@ impl Rule {
                 ("path" | "mode" | "subagent", _) => false,
                 (fact, _) if FACTS.contains(&fact) => false,
                 _ => {
-                    let facts: Vec<String> = FACTS.iter().map(|fact| format!("{fact:?}")).collect();
                     return Err(in_rule(format!(
                         "there is no condition {name:?}; there are path, mode, subagent, {}",
-                        facts.join(", ")
+                        quoted(FACTS)
                     )));
                 }
             };
@@ -285,6 +284,10 @@ impl Rule {
         }
         Ok(Rule { on, tools, commands, paths, table })
     }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 type Globs = (Vec<GlobMatcher>, Vec<GlobMatcher>);

@@ -2,22 +2,36 @@
 
 use super::porcelain::Config;
 
-/// The remote's own branch; else `init.defaultBranch`, `main` or `master`, if there is one of that name. A branch is not its
-/// own base, except for the remote's of the same name.
-pub(super) fn of(config: &Config, refs: &[u8], branch: Option<&str>) -> Option<String> {
+/// The branch of that name and its commit: `wanted`, if there is one; else the remote's own branch; else
+/// `init.defaultBranch`, `main` or `master`, if there is one of that name. A branch is not its own base, except for the
+/// remote's of the same name.
+pub(super) fn of(config: &Config, refs: &[u8], branch: Option<&str>, wanted: Option<&str>) -> Option<(String, String)> {
     let refs = String::from_utf8_lossy(refs);
-    let refs: Vec<(&str, &str)> = refs.lines().filter_map(|line| line.split_once('\0')).collect();
-    let heads: Vec<(&str, &str)> =
-        refs.iter().filter_map(|(name, to)| Some((name.strip_prefix("refs/remotes/")?, *to))).collect();
+    let refs: Vec<(&str, &str, &str)> = refs
+        .lines()
+        .filter_map(|line| {
+            let (name, rest) = line.split_once('\0')?;
+            let (to, commit) = rest.split_once('\0')?;
+            Some((name, to, commit))
+        })
+        .collect();
+    let commit_of = |full: &str| refs.iter().find(|(name, ..)| *name == full).map(|(.., commit)| (*commit).to_owned());
     let of_remote = |remote: &str| {
-        let head = format!("{remote}/HEAD");
-        let (_, to) = heads.iter().find(|(name, _)| *name == head)?;
-        to.strip_prefix("refs/remotes/").map(str::to_owned)
+        let head = format!("refs/remotes/{remote}/HEAD");
+        let (_, to, commit) = refs.iter().find(|(name, ..)| *name == head)?;
+        Some((to.strip_prefix("refs/remotes/")?.to_owned(), (*commit).to_owned()))
+    };
+    let local = |name: &str| {
+        let commit = commit_of(&format!("refs/heads/{name}")).filter(|_| branch != Some(name))?;
+        Some((name.to_owned(), commit))
     };
     let followed = branch.and_then(|branch| config.value(&format!("branch.{branch}.remote")));
-    let remotes = followed.into_iter().chain(["origin"]).chain(config.remotes());
-    let is_branch = |name: &&str| refs.iter().any(|(known, _)| known.strip_prefix("refs/heads/") == Some(*name));
-    let names = config.value("init.defaultbranch").into_iter().chain(["main", "master"]);
-    let local = names.filter(|name| branch != Some(*name)).find(is_branch);
-    remotes.filter(|remote| *remote != ".").find_map(of_remote).or_else(|| local.map(str::to_owned))
+    let remotes = || followed.into_iter().chain(["origin"]).chain(config.remotes()).filter(|remote| *remote != ".");
+    let tracked = |name: &str| Some((name.to_owned(), commit_of(&format!("refs/remotes/{name}"))?));
+    let is_wanted = |wanted: &str| {
+        let of_remotes = || remotes().find_map(|remote| tracked(&format!("{remote}/{wanted}")));
+        tracked(wanted).or_else(of_remotes).or_else(|| local(wanted))
+    };
+    let names = || config.value("init.defaultbranch").into_iter().chain(["main", "master"]);
+    wanted.and_then(is_wanted).or_else(|| remotes().find_map(of_remote)).or_else(|| names().find_map(local))
 }

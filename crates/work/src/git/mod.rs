@@ -1,10 +1,12 @@
 //! What git says of a worktree: one `status --porcelain=v2`, and a few small questions beside it.
 //!
-//! `porcelain.rs` reads its formats, `operation.rs` what is under way, `base.rs` what the branch goes back to.
+//! `porcelain.rs` reads its formats, `operation.rs` what is under way, `base.rs` what the branch goes back to,
+//! `remote.rs` where it is pushed to.
 
 mod base;
 mod operation;
 pub mod porcelain;
+pub(crate) mod remote;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use serde::Serialize;
 pub use operation::{Operation, OperationKind};
 pub use porcelain::{Change, ChangeKind};
 
+use crate::around::Agent;
 use crate::run::{Asked, NoAnswer};
 use crate::sources::{Source, State};
 
@@ -34,6 +37,8 @@ pub struct Git {
     pub head: Option<String>,
     /// Its first line.
     pub subject: Option<String>,
+    /// When it was made, in seconds since 1970.
+    pub head_at: Option<u64>,
     /// The branch that this one follows.
     pub upstream: Option<String>,
     /// Commits that the upstream lacks, and that it has more.
@@ -55,10 +60,23 @@ pub struct Git {
     pub unstaged: u64,
     pub conflicted: u64,
     pub untracked: u64,
+    /// How many files that is in all.
+    pub files: u64,
     /// The changed files, conflicts first; at most 200.
     pub changes: Vec<Change>,
     pub bare: bool,
     pub shallow: bool,
+    /// The commit of the base.
+    #[serde(skip)]
+    pub base_commit: Option<String>,
+    /// Where the branch is pushed to.
+    #[serde(skip)]
+    pub(crate) pushed: Option<remote::Pushed>,
+    #[serde(skip)]
+    pub(crate) common_dir: PathBuf,
+    /// Whether it is another worktree than the repository's main one.
+    #[serde(skip)]
+    pub(crate) linked: bool,
 }
 
 /// One of the worktrees of a repository.
@@ -73,6 +91,15 @@ pub struct Worktree {
     pub locked: Option<String>,
     /// Its directory is gone.
     pub prunable: bool,
+    /// When its commit was made, in seconds since 1970.
+    pub head_at: Option<u64>,
+    /// How many files have changes, and how many commits are on no branch of any remote.
+    pub changed: Option<u64>,
+    pub unpushed: Option<u64>,
+    /// The agents in it.
+    pub agents: Vec<Agent>,
+    /// Its pull request, as far as it is known without asking.
+    pub pull: Option<String>,
 }
 
 /// Asks git about a directory.
@@ -80,8 +107,63 @@ pub struct Worktree {
 /// # Errors
 /// Why it has no answer, and what mends that.
 pub async fn look(directory: &Path, env: &BTreeMap<String, String>) -> Result<Git, Source> {
+    look_with_base(directory, env, None).await
+}
+
+/// The same; `base` is the branch that the work goes back to, if there is one of that name.
+pub(crate) async fn look_with_base(
+    directory: &Path,
+    env: &BTreeMap<String, String>,
+    base: Option<&str>,
+) -> Result<Git, Source> {
     let asked = Asked { directory, env, filters: Vec::new() };
-    look_with(asked).await.map_err(|NoAnswer(source)| source)
+    look_with(asked, base).await.map_err(|NoAnswer(source)| source)
+}
+
+/// Commits on the base since a note was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    pub count: u64,
+    /// The first lines of the latest.
+    pub subjects: Vec<String>,
+}
+
+/// How many commits of the base are named.
+const NAMED: &str = "--max-count=3";
+
+/// What the base has got since it was at that commit.
+pub(crate) async fn since(git: &Git, then: &str, env: &BTreeMap<String, String>) -> Option<Since> {
+    // It stands in a file, and goes to a command line.
+    let then = then.chars().all(|c| c.is_ascii_hexdigit()).then_some(then)?;
+    let range = format!("{then}..{}", git.base_commit.as_deref()?);
+    let asked = Asked { directory: &git.root, env, filters: Vec::new() };
+    let count = ["rev-list", "--count", &range, "--"];
+    let subjects = ["log", NAMED, "--no-show-signature", "--format=%s", &range, "--"];
+    let (count, subjects) = tokio::join!(asked.git(&count), asked.git(&subjects));
+    let subjects = text(&subjects.ok()?).lines().map(str::to_owned).collect();
+    Some(Since { count: text(&count.ok()?).trim().parse().ok()?, subjects })
+}
+
+/// Compares with another base, that of a pull request; where there is no such branch here, nothing changes.
+pub(crate) async fn rebase_on(git: &mut Git, directory: &Path, env: &BTreeMap<String, String>, base: &str) {
+    let Some(remote) = git.pushed.as_ref().map(|pushed| pushed.remote.clone()) else { return };
+    let of_base = git.base.as_deref().and_then(|known| known.split_once('/')).map(|(remote, _)| remote.to_owned());
+    let asked = Asked { directory, env, filters: Vec::new() };
+    for remote in of_base.into_iter().chain([remote]) {
+        let name = format!("{remote}/{base}");
+        if git.base.as_ref() == Some(&name) {
+            return;
+        }
+        let full = format!("refs/remotes/{name}^{{commit}}");
+        let Ok(Ok(commit)) = asked.git_or(&["rev-parse", "--verify", "--quiet", "--end-of-options", &full]).await
+        else {
+            continue;
+        };
+        git.base_commit = Some(text(commit.trim_ascii()));
+        git.base = Some(name);
+        let _ = compare(&asked, git).await;
+        return;
+    }
 }
 
 /// The worktrees of a directory's repository, the main one first.
@@ -94,7 +176,7 @@ pub async fn worktrees(directory: &Path, env: &BTreeMap<String, String>) -> Resu
     list.map(|list| porcelain::worktrees(&list)).map_err(|NoAnswer(source)| source)
 }
 
-async fn look_with(mut asked: Asked<'_>) -> Result<Git, NoAnswer> {
+async fn look_with(mut asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAnswer> {
     // What the repository configures is known before anything that could run it.
     let (places, config) = tokio::join!(
         asked.git(&[
@@ -118,23 +200,41 @@ async fn look_with(mut asked: Asked<'_>) -> Result<Git, NoAnswer> {
     if bare || inside != Path::new("true") {
         return Ok(Git { root: common, bare, shallow, ..Git::default() });
     }
+    let mut refs =
+        vec!["for-each-ref", "--format=%(refname)%00%(symref)%00%(objectname)", "refs/remotes/*/HEAD", "refs/heads/"];
+    let wanted = base.map(|base| [format!("refs/remotes/{base}"), format!("refs/remotes/*/{base}")]);
+    refs.extend(wanted.iter().flatten().map(String::as_str));
     let (top, status, last, unpushed, refs) = tokio::join!(
         asked.git(&["rev-parse", "--show-toplevel"]),
         // What stands in a submodule is its own; only whether its commit is another counts here.
         asked.git(&["status", "--porcelain=v2", "--branch", "--show-stash", "--ignore-submodules=dirty", "-z"]),
-        asked.git_or(&["log", "-1", "--no-show-signature", "--format=%s"]),
+        asked.git_or(&["log", "-1", "--no-show-signature", "--format=%ct %s"]),
         asked.git_or(&["rev-list", "--count", "--max-count=1001", "HEAD", "--not", "--remotes"]),
-        asked.git(&["for-each-ref", "--format=%(refname)%00%(symref)", "refs/remotes/*/HEAD", "refs/heads/"]),
+        asked.git(&refs),
     );
     let mut git = porcelain::status(&status?);
     git.root = path(top?.strip_suffix(b"\n").unwrap_or_default());
     git.shallow = shallow;
-    git.subject = last?.ok().filter(|_| git.head.is_some()).map(|line| text(line.trim_ascii_end()));
+    if let Some(last) = last?.ok().filter(|_| git.head.is_some()) {
+        let last = text(last.trim_ascii_end());
+        let (at, subject) = last.split_once(' ').unwrap_or((&last, ""));
+        (git.head_at, git.subject) = (at.parse().ok(), Some(subject.to_owned()));
+    }
     let count = unpushed?.ok().and_then(|count| text(count.trim_ascii()).parse::<u64>().ok());
     let has_remote = config.remotes().next().is_some();
     git.unpushed = count.filter(|count| has_remote && git.head.is_some() && *count <= u64::from(UNPUSHED_MAX));
     git.operation = operation::under_way(&git_dir, git.conflicted);
-    git.base = base::of(&config, &refs?, git.branch.as_deref());
+    (git.base, git.base_commit) = base::of(&config, &refs?, git.branch.as_deref(), base).unzip();
+    git.pushed = remote::of(&config, git.branch.as_deref().unwrap_or_default());
+    git.linked = git_dir != common;
+    git.common_dir = common;
+    compare(&asked, &mut git).await?;
+    Ok(git)
+}
+
+/// Counts the commits between the branch and its base.
+async fn compare(asked: &Asked<'_>, git: &mut Git) -> Result<(), NoAnswer> {
+    (git.behind_base, git.ahead_of_base) = (None, None);
     if let Some(base) = git.base.clone().filter(|_| git.head.is_some()) {
         let range = format!("{base}...HEAD");
         let counted = asked.git_or(&["rev-list", "--left-right", "--count", &range, "--"]).await?;
@@ -145,7 +245,7 @@ async fn look_with(mut asked: Asked<'_>) -> Result<Git, NoAnswer> {
         });
         (git.behind_base, git.ahead_of_base) = counts.unzip();
     }
-    Ok(git)
+    Ok(())
 }
 
 fn path(bytes: &[u8]) -> PathBuf {

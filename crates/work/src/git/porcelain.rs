@@ -63,6 +63,7 @@ pub fn status(bytes: &[u8]) -> Git {
     git.unstaged = count(&|change| change.unstaged);
     git.conflicted = count(&|change| change.kind == ChangeKind::Conflicted);
     git.untracked = count(&|change| change.kind == ChangeKind::Untracked);
+    git.files = changes.len() as u64;
     // Conflicts first, what nobody asked git to keep last; stable otherwise.
     changes.sort_by_key(|change| match change.kind {
         ChangeKind::Conflicted => 0,
@@ -165,16 +166,26 @@ impl Config {
         self.0.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value.as_str())
     }
 
+    /// The settings with these words around their middle: the middle, and the value.
+    pub fn named<'a>(&'a self, before: &'a str, after: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let middle = move |name: &'a str| name.strip_prefix(before)?.strip_suffix(after);
+        self.0.iter().filter_map(move |(_, name, value)| Some((middle(name)?, value.as_str())))
+    }
+
+    /// The settings that the repository itself has, which may come with a checkout.
+    pub fn own(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_own = |scope: &str| matches!(scope, "local" | "worktree");
+        self.0.iter().filter(move |(scope, ..)| is_own(scope)).map(|(_, name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The names of the remotes.
     pub fn remotes(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|(_, name, _)| name.strip_prefix("remote.")?.strip_suffix(".url"))
+        self.named("remote.", ".url").map(|(name, _)| name)
     }
 
     /// The filters that the repository itself defines, which may come with a checkout.
     pub fn own_filters(&self) -> Vec<String> {
-        let is_own = |scope: &str| matches!(scope, "local" | "worktree");
-        let own = self.0.iter().filter(|(scope, ..)| is_own(scope));
-        let names = own.filter_map(|(_, name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0));
+        let names = self.own().filter_map(|(name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0));
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
         names.dedup();

@@ -1,7 +1,9 @@
-//! The tools, one file each.
+//! The tools, one file each; `tidepool.rs` has those that go by another system's names.
 
+mod tidepool;
 mod work_brief;
 mod work_status;
+mod work_sync;
 
 use std::sync::Arc;
 
@@ -17,5 +19,14 @@ pub const CORE: &[&str] = &[work_brief::WorkBrief::NAME, work_status::WorkStatus
 
 /// All tools of the toolset.
 pub fn tools(work: &Arc<Work>) -> Vec<Arc<dyn AnyTool>> {
-    vec![tool(work_brief::WorkBrief(work.clone())), tool(work_status::WorkStatus(work.clone()))]
+    vec![
+        tool(work_brief::WorkBrief(work.clone())),
+        tool(work_status::WorkStatus(work.clone())),
+        tool(work_sync::WorkSync(work.clone())),
+    ]
+}
+
+/// The tools of Tidepool's control server.
+pub fn tidepool(work: &Arc<Work>) -> Vec<Arc<dyn AnyTool>> {
+    vec![tool(tidepool::ExoStatus(work.clone())), tool(tidepool::ExoReconstitute(work.clone()))]
 }

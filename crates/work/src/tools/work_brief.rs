@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::around::{Agent, Waiting};
-use crate::gather::{Moment, Work};
+use crate::briefing::Moment;
+use crate::gather::Work;
 use crate::git::source_of;
 use crate::notes::{NOTE_MAX, Note, Place};
 use crate::sources::Source;

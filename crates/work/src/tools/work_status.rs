@@ -11,22 +11,28 @@ use serde_json::json;
 
 use super::work_brief::NoteView;
 use crate::brief::{barred, quoted};
+use crate::changed::Changed;
 use crate::gather::Work;
-use crate::git::{self, Git, Worktree, source_of};
+use crate::git::{Git, Worktree};
+use crate::kept::Wish;
 use crate::notes::NOTE_MAX;
+use crate::pull::{self, Pull};
 use crate::sources::{Source, State};
+use crate::standing::{Sections, Standing, Wanted};
 use crate::tracker::Issue;
 use crate::words;
 
-/// Branch, base, upstream, unfinished operations, changed files and issue of your worktree, in one call. Says why a part is
-/// missing.
+/// Branch, base, unfinished operations, changed files, pull request and issue of your worktree in one call, and what has
+/// changed since your last one. Says why a part is missing.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// `git` and `issue` if none is named.
+    /// `git`, `pull` and `issue` if none is named.
     pub sections: Vec<Section>,
     /// The id of an issue; else the one that the branch is named for.
     pub issue: Option<String>,
+    /// Ask GitHub again, whatever is kept (for a minute).
+    pub refresh: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -34,6 +40,7 @@ pub(super) struct Args {
 #[schemars(inline)]
 pub(super) enum Section {
     Git,
+    Pull,
     Issue,
     /// All worktrees of the repository.
     Worktrees,
@@ -50,17 +57,21 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull: Option<Pull>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<Vec<Worktree>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<Issue>,
     /// The latest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<NoteView>>,
+    /// What has changed since your last call.
+    pub changed: Vec<Changed>,
     /// By part.
     pub sources: BTreeMap<&'static str, Source>,
-    /// Whether that there is no issue is worth a line.
+    /// Parts whose absence is worth no line: nobody asked for them by name.
     #[serde(skip)]
-    pub asked_for_issue: bool,
+    pub quiet: Vec<&'static str>,
 }
 
 pub(super) struct WorkStatus(pub Arc<Work>);
@@ -68,84 +79,17 @@ pub(super) struct WorkStatus(pub Arc<Work>);
 impl Tool for WorkStatus {
     const NAME: &'static str = "work_status";
     const TITLE: &'static str = "Where the work stands";
-    const EFFECT: Effect = Effect::READ;
+    const EFFECT: Effect = Effect::READ.open_world();
     type Args = Args;
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
-        self.0.heard_of(caller, true);
-        let wants = |section| match args.sections.as_slice() {
-            [] => matches!(section, Section::Git | Section::Issue),
-            named => named.contains(&section),
-        };
-        let wants_issue = wants(Section::Issue) || args.issue.is_some();
-        // Its branch says which issue it is.
-        let of_git = async {
-            if wants(Section::Git) || wants_issue { Some(git::look(&caller.worktree, &caller.env).await) } else { None }
-        };
-        let of_worktrees = async {
-            if wants(Section::Worktrees) { Some(git::worktrees(&caller.worktree, &caller.env).await) } else { None }
-        };
-        let (git, worktrees) = tokio::join!(of_git, of_worktrees);
-        let asked_for_issue = args.sections.contains(&Section::Issue) || args.issue.is_some();
-        let mut output = Output { asked_for_issue, ..Output::default() };
-        if let (Some(git), true) = (&git, wants_issue) {
-            let of_branch = self.0.issue(caller, git, args.issue.as_deref()).await;
-            output.sources.insert("issue", of_branch.source);
-            output.issue = of_branch.issue;
-        }
-        if let Some(git) = git.filter(|_| wants(Section::Git)) {
-            output.sources.insert("git", source_of(&git));
-            output.git = git.ok();
-        }
-        if let Some(worktrees) = worktrees {
-            let source = worktrees.as_ref().map_or_else(Source::clone, |_| Source::ok());
-            output.sources.insert("worktrees", source);
-            output.worktrees = worktrees.ok();
-        }
-        if wants(Section::Notes) {
-            let notes = self.0.notes_of(caller).await;
-            let source = notes.as_ref().map_or_else(
-                |error| Source::missing(State::Failed, error.to_string(), None),
-                |(_, notes)| match notes.is_empty() {
-                    true => Source::missing(
-                        State::Absent,
-                        "nobody has left a note on this branch",
-                        Some("work_brief at `end` with a `note` leaves one."),
-                    ),
-                    false => Source::ok(),
-                },
-            );
-            output.sources.insert("notes", source);
-            let now_ms = project::journal::now();
-            output.notes =
-                notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::of(note, now_ms)).collect());
-        }
-        Ok(output)
+        answer(&self.0, caller, &args).await
     }
 
     fn text(output: &Output) -> String {
-        let mut text = output.git.as_ref().map(words::lines).unwrap_or_default();
-        for worktree in output.worktrees.iter().flatten() {
-            text.push(words::worktree(worktree));
-        }
-        if let Some(issue) = &output.issue {
-            text.extend(words::issue(issue));
-            text.extend(barred(&issue.description, DESCRIPTION));
-        }
-        for note in output.notes.iter().flatten() {
-            text.extend(quoted(&note.author, note.age_ms, &note.text, 2 * NOTE_MAX));
-        }
-        for (part, source) in &output.sources {
-            let is_quiet = *part == "issue" && source.state == State::Absent && !output.asked_for_issue;
-            if !is_quiet && (source.state != State::Ok || source.detail.is_some()) {
-                let detail = source.detail.as_deref().unwrap_or_default();
-                let next = source.next.as_deref().map(|next| format!(" {next}")).unwrap_or_default();
-                text.push(format!("{part}: {detail}.{next}"));
-            }
-        }
-        text.join("\n")
+        shown(output)
     }
 
     fn examples() -> Vec<Example> {
@@ -154,4 +98,75 @@ impl Tool for WorkStatus {
             Example { title: "An issue", arguments: json!({"sections": ["issue"], "issue": "bd-a3f8"}), text: None },
         ]
     }
+}
+
+/// The parts that are asked for.
+pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<Output, ToolError> {
+    work.heard_of(caller, true);
+    let named = |section| args.sections.contains(&section);
+    let wants = |section| named(section) || (args.sections.is_empty() && usual(section));
+    let sections = Sections {
+        pull: wants(Section::Pull),
+        issue: wants(Section::Issue) || args.issue.is_some(),
+        worktrees: wants(Section::Worktrees),
+    };
+    let wish = Wish { fresh: args.refresh, wait: pull::WAIT };
+    let wanted = Wanted { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
+    let Standing { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
+    let mut output = Output { pull, issue, worktrees, changed, ..Output::default() };
+    match wants(Section::Git) {
+        true => output.git = git.ok(),
+        // Where there is no git, the others say so.
+        false => drop(sources.remove("git")),
+    }
+    if wants(Section::Notes) {
+        let notes = work.notes_of(caller).await;
+        let source = notes.as_ref().map_or_else(
+            |error| Source::missing(State::Failed, error.to_string(), None),
+            |(_, notes)| match notes.is_empty() {
+                true => Source::missing(
+                    State::Absent,
+                    "nobody has left a note on this branch",
+                    Some("work_brief at `end` with a `note` leaves one."),
+                ),
+                false => Source::ok(),
+            },
+        );
+        sources.insert("notes", source);
+        let now_ms = project::journal::now();
+        output.notes = notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::of(note, now_ms)).collect());
+    }
+    let asked_by_name = [("pull", named(Section::Pull)), ("issue", named(Section::Issue) || args.issue.is_some())];
+    output.quiet = asked_by_name.into_iter().filter(|(_, asked)| !asked).map(|(part, _)| part).collect();
+    output.sources = sources;
+    Ok(output)
+}
+
+fn usual(section: Section) -> bool {
+    matches!(section, Section::Git | Section::Pull | Section::Issue)
+}
+
+pub(super) fn shown(output: &Output) -> String {
+    let mut text: Vec<String> =
+        output.changed.iter().map(|changed| format!("changed, {}: {}", changed.part, changed.text)).collect();
+    text.extend(output.git.as_ref().map(words::lines).unwrap_or_default());
+    let now_s = project::journal::now() / 1000;
+    text.extend(output.worktrees.iter().flatten().map(|worktree| words::worktree(worktree, now_s)));
+    text.extend(output.pull.iter().flat_map(words::pull));
+    if let Some(issue) = &output.issue {
+        text.extend(words::issue(issue));
+        text.extend(barred(&issue.description, DESCRIPTION));
+    }
+    for note in output.notes.iter().flatten() {
+        text.extend(quoted(&note.author, note.age_ms, &note.text, 2 * NOTE_MAX));
+    }
+    for (part, source) in &output.sources {
+        let is_quiet = source.state == State::Absent && output.quiet.contains(part);
+        if !is_quiet && (source.state != State::Ok || source.detail.is_some()) {
+            let detail = source.detail.as_deref().unwrap_or_default();
+            let next = source.next.as_deref().map(|next| format!(" {next}")).unwrap_or_default();
+            text.push(format!("{part}: {detail}.{next}"));
+        }
+    }
+    text.join("\n")
 }

@@ -144,6 +144,7 @@ impl Beads {
             parent: own.clone().find(|own| own.kind == "parent-child").map(|own| own.depends_on_id.clone()),
             dependencies: own.map(|own| related(&own.depends_on_id, &own.kind)).collect(),
             dependents: dependents.map(|(index, kind)| related(&self.issues[*index].id, kind)).collect(),
+            url: None,
         }
     }
 }
@@ -170,6 +171,8 @@ struct Stamp(u64, Option<SystemTime>);
 pub struct Found {
     pub beads: Option<Arc<Beads>>,
     pub source: Source,
+    /// The tracker's directory, and when its database was written.
+    pub folder: Option<(PathBuf, Option<SystemTime>)>,
 }
 
 impl Cache {
@@ -178,24 +181,27 @@ impl Cache {
         let main = project::main_worktree(worktree);
         let places = [Some(worktree), main.as_deref()].into_iter().flatten().map(|root| root.join(".beads"));
         let mut missing = Source::missing(State::Absent, "no issues are kept beside the code (.beads)", None);
+        let mut without_file = None;
         for folder in places {
             if !folder.is_dir() {
                 continue;
             }
             if let Some(file) = FILES.iter().map(|name| folder.join(name)).find(|file| file.exists()) {
-                return self.file(&folder, &file);
+                return self.file(folder, &file);
             }
+            without_file = Some((folder.clone(), database(&folder)));
             missing = Source::missing(
                 State::Absent,
                 ".beads has no issues.jsonl",
                 Some("`bd export` or `br sync --flush-only` writes it."),
             );
         }
-        Found { beads: None, source: missing }
+        Found { beads: None, source: missing, folder: without_file }
     }
 
-    fn file(&self, folder: &Path, file: &Path) -> Found {
-        let failed = |why: String| Found { beads: None, source: Source::missing(State::Failed, why, None) };
+    fn file(&self, folder: PathBuf, file: &Path) -> Found {
+        let source = |why: String| Source::missing(State::Failed, why, None);
+        let failed = |why: String| Found { beads: None, source: source(why), folder: None };
         // A link could show what lies elsewhere.
         let leads_out = match (folder.parent().map(Path::canonicalize), file.canonicalize()) {
             (Some(Ok(root)), Ok(file)) => !file.starts_with(root),
@@ -229,13 +235,18 @@ impl Cache {
         }
         cached.insert(file.to_owned(), (stamp, beads.clone()));
         drop(cached);
-        Found { source: source(folder, stamp, &beads), beads: Some(beads) }
+        let written = database(&folder);
+        Found { source: source_of(written, stamp, &beads), beads: Some(beads), folder: Some((folder, written)) }
     }
 }
 
-fn source(folder: &Path, Stamp(_, written): Stamp, beads: &Beads) -> Source {
+/// When the tracker's database was written.
+fn database(folder: &Path) -> Option<SystemTime> {
+    DATABASES.iter().filter_map(|name| folder.join(name).metadata().ok()?.modified().ok()).max()
+}
+
+fn source_of(changed: Option<SystemTime>, Stamp(_, written): Stamp, beads: &Beads) -> Source {
     let bad = (beads.bad_lines > 0).then(|| format!("bad lines passed over: {}", beads.bad_lines));
-    let changed = DATABASES.iter().filter_map(|name| folder.join(name).metadata().ok()?.modified().ok()).max();
     let newer = changed.zip(written).and_then(|(changed, written)| changed.duration_since(written).ok());
     if newer.is_some_and(|newer| newer.as_millis() > NEWER_BY_MS) {
         let more = bad.map(|bad| format!("; {bad}")).unwrap_or_default();

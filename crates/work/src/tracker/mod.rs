@@ -1,10 +1,16 @@
-//! Issues of the trackers that a repository carries with it, and which of them a branch is about.
+//! Issues, and which of them a branch is about.
 //!
-//! `beads.rs` reads a tracker's file, `of_branch.rs` finds the branch's issue. No tracker's program runs: they import,
-//! export and migrate whatever they are asked.
+//! `beads.rs` reads the file that a tracker keeps beside the code, `program.rs` asks the tracker's program where that knows
+//! more, `github.rs` asks GitHub; `of_branch.rs` finds the issue in a
+//! branch's name, `find.rs` the one that is meant.
 
 pub mod beads;
+mod find;
+pub(crate) mod github;
 pub mod of_branch;
+mod program;
+
+pub(crate) use find::{Question, Trackers};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +25,7 @@ pub struct Issue {
     pub description: String,
     /// `open`, `in_progress`, `blocked`, `closed` or whatever else its tracker has.
     pub status: String,
-    /// 0 is the most urgent, 4 the least; null where the file does not say.
+    /// 0 is the most urgent, 4 the least; null where its tracker does not say.
     pub priority: Option<u8>,
     /// `task`, `bug`, `feature`, `epic` or whatever else its tracker has.
     pub issue_type: String,
@@ -33,6 +39,8 @@ pub struct Issue {
     pub dependencies: Vec<Related>,
     /// What depends on it.
     pub dependents: Vec<Related>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// An issue beside another one. What is not known of it is null.

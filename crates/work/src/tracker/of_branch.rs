@@ -1,12 +1,90 @@
-//! Which issue a branch is about, by its name: `ID`, `ID-slug`, `bd-ID/slug`, each also below a folder (`ann/ID-slug`). An
-//! id counts if its tracker has it; titles are not looked at.
+//! Which issue a branch is about, by its name: `ID`, `ID-slug`, `bd-ID/slug`, each also below a folder (`ann/ID-slug`), and
+//! what the settings add. An id counts if its tracker has it; titles are not looked at.
+
+/// A pattern of the setting `work.branches`: `{id}` stands for the issue, `*` at either end for anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    before: String,
+    after: String,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// When it is none; the text says what one is.
+    pub fn of(text: &str) -> Result<Pattern, String> {
+        match text.split_once("{id}") {
+            Some((before, after)) if !after.contains("{id}") => {
+                Ok(Pattern { before: before.to_owned(), after: after.to_owned() })
+            }
+            _ => Err(format!("{text:?} has to hold {{id}} once, as in \"feature/{{id}}-*\"")),
+        }
+    }
+
+    /// What stands behind the fixed beginning, wherever that is found.
+    fn rests<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a str> {
+        let any = self.before.strip_prefix('*');
+        let fixed = branch.strip_prefix(&self.before).filter(|_| any.is_none());
+        let found = any.into_iter().flat_map(move |before| {
+            let starts = branch.char_indices().map(|(at, _)| &branch[at..]);
+            starts.filter_map(move |rest| rest.strip_prefix(before))
+        });
+        fixed.into_iter().chain(found)
+    }
+
+    fn ends(&self, rest: &str) -> bool {
+        self.after.strip_suffix('*').map_or_else(|| rest == self.after, |after| rest.starts_with(after))
+    }
+
+    fn names(&self, branch: &str, id: &str) -> bool {
+        self.rests(branch).filter_map(|rest| rest.strip_prefix(id)).any(|rest| self.ends(rest))
+    }
+
+    fn number(&self, branch: &str) -> Option<u64> {
+        let number = |rest: &str| {
+            let (number, rest) = leading_number(rest)?;
+            self.ends(rest).then_some(number)
+        };
+        self.rests(branch).find_map(number)
+    }
+}
+
+/// The numbers of GitHub issues that the branch names: `gh-12`, `issue-12`, `12-slug`, each also below a folder.
+pub fn numbers(branch: &str, patterns: &[Pattern]) -> Vec<u64> {
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(['-', '_']);
+    let of_segment = |segment: &str| {
+        let lower = segment.to_ascii_lowercase();
+        let marked = ["gh-", "issue-", "issue/"].iter().find_map(|mark| lower.strip_prefix(mark));
+        let (number, rest) = leading_number(marked.unwrap_or(&lower))?;
+        let is_named = if marked.is_some() { ends(rest) } else { rest.len() > 1 && ends(rest) };
+        is_named.then_some(number)
+    };
+    let by_segment = branch.split('/').filter_map(of_segment);
+    let mut numbers: Vec<u64> =
+        by_segment.chain(patterns.iter().filter_map(|pattern| pattern.number(branch))).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// A number that is none of an issue's would not begin with 0.
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let number = text[..end].parse().ok().filter(|_| !text.starts_with('0'))?;
+    Some((number, &text[end..]))
+}
 
 /// The issues among `ids` that the branch names; two that differ are both named.
-pub fn candidates<'a>(branch: &str, ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn candidates<'a>(branch: &str, patterns: &[Pattern], ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let segments: Vec<&str> = branch.split('/').collect();
     let mut longest = vec![0; segments.len()];
     let mut named = Vec::new();
+    let mut by_pattern = Vec::new();
     for id in ids {
+        if patterns.iter().any(|pattern| pattern.names(branch, id)) {
+            by_pattern.push(id);
+        }
         for (index, segment) in segments.iter().enumerate() {
             if let Some(length) = names(segment, id) {
                 longest[index] = length.max(longest[index]);
@@ -16,7 +94,7 @@ pub fn candidates<'a>(branch: &str, ids: impl Iterator<Item = &'a str>) -> Vec<&
     }
     // Of two ids that begin alike, the longer one is meant.
     let meant = named.into_iter().filter(|(_, index, length)| *length == longest[*index]);
-    let mut ids: Vec<&str> = meant.map(|(id, ..)| id).collect();
+    let mut ids: Vec<&str> = meant.map(|(id, ..)| id).chain(by_pattern).collect();
     ids.sort_unstable();
     ids.dedup();
     ids
@@ -47,7 +125,7 @@ mod tests {
     fn a_branch_names_its_issue() {
         let ids = ["bd-a1", "bd-a1.2", "bd-12", "tidepool-x9", "web-7", "web-71", "bd-a1-b"];
         let check = |branch: &str, expected: &[&str]| {
-            assert_eq!(candidates(branch, ids.into_iter()), expected, "{branch}");
+            assert_eq!(candidates(branch, &[], ids.into_iter()), expected, "{branch}");
         };
         check("bd-a1/lists", &["bd-a1"]);
         check("bd-a1-lists", &["bd-a1"]);
@@ -62,6 +140,44 @@ mod tests {
         check("web-7/bd-12", &["bd-12", "web-7"]);
         for none in ["main", "web-700", "bd-a10/lists", "bd-", "x9", "x9-lists", "läuft", "bd-a1x"] {
             check(none, &[]);
+        }
+    }
+    #[test]
+    fn a_branch_names_a_number() {
+        let check = |branch: &str, expected: &[u64]| assert_eq!(numbers(branch, &[]), expected, "{branch}");
+        check("gh-12/lists", &[12]);
+        check("issue-12", &[12]);
+        check("12-lists", &[12]);
+        check("ann/12-lists", &[12]);
+        check("GH-12-lists", &[12]);
+        check("gh-12/7-lists", &[7, 12]);
+        for none in [
+            "main",
+            "12",
+            "1.2-fix",
+            "v12-x",
+            "gh-12x",
+            "gh-",
+            "issue-",
+            "012-x",
+            "bd-12/x",
+            "12-",
+            "99999999999999999999-x",
+        ] {
+            check(none, &[]);
+        }
+    }
+
+    #[test]
+    fn patterns_of_the_settings() {
+        let of = |text| Pattern::of(text).unwrap();
+        let patterns = [of("wip/{id}/*"), of("*JIRA_{id}")];
+        assert_eq!(numbers("wip/7/x", &patterns), [7]);
+        assert_eq!(numbers("a/JIRA_8", &patterns), [8]);
+        assert_eq!(numbers("wip/7", &patterns), [0u64; 0]);
+        assert_eq!(candidates("läuft/JIRA_x.9", &patterns, ["x.9", "x"].into_iter()), ["x.9"]);
+        for none in ["", "wip/*", "{id}{id}"] {
+            assert!(Pattern::of(none).unwrap_err().contains("once"));
         }
     }
 }

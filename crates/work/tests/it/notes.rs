@@ -31,7 +31,12 @@ fn here() -> Here {
     let repository = Repository::new();
     let directory = repository.temp.path().join("notes");
     let prepare = || -> Box<dyn Fn() -> std::io::Result<()> + Send + Sync> { Box::new(|| Ok(())) };
-    let options = WorkOptions { notes: directory.clone(), prepare: prepare(), around: Arc::new(NoOthers) };
+    let options = WorkOptions {
+        notes: directory.clone(),
+        prepare: prepare(),
+        around: Arc::new(NoOthers),
+        settings: Default::default(),
+    };
     Here { repository, work: Work::new(options), notes: Notes::new(directory, prepare()) }
 }
 

@@ -182,7 +182,7 @@ fn what_is_no_policy_says_where_and_what_to_write() {
         line 1: rule a: the command "-f" is no pattern: it begins with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `person`, `deny`
         line 1: rule a: there is no agent "claud"; there are claude, codex, gemini, cursor, copilot, opencode
-        line 1: rule a: there is no condition "branch"; there are path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.operation", "work.changed", "work.unpushed", "work.issue"
+        line 1: rule a: there is no condition "branch"; there are path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.dirty", "work.unpushed", "work.operation", "work.pull.checks", "work.issue", "work.issue.status"
         line 1: rule a: the condition "subagent" has a value of another kind
         line 1: rule a: the path "[" is no pattern: error parsing glob '[': unclosed character class; missing ']'
         line 5: the id "a" is taken by a rule above: each has its own"#]].assert_eq(&wrong.map(check).join("\n"));

@@ -1,10 +1,13 @@
 //! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the
 //! TypeScript SDK, each in every era it speaks, list the tools and evaluate in GHCi; the Python package also calls
-//! every tool of the Cure compiler, and both packages of today answer questions to a person in their dialogs. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes,
+//! every tool of the Cure compiler, both packages of today answer questions to a person in their dialogs, and the Python one asks where the work stands.
+//! Parent processes of several kinds start `hob mcp` with a socketpair, with pipes,
 //! with a file as input, and from a shell before any daemon runs.
 //!
 //! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
 //! What clients can do with the MCP library is in [`matrix`].
+
+mod tidepool;
 
 use std::fs::File;
 use std::path::Path;
@@ -83,6 +86,10 @@ fn run_rows(tools: &Tools) -> Result<()> {
     let python = scripts.join("cure.py");
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
         row("Python mcp 2.3.0, Cure", mode, check_cure(&tools.python, &python, &hob, dir, mode, version));
+    }
+    let python = scripts.join("tidepool.py");
+    for (mode, version) in [("legacy", LEGACY), (MODERN, MODERN)] {
+        row("Python mcp 2.3.0, work", mode, tidepool::check(&tools.python, &python, &hob, mode, version));
     }
     // Both scripts read their calls beside themselves.
     setup::copy_scripts(&["ask2.mjs", "ask.json"], &scripts, &tools.scripts)?;
@@ -179,7 +186,11 @@ fn script(interpreter: &Path, script: &Path, args: &[&Path]) -> Result<String> {
 
 /// Runs a client's script and returns its report.
 fn report_of(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<Value> {
-    let stdout = stdout_of(Command::new(interpreter).arg(script).arg(hob).arg(dir).arg(mode))?;
+    report(Command::new(interpreter).arg(script).arg(hob).arg(dir).arg(mode), version)
+}
+
+fn report(command: &mut Command, version: &str) -> Result<Value> {
+    let stdout = stdout_of(command)?;
     let report: Value = serde_json::from_str(stdout.trim()).with_context(|| format!("no report: {stdout}"))?;
     if report["version"] != version {
         bail!("settled on {} instead of {version}", report["version"]);

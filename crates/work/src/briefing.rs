@@ -1,0 +1,87 @@
+//! The brief for a caller: what is known of its worktree is asked for, and said.
+
+use std::time::Duration;
+
+use mcp::tool::Context;
+use project::{Caller, journal};
+
+use crate::around::{Agent, Waiting};
+use crate::brief::{self, Known};
+use crate::gather::{Work, place_of};
+use crate::git::{self, Git};
+use crate::kept::Wish;
+use crate::notes::{Note, Place};
+use crate::sources::Source;
+use crate::standing::{Sections, Wanted};
+use crate::tracker::Issue;
+
+/// How long a brief waits for GitHub: an agent's start waits for the brief.
+const BRIEF_WAIT: Duration = Duration::from_millis(1500);
+
+/// Which brief is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A run begins: it is shown the last note, if that has not reached it yet.
+    Begin,
+    /// Somebody asks, or a run has lost its memory: the note is shown whether or not it was before.
+    Again,
+    End,
+}
+
+/// A brief, and what it was made of.
+#[derive(Debug)]
+pub struct Brief {
+    /// At most [`brief::MOST`] characters.
+    pub text: String,
+    pub git: Result<Git, Source>,
+    pub note: Option<Note>,
+    pub issue: Option<Issue>,
+    pub waiting: Vec<Waiting>,
+    pub agents: Vec<Agent>,
+}
+
+impl Work {
+    /// The brief for this caller. The note in it is leased to the caller's run; see [`Work::heard_of`].
+    pub async fn brief(&self, cx: &Context, caller: &Caller, moment: Moment) -> Brief {
+        let sections = Sections { pull: true, issue: true, worktrees: false };
+        let wish = Wish { fresh: false, wait: BRIEF_WAIT };
+        let wanted = Wanted { sections, issue: None, wish, is_a_call: moment != Moment::End };
+        let (standing, waiting) = tokio::join!(self.standing(caller, wanted), self.around.waiting(cx));
+        let git = standing.git;
+        let place = place_of(&git, caller);
+        let note = match moment {
+            Moment::End => None,
+            moment => self.last_note(&place).filter(|note| moment == Moment::Again || !reached(note, caller)),
+        };
+        let since = match (&git, &note) {
+            (Ok(git), Some(Note { base: Some(then), .. })) => git::since(git, then, &caller.env).await,
+            _ => None,
+        };
+        let mut agents = self.around.agents(&caller.worktree);
+        agents.retain(|agent| agent.pid != caller.pid && (agent.run.is_none() || agent.run != caller.run));
+        let (issue, pull, ready, changed) = (standing.issue, standing.pull, standing.ready, standing.changed);
+        let now_ms = journal::now();
+        let known = Known { git, note, since, issue, pull, changed, ready, waiting, agents, now_ms };
+        let text = match moment {
+            Moment::End => brief::end(&known),
+            Moment::Begin | Moment::Again => brief::start(&known),
+        };
+        if let Some(note) = &known.note {
+            self.notes.shows(cx, caller, &place, note);
+        }
+        let Known { git, note, issue, waiting, agents, .. } = known;
+        Brief { text, git, note, issue, waiting, agents }
+    }
+
+    fn last_note(&self, place: &Place) -> Option<Note> {
+        let notes = self.notes.of(place);
+        // A brief without its note is better than none; `hob note` says what is wrong with the file.
+        let notes = notes.inspect_err(|error| tracing::warn!(%error, "read hand-over notes"));
+        notes.unwrap_or_default().pop()
+    }
+}
+
+/// Whether the caller's run wrote the note, or was shown it.
+fn reached(note: &Note, caller: &Caller) -> bool {
+    caller.run.as_ref().is_some_and(|run| note.read_by.contains(run) || note.run.as_ref() == Some(run))
+}

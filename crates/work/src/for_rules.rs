@@ -1,0 +1,181 @@
+//! What rules of policies may ask of a worktree, in single words. It comes from a look that is at most two seconds old, or
+//! from a new one, if that is quick enough. What is not known, or is not the case for a branch, an operation or the like, is
+//! absent; of yes and no, `true` and `false`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::git::{self, Git};
+use crate::looks::Looks;
+
+/// The facts there are.
+pub const NAMES: &[&str] = &[
+    "work.branch",
+    "work.base",
+    "work.upstream",
+    "work.detached",
+    "work.dirty",
+    "work.unpushed",
+    "work.operation",
+    "work.pull.checks",
+    "work.issue",
+    "work.issue.status",
+];
+
+/// How old what git said may be.
+const OLDEST: Duration = Duration::from_secs(2);
+/// How long a new look may take.
+const WAIT: Duration = Duration::from_millis(50);
+/// How old a pull request or an issue may be: nobody asks a network for a rule.
+const OLDEST_ELSEWHERE: Duration = Duration::from_secs(300);
+/// How many worktrees are remembered.
+const REMEMBERED: usize = 64;
+
+/// What is known of the worktrees.
+#[derive(Default)]
+pub(crate) struct Facts(Mutex<HashMap<PathBuf, Known>>);
+
+struct Known {
+    /// The environment of who asked last.
+    env: Arc<BTreeMap<String, String>>,
+    git: Option<(BTreeMap<&'static str, String>, Instant)>,
+    branch: Option<String>,
+    checks: Option<(String, Instant)>,
+    /// Its id and status.
+    issue: Option<((String, String), Instant)>,
+    /// A look that is under way.
+    running: Option<watch::Receiver<bool>>,
+}
+
+impl Facts {
+    /// Takes over what was just found; `None` for the checks or the issue, if nobody asked for them.
+    pub(crate) fn learn(
+        &self,
+        worktree: &Path,
+        env: &BTreeMap<String, String>,
+        git: Option<&Git>,
+        checks: Option<Option<String>>,
+        issue: Option<Option<(String, String)>>,
+    ) {
+        let mut all = self.0.lock();
+        make_room(&mut all, worktree);
+        let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::default()));
+        if *known.env != *env {
+            known.env = Arc::new(env.clone());
+        }
+        known.looked(git);
+        let now = Instant::now();
+        if let Some(checks) = checks {
+            known.checks = checks.map(|checks| (checks, now));
+        }
+        if let Some(issue) = issue {
+            known.issue = issue.map(|issue| (issue, now));
+        }
+    }
+
+    /// See [`crate::Work::fact`].
+    pub(crate) async fn fact(
+        self: &Arc<Self>,
+        name: &str,
+        worktree: &Path,
+        env: impl FnOnce() -> BTreeMap<String, String>,
+        looks: &Arc<Looks>,
+        base: Option<&str>,
+    ) -> Option<String> {
+        if !NAMES.contains(&name) {
+            return None;
+        }
+        let mut running = {
+            let mut all = self.0.lock();
+            make_room(&mut all, worktree);
+            let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::new(env())));
+            if known.is_fresh() {
+                return known.fact(name);
+            }
+            match known.running.as_ref().filter(|running| running.has_changed().is_ok()) {
+                Some(running) => running.clone(),
+                None => {
+                    let (done, running) = watch::channel(false);
+                    known.running = Some(running.clone());
+                    let (facts, looks, env) = (self.clone(), looks.clone(), known.env.clone());
+                    let (worktree, base) = (worktree.to_owned(), base.map(str::to_owned));
+                    tokio::spawn(async move {
+                        let git = looks.look(worktree.clone(), &env, base.as_deref()).await;
+                        if let Some(known) = facts.0.lock().get_mut(&worktree) {
+                            known.running = None;
+                            known.looked(git.as_ref().ok());
+                        }
+                        let _ = done.send(true);
+                    });
+                    running
+                }
+            }
+        };
+        timeout(WAIT, running.wait_for(|done| *done)).await.ok()?.ok()?;
+        let all = self.0.lock();
+        all.get(worktree).filter(|known| known.is_fresh()).and_then(|known| known.fact(name))
+    }
+}
+
+impl Known {
+    fn new(env: Arc<BTreeMap<String, String>>) -> Known {
+        Known { env, git: None, branch: None, checks: None, issue: None, running: None }
+    }
+
+    fn looked(&mut self, git: Option<&Git>) {
+        let branch = git.and_then(|git| git.branch.clone());
+        if self.branch != branch {
+            // They were the other branch's.
+            (self.checks, self.issue) = (None, None);
+            self.branch = branch;
+        }
+        self.git = git.map(|git| (of_git(git), Instant::now()));
+    }
+
+    fn fact(&self, name: &str) -> Option<String> {
+        let issue = self.issue.as_ref().filter(|(_, at)| at.elapsed() < OLDEST_ELSEWHERE).map(|(issue, _)| issue);
+        match name {
+            "work.pull.checks" => {
+                self.checks.as_ref().filter(|(_, at)| at.elapsed() < OLDEST_ELSEWHERE).map(|(checks, _)| checks.clone())
+            }
+            "work.issue" => issue.map(|(id, _)| id.clone()),
+            "work.issue.status" => issue.map(|(_, status)| status.clone()),
+            name => self.git.as_ref().and_then(|(facts, _)| facts.get(name).cloned()),
+        }
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.git.as_ref().is_some_and(|(_, at)| at.elapsed() < OLDEST)
+    }
+}
+
+/// What git says of a worktree now, without what is kept; nothing where it says nothing.
+pub async fn look(worktree: &Path, env: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
+    git::look(worktree, env).await.as_ref().map(of_git).unwrap_or_default()
+}
+
+fn of_git(git: &Git) -> BTreeMap<&'static str, String> {
+    let operation = git.operation.as_ref().map(|operation| operation.kind.word().to_owned());
+    let facts = [
+        ("work.branch", git.branch.clone()),
+        ("work.base", git.base.clone()),
+        ("work.upstream", git.upstream.clone()),
+        ("work.detached", Some(git.detached.to_string())),
+        ("work.dirty", Some((git.files > 0).to_string())),
+        ("work.unpushed", git.unpushed.map(|count| (count > 0).to_string())),
+        ("work.operation", operation),
+    ];
+    facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn make_room(all: &mut HashMap<PathBuf, Known>, worktree: &Path) {
+    if all.len() >= REMEMBERED && !all.contains_key(worktree) {
+        all.retain(|_, known| known.running.is_some() || known.is_fresh());
+    }
+}

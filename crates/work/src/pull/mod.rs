@@ -1,0 +1,246 @@
+//! The pull request of a branch, by one fixed query through `gh api graphql`.
+//!
+//! It is looked for by the branch's name and by the repository that the branch is pushed to, on the server: in that
+//! repository, and in the one that it was forked from. A branch of the same name in somebody else's fork is another one.
+
+mod query;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::gh::{Gh, Variable};
+use crate::git::Git;
+use crate::git::remote::{Address, Pushed};
+use crate::kept::{Kept, Wish};
+use crate::sources::{Source, State};
+use crate::tracker::Issue;
+
+/// How many pages are looked through for pull requests from this repository, among those of others' forks.
+const PAGES: usize = 5;
+/// The longest that a caller waits.
+pub(crate) const WAIT: Duration = Duration::from_secs(5);
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pull {
+    pub number: u64,
+    pub title: String,
+    pub url: String,
+    pub state: PullState,
+    pub draft: bool,
+    /// The branches that it goes into and comes from.
+    pub base: String,
+    pub head: String,
+    pub review: Review,
+    /// Null if nothing checks it.
+    pub checks: Option<Checks>,
+    /// Review threads that are not resolved.
+    pub unresolved: u64,
+    /// More threads, of which that is not known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub threads_unseen: u64,
+    pub comments: u64,
+    pub reviews: u64,
+    pub mergeable: Mergeable,
+    /// More pull requests of this branch.
+    pub others: Vec<Other>,
+    /// The issues that it closes.
+    #[serde(skip)]
+    pub closes: Vec<Issue>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PullState {
+    Open,
+    Merged,
+    Closed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Review {
+    Approved,
+    ChangesRequested,
+    /// It needs one that it does not have.
+    Required,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mergeable {
+    Yes,
+    Conflicts,
+    /// The server has not tried yet.
+    Unknown,
+}
+
+/// The checks of the last commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Checks {
+    pub passed: u64,
+    pub failed: u64,
+    pub pending: u64,
+    /// The names of those that failed; at most 20.
+    pub failing: Vec<String>,
+    /// More checks, which are not counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unseen: u64,
+    /// One of those failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub some_unseen_failed: bool,
+}
+
+/// Another pull request of the same branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Other {
+    pub number: u64,
+    pub title: String,
+    pub url: String,
+    pub state: PullState,
+    pub base: String,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl PullState {
+    pub fn word(self) -> &'static str {
+        match self {
+            PullState::Open => "open",
+            PullState::Merged => "merged",
+            PullState::Closed => "closed",
+        }
+    }
+}
+
+impl Checks {
+    /// `failed`, `pending` or `passed`: the worst of them.
+    pub fn word(&self) -> &'static str {
+        match self {
+            checks if checks.failed > 0 || checks.some_unseen_failed => "failed",
+            checks if checks.pending > 0 => "pending",
+            _ => "passed",
+        }
+    }
+}
+
+/// The pull requests that are known.
+#[derive(Default)]
+pub(crate) struct Pulls(Arc<Kept<Key, Found>>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    pushed: Pushed,
+    commit: Option<String>,
+    login: Vec<(String, String)>,
+}
+
+#[derive(Clone)]
+struct Found {
+    pull: Option<Pull>,
+    /// Why there is none.
+    why: String,
+}
+
+impl Pulls {
+    /// The pull request of the branch that git is on.
+    pub(crate) async fn of(&self, git: &Git, gh: &Gh, wish: Wish) -> (Option<Pull>, Source) {
+        let (pushed, address) = match place(git, gh) {
+            Ok(place) => place,
+            Err(source) => return (None, source),
+        };
+        let key = Key { pushed: pushed.clone(), commit: git.head.clone(), login: gh.login() };
+        let (found, source) = self.0.get(key, wish, || ask(gh.clone(), pushed.clone(), address.clone())).await;
+        match found {
+            Some(Found { pull: None, why }) if source.state == State::Ok => {
+                (None, Source { state: State::Absent, detail: Some(why), ..source })
+            }
+            Some(Found { pull, .. }) => (pull, source),
+            None => (None, source),
+        }
+    }
+
+    /// What is kept of it, without asking.
+    pub(crate) fn peek(&self, git: &Git, gh: &Gh) -> Option<Pull> {
+        let (pushed, _) = place(git, gh).ok()?;
+        self.0.peek(&Key { pushed: pushed.clone(), commit: git.head.clone(), login: gh.login() })?.pull
+    }
+}
+
+/// Where the branch is on a server that may be asked, or why it is not.
+fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source> {
+    let absent = |detail: &str, next: Option<&str>| Source::missing(State::Absent, detail, next);
+    let Some(branch) = git.branch.as_deref() else {
+        return Err(absent("HEAD is on no branch", Some("`git switch BRANCH` goes to one.")));
+    };
+    let Some(pushed) = &git.pushed else {
+        return Err(absent("no remote is configured", Some("`git remote add origin ADDRESS` adds one.")));
+    };
+    let Some(address) = &pushed.address else {
+        let remote = project::visible(&pushed.remote);
+        return Err(absent(&format!("the remote {remote} is no GitHub repository"), None));
+    };
+    if let Some(source) = gh.refuses(&address.host) {
+        return Err(source);
+    }
+    if git.head.is_none() {
+        return Err(absent(&format!("the branch {} has no commit", project::visible(branch)), None));
+    }
+    Ok((pushed, address))
+}
+
+async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Found, Source> {
+    let (query, by_number) = (query::text(), pushed.pull.is_some());
+    let mut pulls = Vec::new();
+    let (mut after, mut after_in_parent) = (None::<String>, None::<String>);
+    let cursor = |after: &Option<String>| after.clone();
+    let mut unseen = 0;
+    for page in 0..PAGES {
+        let (own, parent) = (cursor(&after), cursor(&after_in_parent));
+        let variables = [
+            ("owner", Variable::Text(&address.owner)),
+            ("name", Variable::Text(&address.name)),
+            ("head", Variable::Text(&pushed.head)),
+            ("after", own.as_deref().map_or(Variable::Null, Variable::Text)),
+            ("afterInParent", parent.as_deref().map_or(Variable::Null, Variable::Text)),
+            ("number", Variable::Number(pushed.pull.unwrap_or_default())),
+            ("byNumber", Variable::Flag(by_number)),
+        ];
+        let data = gh.graphql(&address.host, &query, &variables).await?;
+        let found = query::read(&data, by_number);
+        let Some(repository) = &found.repository else {
+            let name = format!("{}/{}", address.owner, address.name);
+            return Err(Source::missing(
+                State::Failed,
+                format!("{} has no repository {name}, or gh's login may not read it", address.host),
+                Some(&format!("`gh auth status` shows who you are there; `gh repo view {name}` tries it.")),
+            ));
+        };
+        let before = (page * query::PAGE) as u64;
+        pulls.extend(found.pulls);
+        (after, after_in_parent) = (found.after, found.after_in_parent);
+        let is_last = after.is_none() && after_in_parent.is_none();
+        if is_last || !pulls.is_empty() {
+            unseen = 0;
+            break;
+        }
+        tracing::debug!(repository, before, "pull requests of other forks only");
+        unseen = found.of_that_name.saturating_sub(before + query::PAGE as u64);
+    }
+    let head = project::visible(&pushed.head);
+    let why = match unseen {
+        0 => format!("no pull request from {head}"),
+        more => format!(
+            "no pull request from {head} among the latest of that name; {more} more of other forks were not looked at"
+        ),
+    };
+    // The same one comes twice where a fork's number is its parent's, too.
+    pulls.dedup_by(|one, other| one.url == other.url);
+    Ok(Found { pull: query::chosen(pulls), why })
+}

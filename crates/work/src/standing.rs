@@ -1,0 +1,183 @@
+//! Where the work in a worktree stands: all parts, asked side by side, each with how it was come by.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use project::{Caller, Role};
+use tokio::task::JoinSet;
+
+use crate::changed::{Asker, Changed, Snapshot, differences};
+use crate::gather::Work;
+use crate::gh::Gh;
+use crate::git::{self, Git, Worktree, source_of};
+use crate::kept::Wish;
+use crate::pull::{Pull, PullState};
+use crate::sources::{Source, State};
+use crate::tracker::{Issue, Question};
+
+/// The variable that names the issue that an agent works on.
+const ISSUE: &str = "HOB_ISSUE";
+/// How many worktrees are looked into.
+const LOOKED_INTO: usize = 40;
+
+/// What is asked for beside git's part.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sections {
+    pub pull: bool,
+    pub issue: bool,
+    pub worktrees: bool,
+}
+
+pub(crate) struct Wanted<'a> {
+    pub sections: Sections,
+    /// The id of an issue.
+    pub issue: Option<&'a str>,
+    pub wish: Wish,
+    /// Whether the next call is told what has changed since this one.
+    pub is_a_call: bool,
+}
+
+/// What is known. `sources` says why a part is missing.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    pub git: Result<Git, Source>,
+    pub pull: Option<Pull>,
+    pub issue: Option<Issue>,
+    /// What could be begun, where the branch names no issue.
+    pub ready: Vec<Issue>,
+    pub worktrees: Option<Vec<Worktree>>,
+    pub sources: BTreeMap<&'static str, Source>,
+    pub changed: Vec<Changed>,
+}
+
+impl Work {
+    /// Asks for these parts, no longer than the caller wishes to wait.
+    pub(crate) async fn standing(&self, caller: &Caller, wanted: Wanted<'_>) -> Standing {
+        let begun = Instant::now();
+        let mut git = self.look(caller).await;
+        let gh = Gh { directory: caller.worktree.clone(), env: caller.env.clone() };
+        let root = git.as_ref().map_or_else(|_| caller.worktree.clone(), |git| git.root.clone());
+        let of_pull = async {
+            match (&git, wanted.sections.pull) {
+                (_, false) => (None, None),
+                (Ok(git), true) if !git.bare => {
+                    let (pull, source) = self.pulls.of(git, &gh, wanted.wish).await;
+                    (pull, Some(source))
+                }
+                _ => (None, Some(Source::missing(State::Absent, "there is no worktree of git here", None))),
+            }
+        };
+        let of_issue = async {
+            if !wanted.sections.issue && wanted.issue.is_none() {
+                return None;
+            }
+            let question = Question {
+                root,
+                id: wanted.issue,
+                variable: caller.asked_env.get(ISSUE).map(String::as_str),
+                git: git.as_ref().ok().filter(|git| !git.bare),
+                patterns: &self.settings.branches,
+                gh: &gh,
+                wish: wanted.wish,
+            };
+            Some(self.trackers.issue(question).await)
+        };
+        let of_worktrees = async {
+            match wanted.sections.worktrees {
+                true => Some(self.worktrees(caller, &gh).await),
+                false => None,
+            }
+        };
+        let ((pull, of_pull), issue, worktrees) = tokio::join!(of_pull, of_issue, of_worktrees);
+        let mut sources = BTreeMap::from([("git", source_of(&git))]);
+        let issue = match (issue, &pull, &of_pull) {
+            (Some(issue), Some(pull), Some(source)) => Some(issue.or_closed_by(pull.number, &pull.closes, source)),
+            (issue, ..) => issue,
+        };
+        if let (Ok(git), Some(pull)) = (&mut git, pull.as_ref().filter(|pull| pull.state == PullState::Open)) {
+            git::rebase_on(git, &caller.worktree, &caller.env, &pull.base).await;
+        }
+        sources.extend(of_pull.map(|source| ("pull", source)));
+        sources.extend(issue.as_ref().map(|issue| ("issue", issue.source.clone())));
+        let worktrees = worktrees.and_then(|found| {
+            sources.insert("worktrees", found.as_ref().map_or_else(Source::clone, |(_, source)| source.clone()));
+            found.ok().map(|(worktrees, _)| worktrees)
+        });
+        let (issue, ready) = issue.map_or_else(Default::default, |issue| (issue.issue, issue.ready));
+        let mut standing = Standing { git, pull, issue, ready, worktrees, sources, changed: Vec::new() };
+        if wanted.is_a_call {
+            standing.changed = self.changed(caller, &standing).await;
+        }
+        let of_git = standing.git.as_ref().ok();
+        let checks = standing.pull.as_ref().and_then(|pull| Some(pull.checks.as_ref()?.word().to_owned()));
+        let issue = standing.issue.as_ref().map(|issue| (issue.id.clone(), issue.status.clone()));
+        let (checks, issue) = (wanted.sections.pull.then_some(checks), wanted.sections.issue.then_some(issue));
+        self.facts.learn(&caller.worktree, &caller.env, of_git, checks, issue);
+        tracing::debug!(took = ?begun.elapsed(), "where the work stands");
+        standing
+    }
+
+    /// What has changed since this caller's last call.
+    async fn changed(&self, caller: &Caller, standing: &Standing) -> Vec<Changed> {
+        let who = match (&caller.run, caller.role) {
+            (Some(run), _) => run.clone(),
+            (None, Role::Mcp) => format!("connection {}", caller.connection),
+            // Each command has a connection of its own.
+            (None, Role::Control) => return Vec::new(),
+        };
+        let git = standing.git.as_ref().ok();
+        let branch = git.and_then(|git| git.branch.clone());
+        let asker = Asker { who, worktree: caller.worktree.clone(), branch };
+        let is_known = |part: &str| {
+            let known = [State::Ok, State::Stale, State::Absent];
+            standing.sources.get(part).is_some_and(|source| known.contains(&source.state))
+        };
+        let now = Snapshot {
+            base: git.and_then(|git| git.base.clone().zip(git.base_commit.clone())),
+            pull: is_known("pull").then(|| standing.pull.clone()),
+            issue: is_known("issue").then(|| standing.issue.clone()),
+        };
+        let Some(then) = self.last_calls.replace(asker, &now) else { return Vec::new() };
+        let news = match (git, &then.base, &now.base) {
+            (Some(git), Some((before, then)), Some((name, commit))) if before == name && then != commit => {
+                git::since(git, then, &caller.env).await
+            }
+            _ => None,
+        };
+        differences(&then, &now, news.as_ref())
+    }
+
+    /// The worktrees of the caller's repository: what git says of each, its agents, and what is kept of its pull request.
+    async fn worktrees(&self, caller: &Caller, gh: &Gh) -> Result<(Vec<Worktree>, Source), Source> {
+        let mut worktrees = git::worktrees(&caller.worktree, &caller.env).await?;
+        let mut looks = JoinSet::new();
+        let is_there = |worktree: &Worktree| !worktree.bare && !worktree.prunable;
+        let there = worktrees.iter().enumerate().filter(|(_, worktree)| is_there(worktree));
+        for (index, worktree) in there.take(LOOKED_INTO) {
+            let (path, env, base) = (worktree.path.clone(), caller.env.clone(), self.settings.base.clone());
+            looks.spawn(async move { (index, git::look_with_base(&path, &env, base.as_deref()).await) });
+        }
+        let more = worktrees.iter().filter(|worktree| is_there(worktree)).count().saturating_sub(LOOKED_INTO);
+        while let Some(looked) = looks.join_next().await {
+            let Ok((index, Ok(git))) = looked else { continue };
+            let worktree = &mut worktrees[index];
+            worktree.head_at = git.head_at;
+            worktree.changed = Some(git.files);
+            worktree.unpushed = git.unpushed;
+            worktree.pull = self.pulls.peek(&git, gh).map(|pull| format!("#{} {}", pull.number, pull.state.word()));
+        }
+        for worktree in &mut worktrees {
+            worktree.agents = self.agents_in(&worktree.path);
+        }
+        let source = match more {
+            0 => Source::ok(),
+            more => Source { detail: Some(format!("{more} more were not looked into")), ..Source::ok() },
+        };
+        Ok((worktrees, source))
+    }
+
+    fn agents_in(&self, worktree: &Path) -> Vec<crate::around::Agent> {
+        self.around.agents(worktree)
+    }
+}

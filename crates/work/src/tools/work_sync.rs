@@ -1,0 +1,49 @@
+//! `work_sync`: fetches, then says where the work stands.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
+use project::Caller;
+use serde_json::json;
+
+use super::work_status::{Output, Section, answer, shown};
+use crate::gather::Work;
+
+/// Fetches from git's remotes and the issue tracker, then answers as work_status does. Merges, rebases and checks out nothing.
+#[derive(Debug, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Args {
+    /// As for work_status.
+    pub sections: Vec<Section>,
+    /// As for work_status.
+    pub issue: Option<String>,
+}
+
+pub(super) struct WorkSync(pub Arc<Work>);
+
+impl Tool for WorkSync {
+    const NAME: &'static str = "work_sync";
+    const TITLE: &'static str = "Fetch, and where the work stands";
+    const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
+    const REPEAT: Repeat = Repeat::Visible { advice: "Call it again: a second fetch does no harm." };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+        // What fails in it is said beside what is known all the same.
+        let synced = self.0.sync(caller).await;
+        let args = super::work_status::Args { sections: args.sections, issue: args.issue, refresh: true };
+        let mut output = answer(&self.0, caller, &args).await?;
+        output.sources.extend(synced);
+        Ok(output)
+    }
+
+    fn text(output: &Output) -> String {
+        shown(output)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "What the others have pushed", arguments: json!({}), text: None }]
+    }
+}

@@ -1,0 +1,253 @@
+//! Issues by the word of a tracker's program (`bd`, `br`), where it knows more than the file beside the code: there is none, or
+//! its database is newer.
+//!
+//! These programs import, export and migrate when they are asked something. So each is asked which of the options it has that
+//! keep it from that, and is given them. What it said is kept until its database changes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use process::{AnswerError, Bounds};
+use project::visible;
+use serde::Deserialize;
+
+use super::{Issue, Related};
+use crate::run::Asked;
+use crate::sources::{Source, State};
+
+/// The programs, the first of which that is there is asked.
+const PROGRAMS: &[&str] = &["bd", "br"];
+/// What keeps them from writing, as far as they have it.
+const QUIET: &[&str] = &["--readonly", "--no-auto-import", "--no-auto-flush", "--no-daemon", "--allow-stale"];
+/// What one answer may take.
+const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(5), stdout: 64 << 20, stderr: 4096 };
+/// How many repositories' issues are kept.
+const KEPT: usize = 8;
+
+/// What programs have said.
+#[derive(Default)]
+pub(crate) struct Programs(Mutex<HashMap<PathBuf, (Stamp, Arc<Listing>)>>);
+
+/// When the database was written, and where programs are looked for.
+type Stamp = (Option<SystemTime>, Option<String>);
+
+/// The issues that a program lists.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    program: &'static str,
+    options: Vec<&'static str>,
+    issues: BTreeMap<String, Shown>,
+    /// Those that were asked for one by one.
+    whole: Mutex<HashMap<String, Issue>>,
+}
+
+/// An issue as `list --json` and `show --json` print it.
+#[derive(Debug, Clone, Deserialize)]
+struct Shown {
+    id: String,
+    title: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    priority: Option<u8>,
+    #[serde(default)]
+    issue_type: Option<String>,
+    #[serde(default)]
+    assignee: Option<String>,
+    #[serde(default)]
+    created_at: Option<String>,
+    #[serde(default)]
+    created_by: Option<String>,
+    #[serde(default)]
+    updated_at: Option<String>,
+    #[serde(default)]
+    parent: Option<String>,
+    #[serde(default)]
+    dependencies: Option<Vec<Beside>>,
+    #[serde(default)]
+    dependents: Option<Vec<Beside>>,
+}
+
+/// An issue beside another one. `list` of some versions has the bare dependency instead.
+#[derive(Debug, Clone, Deserialize)]
+struct Beside {
+    #[serde(alias = "depends_on_id")]
+    id: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    priority: Option<u8>,
+    #[serde(default)]
+    issue_type: Option<String>,
+    #[serde(alias = "type", alias = "dep_type")]
+    dependency_type: String,
+}
+
+impl Programs {
+    /// What a program lists for this `.beads`, whose database was written then; `None` where there is no program.
+    pub(crate) async fn listing(
+        &self,
+        asked: &Asked<'_>,
+        folder: &Path,
+        written: Option<SystemTime>,
+    ) -> Option<Result<Arc<Listing>, Source>> {
+        let stamp = (written, asked.env.get("PATH").cloned());
+        if let Some((_, listing)) = self.0.lock().get(folder).filter(|(known, _)| *known == stamp) {
+            return Some(Ok(listing.clone()));
+        }
+        let listing = match list(asked).await? {
+            Ok(listing) => Arc::new(listing),
+            Err(source) => return Some(Err(source)),
+        };
+        let mut kept = self.0.lock();
+        if kept.len() >= KEPT && !kept.contains_key(folder) {
+            kept.clear();
+        }
+        kept.insert(folder.to_owned(), (stamp, listing.clone()));
+        Some(Ok(listing))
+    }
+}
+
+async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
+    for program in PROGRAMS {
+        let help = match run(asked, program, &["--help"]).await {
+            Ok(help) => help,
+            Err(AnswerError::Spawn(_)) => continue,
+            Err(error) => return Some(Err(failed(program, &error.to_string()))),
+        };
+        let help = String::from_utf8_lossy(&help.stdout).into_owned();
+        let options: Vec<&'static str> = QUIET.iter().copied().filter(|option| help.contains(option)).collect();
+        // Those that are closed count, too, and a limit of 0 is none; older versions know neither.
+        let mut last = String::new();
+        for more in [&["--all", "--limit", "0"][..], &[]] {
+            let words = [&["list", "--json"], more, &options].concat();
+            match run(asked, program, &words).await {
+                Ok(answer) if answer.exit.success() => {
+                    return Some(match issues_of(&answer.stdout) {
+                        Ok(issues) => {
+                            let issues = issues.into_iter().map(|issue| (issue.id.clone(), issue)).collect();
+                            Ok(Listing { program, options, issues, whole: Mutex::default() })
+                        }
+                        Err(error) => Err(failed(program, &format!("`{program} list --json`: {error}"))),
+                    });
+                }
+                Ok(answer) => {
+                    last = String::from_utf8_lossy(&answer.stderr).lines().next().unwrap_or_default().to_owned()
+                }
+                Err(error) => return Some(Err(failed(program, &error.to_string()))),
+            }
+        }
+        return Some(Err(failed(program, &format!("`{program} list --json`: {}", visible(&last)))));
+    }
+    None
+}
+
+/// A list of issues: bare, in an object beside the number of all, or one alone.
+fn issues_of(json: &[u8]) -> serde_json::Result<Vec<Shown>> {
+    #[derive(Deserialize)]
+    struct Page {
+        issues: Vec<Shown>,
+    }
+    serde_json::from_slice::<Page>(json)
+        .map(|page| page.issues)
+        .or_else(|_| serde_json::from_slice::<Shown>(json).map(|one| vec![one]))
+        .or_else(|_| serde_json::from_slice(json))
+}
+
+async fn run(asked: &Asked<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
+    let own = [("LC_ALL", "C"), ("NO_COLOR", "1"), ("GIT_TERMINAL_PROMPT", "0"), ("BD_NO_DAEMON", "1")];
+    asked.program(program, words.iter().map(OsString::from).collect(), &own, BOUNDS).await
+}
+
+fn failed(program: &str, why: &str) -> Source {
+    let next = format!("`{program} doctor` looks for what is wrong.");
+    Source::missing(State::Failed, why, Some(&next))
+}
+
+impl Listing {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.issues.values().filter(|issue| issue.status.as_deref() != Some("tombstone")).map(|issue| issue.id.as_str())
+    }
+
+    /// How it was come by.
+    pub(crate) fn source(&self) -> Source {
+        Source::ok()
+    }
+
+    /// The whole issue of that id, as `show --json` has it.
+    pub(crate) async fn issue(&self, asked: &Asked<'_>, id: &str) -> Result<Option<Issue>, Source> {
+        if !self.issues.contains_key(id) {
+            return Ok(None);
+        }
+        if let Some(issue) = self.whole.lock().get(id) {
+            return Ok(Some(issue.clone()));
+        }
+        let program = self.program;
+        // An id that begins with a hyphen would be an option, and none is one.
+        let words = [&["show", "--json"][..], &self.options, &["--", id]].concat();
+        let answer = run(asked, program, &words).await.map_err(|error| failed(program, &error.to_string()))?;
+        if !answer.exit.success() {
+            let said = String::from_utf8_lossy(&answer.stderr).lines().next().map(visible).unwrap_or_default();
+            return Err(failed(program, &format!("`{program} show {}`: {said}", visible(id))));
+        }
+        let shown =
+            issues_of(&answer.stdout).map_err(|error| failed(program, &format!("`{program} show --json`: {error}")))?;
+        let issue = shown.into_iter().find(|shown| shown.id == id).map(|shown| self.whole(shown));
+        if let Some(issue) = &issue {
+            self.whole.lock().insert(id.to_owned(), issue.clone());
+        }
+        Ok(issue)
+    }
+
+    /// Ids of issues that can be begun, by the program's own word.
+    pub(crate) async fn ready(&self, asked: &Asked<'_>, most: usize) -> Vec<Issue> {
+        let limit = most.to_string();
+        let words = [&["ready", "--json", "--limit", &limit][..], &self.options].concat();
+        let Ok(answer) = run(asked, self.program, &words).await else { return Vec::new() };
+        let shown = issues_of(&answer.stdout).unwrap_or_default();
+        let is_work =
+            |shown: &Shown| self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic");
+        shown.into_iter().filter(is_work).take(most).map(|shown| self.whole(shown)).collect()
+    }
+
+    fn whole(&self, shown: Shown) -> Issue {
+        let related = |beside: Beside| {
+            let known = self.issues.get(&beside.id);
+            Related {
+                title: beside.title.or_else(|| known.map(|known| known.title.clone())),
+                status: beside.status.or_else(|| known.and_then(|known| known.status.clone())),
+                priority: beside.priority.or_else(|| known.and_then(|known| known.priority)),
+                issue_type: beside.issue_type.or_else(|| known.and_then(|known| known.issue_type.clone())),
+                dependency_type: beside.dependency_type,
+                id: beside.id,
+            }
+        };
+        let dependencies: Vec<Related> = shown.dependencies.into_iter().flatten().map(related).collect();
+        let parent = dependencies.iter().find(|related| related.dependency_type == "parent-child");
+        Issue {
+            tracker: "beads",
+            parent: shown.parent.or_else(|| parent.map(|parent| parent.id.clone())),
+            dependencies,
+            dependents: shown.dependents.into_iter().flatten().map(related).collect(),
+            id: shown.id,
+            title: shown.title,
+            description: shown.description.unwrap_or_default(),
+            status: shown.status.unwrap_or_else(|| "open".to_owned()),
+            priority: shown.priority,
+            issue_type: shown.issue_type.unwrap_or_else(|| "task".to_owned()),
+            assignee: shown.assignee.filter(|name| !name.is_empty()),
+            created_at: shown.created_at,
+            created_by: shown.created_by,
+            updated_at: shown.updated_at,
+            url: None,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Syncing: it fetches, and nothing else changes; what goes wrong in it is said beside what is known.
+
+use serde_json::{Value, json};
+
+use crate::here::{Here, program};
+
+/// `Here`, with a bare repository beside it as its origin, in which somebody else has pushed.
+fn here() -> Option<Here> {
+    let here = Here::new()?;
+    let git = |args: &[&str]| here.repository.git(args);
+    git(&["clone", "-q", "--bare", ".", "../up.git"]);
+    git(&["remote", "set-url", "origin", "../up.git"]);
+    git(&["clone", "-q", "../up.git", "../other"]);
+    git(&["-C", "../other", "config", "user.name", "Other"]);
+    git(&["-C", "../other", "config", "user.email", "other@example.org"]);
+    git(&["-C", "../other", "switch", "-q", "main"]);
+    git(&["-C", "../other", "commit", "-q", "--allow-empty", "-m", "New on main"]);
+    git(&["-C", "../other", "tag", "v1"]);
+    git(&["-C", "../other", "push", "-q", "--tags", "origin", "main"]);
+    Some(here)
+}
+
+#[test]
+fn a_sync_fetches_and_no_more() {
+    let Some(here) = here() else { return };
+    here.repository.write("a", "1\n");
+    assert_eq!(here.status().value["git"]["behind_base"], 0);
+    let before = |what: &[&str]| here.repository.git(what);
+    let kept = [&["for-each-ref", "refs/heads", "refs/tags"][..], &["ls-files", "--stage"], &["reflog"]];
+    let then = kept.map(before);
+    let said = here.call("work_sync", json!({}));
+    assert_eq!(said.value["sources"]["fetch"]["state"], "ok", "{}", said.text);
+    assert_eq!(said.value["git"]["behind_base"], 1);
+    assert_eq!(said.value["changed"][0]["text"], "new on origin/main: \"New on main\"");
+    assert_eq!(kept.map(before), then, "branches, tags, the index and HEAD are as they were");
+    assert!(!here.repository.root().join(".git/FETCH_HEAD").exists());
+}
+
+#[test]
+fn the_predecessors_fault_a_sync_that_fails_stops_everything() {
+    let Some(here) = here() else { return };
+    here.repository.git(&["remote", "set-url", "origin", "../gone.git"]);
+    let said = here.call("work_sync", json!({}));
+    let source = said.source("fetch");
+    assert!(
+        source.starts_with("failed: origin: fatal: '../gone.git' does not appear to be a git repository"),
+        "{source}"
+    );
+    assert!(source.ends_with("`git fetch origin` in your shell shows it whole."), "{source}");
+    assert_eq!(said.value["git"]["branch"], "topic");
+    assert!(said.text.contains("\nfetch: origin: fatal:"), "{}", said.text);
+    here.repository.git(&["remote", "set-url", "origin", "https://127.0.0.1:1/up/web"]);
+    assert!(here.call("work_sync", json!({})).source("fetch").starts_with("offline: "));
+    here.repository.git(&["remote", "remove", "origin"]);
+    let source = here.call("work_sync", json!({})).source("fetch");
+    assert_eq!(source, "absent: no remote is configured. `git remote add origin ADDRESS` adds one.");
+}
+
+#[test]
+fn what_a_repository_configures_for_fetches_does_not_run() {
+    let Some(here) = here() else { return };
+    let ran = here.repository.temp.path().join("ran");
+    let bin = here.repository.temp.path().join("evil");
+    program(&bin, "evil", &format!("echo \"$0 $*\" >> {}", ran.display()));
+    let evil = bin.join("evil").display().to_string();
+    here.repository.git(&["config", "core.hooksPath", &bin.display().to_string()]);
+    program(&bin, "reference-transaction", &format!("echo hook >> {}", ran.display()));
+    assert_eq!(here.call("work_sync", json!({})).value["sources"]["fetch"]["state"], "ok");
+    for name in ["core.sshCommand", "core.gitProxy", "credential.helper", "remote.origin.uploadpack"] {
+        here.repository.git(&["config", name, &evil]);
+        let source = here.call("work_sync", json!({})).source("fetch");
+        let lower = name.to_lowercase();
+        let expected = format!(
+            "failed: the repository's own configuration decides how it fetches ({lower}), so hob does not. `git fetch` in your shell does."
+        );
+        assert_eq!(source, expected);
+        here.repository.git(&["config", "--unset", name]);
+    }
+    here.repository.git(&["config", "protocol.ext.allow", "always"]);
+    here.repository.git(&["remote", "set-url", "origin", &format!("ext::{evil} %S")]);
+    let source = here.call("work_sync", json!({})).source("fetch");
+    assert!(source.contains("transport 'ext' not allowed"), "{source}");
+    assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
+}
+
+#[test]
+fn a_fetch_writes_below_refs_remotes_only() {
+    let Some(here) = here() else { return };
+    here.repository.git(&["config", "--add", "remote.origin.fetch", "+refs/heads/*:refs/heads/*"]);
+    let heads = || here.repository.git(&["for-each-ref", "refs/heads"]);
+    let before = heads();
+    assert_eq!(here.call("work_sync", json!({})).value["sources"]["fetch"]["state"], "ok");
+    assert_eq!(heads(), before);
+    here.repository.git(&["config", "--unset-all", "remote.origin.fetch"]);
+    here.repository.git(&["config", "remote.origin.fetch", "+refs/*:refs/*"]);
+    let source = here.call("work_sync", json!({})).source("fetch");
+    assert!(source.starts_with("failed: the remote origin has nothing to fetch below refs/remotes. "), "{source}");
+    assert_eq!(heads(), before);
+}
+
+#[test]
+fn a_fetch_over_ssh_has_the_callers_command_and_agent() {
+    let Some(mut here) = here() else { return };
+    let said = here.repository.temp.path().join("said");
+    let bin = here.repository.temp.path().join("ssh");
+    program(
+        &bin,
+        "ssh",
+        &format!(
+            "echo \"$SSH_AUTH_SOCK $*\" >> {}; echo 'git@example.org: Permission denied (publickey).' >&2; exit 255",
+            said.display()
+        ),
+    );
+    here.repository.git(&["remote", "set-url", "origin", "git@example.org:up/web.git"]);
+    here.asked_env.insert("SSH_AUTH_SOCK".to_owned(), "/run/agent".to_owned());
+    here.asked_env.insert("GIT_SSH_COMMAND".to_owned(), bin.join("ssh").display().to_string());
+    let source = here.call("work_sync", json!({})).source("fetch");
+    assert!(source.starts_with("not_logged_in: origin: "), "{source}");
+    let said = std::fs::read_to_string(said).unwrap();
+    assert!(said.starts_with("/run/agent ") && said.contains("git-upload-pack 'up/web.git'"), "{said}");
+}
+
+#[test]
+fn the_tracker_pulls_by_the_command_that_it_has() {
+    let Some(mut here) = here() else { return };
+    let bin = here.repository.temp.path().join("bin");
+    let ran = here.repository.temp.path().join("ran");
+    here.env.insert("PATH".to_owned(), format!("{}:{}", bin.display(), here.env["PATH"]));
+    assert_eq!(here.call("work_sync", json!({})).value["sources"]["tracker"], Value::Null);
+    here.repository.write(".beads/issues.jsonl", "");
+    let check = |script: &str, expected: &str, command: &str| {
+        let _ = std::fs::remove_file(&ran);
+        program(&bin, "bd", &script.replace("RAN", &ran.display().to_string()));
+        assert_eq!(here.call("work_sync", json!({})).source("tracker"), expected);
+        assert_eq!(std::fs::read_to_string(&ran).unwrap_or_default().trim(), command);
+    };
+    let first =
+        "case \"$*\" in 'sync --help') echo '  --from-main  pull';; 'dolt --help') ;; *) echo \"$*\" >> RAN;; esac";
+    check(first, "ok: bd sync --from-main. ", "sync --from-main");
+    let later = "case \"$*\" in 'sync --help') ;; 'dolt --help') echo '  pull   Pull';; *) echo \"$*\" >> RAN; echo 'no remote' >&2; exit 1;; esac";
+    check(later, "failed: bd dolt pull: no remote. `bd dolt pull` in your shell shows it whole.", "dolt pull");
+    check("true", "absent: bd has no command that only pulls. ", "");
+}
