@@ -73,6 +73,17 @@ impl Work {
         Brief { text, git, note, issue, waiting, agents }
     }
 
+    /// The brief for a run that begins, or has lost its memory, to be told unasked. With `needed`, only if there is a note
+    /// for it or something waits.
+    pub async fn brief_unasked(&self, cx: &Context, caller: &Caller, moment: Moment, needed: bool) -> Option<String> {
+        if needed && self.notes.is_empty() && self.around.waiting(cx).await.is_empty() {
+            return None;
+        }
+        let brief = self.brief(cx, caller, moment).await;
+        let is_needed = brief.note.is_some() || !brief.waiting.is_empty();
+        ((is_needed || !needed) && !brief.text.is_empty()).then_some(brief.text)
+    }
+
     fn last_note(&self, place: &Place) -> Option<Note> {
         let notes = self.notes.of(place);
         // A brief without its note is better than none; `hob note` says what is wrong with the file.

@@ -64,17 +64,6 @@ impl Work {
         Work::new(WorkOptions { notes: PathBuf::new(), prepare, around: Arc::new(NoOthers), settings })
     }
 
-    /// The brief for a run that begins, or has lost its memory, to be told unasked. With `needed`, only if there is a note
-    /// for it or something waits.
-    pub async fn brief_unasked(&self, cx: &Context, caller: &Caller, moment: Moment, needed: bool) -> Option<String> {
-        if needed && self.notes.is_empty() && self.around.waiting(cx).await.is_empty() {
-            return None;
-        }
-        let brief = self.brief(cx, caller, moment).await;
-        let is_needed = brief.note.is_some() || !brief.waiting.is_empty();
-        ((is_needed || !needed) && !brief.text.is_empty()).then_some(brief.text)
-    }
-
     /// What was shown to this run last did not arrive.
     pub fn lost(&self, run: &str) {
         self.notes.lost(run);

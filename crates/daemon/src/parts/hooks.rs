@@ -1,6 +1,7 @@
 //! The hooks of agents in the daemon: the method `hook`, which decides on an event, and what becomes of the answer. What
 //! other parts add, and who is meant by an event: `hooks_context.rs`.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -232,7 +233,7 @@ async fn sync(hooks: Arc<Hooks>) {
 }
 
 /// What is known of a worktree without a daemon, by the name of a condition in rules.
-pub fn fact(name: &str, worktree: &Path) -> Option<String> {
+pub(super) fn fact(name: &str, worktree: &Path) -> Option<String> {
     match name {
         "work.branch" => branch(worktree),
         _ => None,

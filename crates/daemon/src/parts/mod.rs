@@ -344,7 +344,7 @@ pub fn facts(names: &[&str], worktree: &Path) -> BTreeMap<String, String> {
     // Git is not asked for a branch alone.
     if names.iter().any(|name| !known.contains_key(*name)) {
         let more = work::facts(worktree).into_iter().filter(|(name, _)| names.contains(&name.as_str()));
-        more.for_each(|(name, value)| drop(known.entry(name).or_insert(value)));
+        known.extend(more);
     }
     known
 }

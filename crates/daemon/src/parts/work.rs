@@ -147,19 +147,6 @@ impl Around for AroundHere {
     }
 }
 
-/// The branch that is checked out, by git's own file; `None` for none.
-fn branch(worktree: &Path) -> Option<String> {
-    const FILE_MAX: u64 = 4096;
-    let dot_git = worktree.join(".git");
-    let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
-        // A linked worktree.
-        Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
-        Err(_) => dot_git,
-    };
-    let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
-    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
-}
-
 /// What git says of a worktree where no daemon is asked, for rules. Blocks.
 pub(super) fn facts(worktree: &Path) -> BTreeMap<String, String> {
     let env = Environment::of_this_process();
