@@ -169,6 +169,38 @@ pub fn tables() -> String {
     hex::encode(&Sha256::digest(all)[..8])
 }
 
+/// What Codex (0.169) must have noted so that it runs hob's entries in a file of hooks: each one's key, and the hash of what a
+/// person has reviewed.
+pub fn codex_reviews(path: &str, file: &Value) -> Vec<(String, String)> {
+    let mut reviews = Vec::new();
+    for (event, groups) in file["hooks"].as_object().into_iter().flatten() {
+        let mut name = String::new();
+        for c in event.chars() {
+            if c.is_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.extend(c.to_lowercase());
+        }
+        for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
+            for (nth, handler) in group["hooks"].as_array().into_iter().flatten().enumerate() {
+                if !is_ours(Agent::Codex, handler) {
+                    continue;
+                }
+                let matcher = group.get("matcher").filter(|matcher| matcher.is_string());
+                let matcher = matcher.map(|matcher| format!(",\"matcher\":{matcher}")).unwrap_or_default();
+                let timeout = handler.get("timeout").map(|time| format!("\"timeout\":{time},")).unwrap_or_default();
+                let reviewed = format!(
+                    r#"{{"event_name":"{name}","hooks":[{{"async":false,"command":{},{timeout}"type":"command"}}]{matcher}}}"#,
+                    handler["command"]
+                );
+                let hash = hex::encode(Sha256::digest(reviewed));
+                reviews.push((format!("{path}:{name}:{at}:{nth}"), format!("sha256:{hash}")));
+            }
+        }
+    }
+    reviews
+}
+
 /// Two spellings of an agent for what happens once.
 fn is_same(one: &Row, other: &Row) -> bool {
     one.kind == other.kind && matches!(other.kind, Kind::Prompt | Kind::TurnEnd)

@@ -136,3 +136,22 @@ fn what_is_written_about_real_agents_was_measured_with_these_tables() {
     let measured = format!("tables of agents `{}`", tables());
     assert!(page.contains(&measured), "they have changed since: run `cargo xtask clients agents --hooks` ({measured})");
 }
+
+#[test]
+fn what_codex_notes_of_a_review_is_known() {
+    // As `hooks/list` of Codex 0.169's app server says them.
+    let line = |event: &str| format!("/opt/hob hook {event} --agent codex --fail closed || exit 2");
+    let group = |event: &str| json!({"hooks": [{"type": "command", "command": line(event), "timeout": 10}]});
+    let foreign = json!({"hooks": [{"type": "command", "command": "lint"}]});
+    let file = json!({"hooks": {
+        "PreToolUse": [group("PreToolUse")], "PermissionRequest": [foreign, group("PermissionRequest")],
+    }});
+    let reviews = [
+        ("/h/hooks.json:pre_tool_use:0:0", "sha256:fe978ca8c74f0c73959708b4db0c5ae00e73f3d125a867b1a47c3f004e02c8e2"),
+        (
+            "/h/hooks.json:permission_request:1:0",
+            "sha256:df502326f161377adb475f265b655d45c991a0d31055123f4d1673afb5b48ffe",
+        ),
+    ];
+    assert_eq!(codex_reviews("/h/hooks.json", &file), reviews.map(|(key, hash)| (key.to_owned(), hash.to_owned())));
+}

@@ -1,10 +1,11 @@
 //! What an agent's own files decide about hooks: whether they are switched off, and whether somebody has reviewed them.
 
 use ::hooks::Agent;
+use ::hooks::install::codex_reviews;
 use serde_json::Value;
 
 use super::{SETTINGS, Site};
-use crate::agents::{Format, HookFile};
+use crate::agents::{Edits, Format, HookFile};
 
 const TOML: Format = Format::Toml { table: "mcp_servers" };
 
@@ -44,11 +45,17 @@ pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, 
             if config["features"]["hooks"] == false || config["features"]["codex_hooks"] == false {
                 return Ok(off("features.hooks", "~/.codex/config.toml"));
             }
-            let path = file.path.to_string_lossy();
-            let reviewed = config["hooks"]["state"].as_object().into_iter().flatten();
-            let mut ours = reviewed.filter(|(key, _)| key.starts_with(&*path));
-            (!ours.any(|(_, state)| state["trusted_hash"].is_string() && state["enabled"] != false)).then(|| {
-                "has not reviewed hob's hooks yet, and runs none: start `codex` once and trust them in `/hooks`"
+            let text = Edits::look(site.base(file.base), &file.path, file.base.links());
+            let text = text.map_err(|error| format!("{error:#}"))?.unwrap_or_default();
+            let hooks = SETTINGS.value(&text).map_err(|error| format!("{}: {error}", file.path.display()))?;
+            let state = &config["hooks"]["state"];
+            let is_reviewed = |(key, hash): &(String, String)| {
+                state[key.as_str()]["trusted_hash"] == hash.as_str() && state[key.as_str()]["enabled"] != false
+            };
+            let reviews = codex_reviews(&file.path.to_string_lossy(), &hooks);
+            (!reviews.iter().all(is_reviewed)).then(|| {
+                "has not reviewed all of hob's hooks as they stand, and runs none of the others: start `codex` once and trust them in \
+                 `/hooks`"
                     .to_owned()
             })
         }

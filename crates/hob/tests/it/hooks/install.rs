@@ -98,7 +98,7 @@ fn every_fail_mode_is_proven_and_holds() {
         }
         let doctor = project.run(["doctor"]).stdout;
         // Codex runs no hook that nobody has reviewed.
-        assert!(doctor.contains("!! Codex: ") && doctor.contains("has not reviewed hob's hooks yet"), "{doctor}");
+        assert!(doctor.contains("!! Codex: ") && doctor.contains("has not reviewed all of hob's hooks"), "{doctor}");
         assert!(doctor.contains("ok Claude Code: ") && doctor.contains("hob gone, it was not started"), "{doctor}");
     }
     // Nothing of it is left, and nothing of the project was touched.
