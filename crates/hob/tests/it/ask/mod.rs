@@ -180,7 +180,7 @@ fn an_agent_waits_while_somebody_watches() {
         assert!(person.request("ask/claim", claim).unwrap()["error"].is_null());
     }
     let said = project.run(["answer", "--choose", "a"]).ok();
-    assert!(said.ends_with(": answered by tester (command): Which?\n"), "{said}");
+    assert!(said.ends_with(": answered by tester (command): Which?\n  selected: \"a\"\n"), "{said}");
     let answered = peer.answer(call);
     assert_eq!((&answered.structured["status"], &answered.structured["selected"]), (&json!("answered"), &json!("a")));
     watch.kill().unwrap();

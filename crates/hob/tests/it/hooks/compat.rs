@@ -40,7 +40,16 @@ fn its_messages_are_answered_in_their_form() {
         tools["tools"].as_array().unwrap().iter().map(|tool| tool["tdName"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["confirm_action", "find_callers", "request_guidance", "select_option", "show_constructors", "show_fields"]
+        [
+            "confirm_action",
+            "exo_reconstitute",
+            "exo_status",
+            "find_callers",
+            "request_guidance",
+            "select_option",
+            "show_constructors",
+            "show_fields"
+        ]
     );
     assert!(tools["tools"].as_array().unwrap().iter().all(|tool| tool["tdInputSchema"]["type"] == "object"));
     // What that server allowed passes, and what a rule forbids is denied.
