@@ -15,7 +15,7 @@ use std::time::Duration;
 use mcp::server::ConnectionOptions;
 use project::{Caller, Hello, Results};
 use rustix::fs::{Mode, OFlags};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -83,14 +83,12 @@ impl Message {
                 let arguments = if arguments.is_object() { arguments } else { json!({}) };
                 let params = json!({"name": tool_name, "arguments": arguments});
                 let (result, error) = match request(daemon, pid, None, "tools/call", &params).await {
-                    Ok(result) if result["isError"] == true => {
-                        (Value::Null, json!({"code": FAILED, "message": text(&result)}))
-                    }
+                    Ok(result) if result["isError"] == true => (Value::Null, fault(text(&result))),
                     Ok(mut result) => match result["structuredContent"].take() {
                         Value::Null => (text(&result).into(), Value::Null),
                         structured => (structured, Value::Null),
                     },
-                    Err(error) => (Value::Null, json!({"code": error["code"], "message": error["message"]})),
+                    Err(error) => (Value::Null, error),
                 };
                 json!({"type": "MCPToolResponse", "id": id, "result": result, "error": error})
             }
@@ -114,6 +112,17 @@ impl Message {
     }
 }
 
+/// An error of JSON-RPC.
+#[derive(Serialize)]
+struct Fault {
+    code: i64,
+    message: String,
+}
+
+fn fault(message: String) -> Value {
+    json!(Fault { code: FAILED, message })
+}
+
 /// What a result says, for people.
 fn text(result: &Value) -> String {
     let blocks = result["content"].as_array().into_iter().flatten();
@@ -128,7 +137,6 @@ async fn request(
     method: &str,
     params: &Value,
 ) -> Result<Value, Value> {
-    let failed = |why: String| json!({"code": FAILED, "message": why});
     let of_process = || std::fs::read_link(format!("/proc/{pid}/cwd")).ok();
     let cwd = cwd.map(Path::to_owned).or_else(of_process).unwrap_or_else(|| daemon.project.root().to_owned());
     let hello = Hello {
@@ -137,7 +145,7 @@ async fn request(
         ..Hello::brief(&daemon.project, &cwd)
     };
     let caller = Caller::new(&daemon.project, &hello, daemon.connections.next_number(), pid);
-    let server = daemon.parts.server(&hello, |server| server).map_err(|error| failed(error.to_string()))?;
+    let server = daemon.parts.server(&hello, |server| server).map_err(|error| fault(error.to_string()))?;
     let options = ConnectionOptions {
         caller: Arc::new(caller),
         limits: daemon.connection_limits(),
@@ -165,8 +173,8 @@ async fn request(
     served.abort();
     match answered {
         Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed("it did not answer in time".to_owned())),
+        Ok(Err(error)) => Err(fault(error.to_string())),
+        Err(_) => Err(fault("it did not answer in time".to_owned())),
     }
 }
 

@@ -110,7 +110,10 @@ fn shown(cell: &Result<Option<String>>) -> String {
     }
 }
 
-fn page(rows: &[(String, Vec<(&str, Result<Option<String>>)>)]) -> String {
+/// Trials of an agent, and what came of them.
+type Tried<'a> = Vec<(&'a str, Result<Option<String>>)>;
+
+fn page(rows: &[(String, Tried<'_>)]) -> String {
     let mut page = "# What hooks add to real agents\n\nWritten by `cargo xtask clients hooks`: each agent with hob's hooks, entered by \
                     hand, and a scripted model. A cell says what was seen in what the model was sent, in hob's journal and on \
                     the agent's screen.\n"
