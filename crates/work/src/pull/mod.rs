@@ -40,7 +40,7 @@ pub struct Pull {
     /// Review threads that are not resolved.
     pub unresolved: u64,
     /// More threads, of which that is not known.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub threads_unseen: u64,
     pub comments: u64,
     pub reviews: u64,
@@ -88,10 +88,10 @@ pub struct Checks {
     /// The names of those that failed; at most 20.
     pub failing: Vec<String>,
     /// More checks, which are not counted.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero", default)]
     pub unseen: u64,
     /// One of those failed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub some_unseen_failed: bool,
 }
 
