@@ -85,15 +85,7 @@ impl Part for AskPart {
     }
 
     fn profiles(&self) -> Vec<Toolset> {
-        vec![Toolset {
-            name: "tidepool",
-            about: "the tools of Tidepool's control server, under their names",
-            instructions: TIDEPOOL_INSTRUCTIONS,
-            core: &[],
-            tools: ::ask::tools::tidepool(&self.board),
-            is_default: false,
-            extras: false,
-        }]
+        vec![Toolset::tidepool(TIDEPOOL_INSTRUCTIONS, ::ask::tools::tidepool(&self.board))]
     }
 
     fn add_methods(&self, server: Server, surface: Surface) -> Server {

@@ -35,6 +35,12 @@ impl Toolset {
         Toolset { name, about: "", instructions: "", tools: Vec::new(), core: &[], is_default: false, extras: false }
     }
 
+    /// A part's share of the tools of Tidepool's control server: a profile, which several parts have a share of.
+    pub(super) fn tidepool(instructions: &'static str, tools: Vec<Arc<dyn AnyTool>>) -> Toolset {
+        let about = "the tools of Tidepool's control server, under their names";
+        Toolset { name: "tidepool", about, instructions, tools, core: &[], is_default: false, extras: false }
+    }
+
     pub(super) fn has_tools(&self) -> bool {
         !self.tools.is_empty()
     }

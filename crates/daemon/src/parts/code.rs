@@ -39,14 +39,6 @@ impl Part for CodePart {
     }
 
     fn profiles(&self) -> Vec<Toolset> {
-        vec![Toolset {
-            name: "tidepool",
-            about: "the tools of Tidepool's control server, under their names",
-            instructions: TIDEPOOL_INSTRUCTIONS,
-            core: &[],
-            tools: tools::tidepool(&self.questions),
-            is_default: false,
-            extras: false,
-        }]
+        vec![Toolset::tidepool(TIDEPOOL_INSTRUCTIONS, tools::tidepool(&self.questions))]
     }
 }

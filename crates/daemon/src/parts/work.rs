@@ -60,15 +60,7 @@ impl Part for WorkPart {
     }
 
     fn profiles(&self) -> Vec<Toolset> {
-        vec![Toolset {
-            name: "tidepool",
-            about: "the tools of Tidepool's control server, under their names",
-            instructions: TIDEPOOL_INSTRUCTIONS,
-            core: &[],
-            tools: tools::tidepool(&self.work),
-            is_default: false,
-            extras: false,
-        }]
+        vec![Toolset::tidepool(TIDEPOOL_INSTRUCTIONS, tools::tidepool(&self.work))]
     }
 
     fn section() -> Option<Section> {
