@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod judged;
 mod marked;
 mod predecessor;
+mod servers;
 mod worktree;
 mod wrong_use;
