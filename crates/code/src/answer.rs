@@ -60,6 +60,8 @@ pub(crate) struct Found {
     /// How many places have the name in a language that shares no names with that of the definitions.
     pub elsewhere: usize,
     pub skipped: Vec<Skipped>,
+    /// The other names that imports and re-exports give it.
+    pub names: BTreeSet<String>,
     /// The texts that were read, of the files that have definitions or sites.
     pub texts: Texts,
 }
@@ -87,7 +89,16 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let Reader { definitions, sites, aliases, .. } = reader;
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
-    let mut found = Found { definitions, sites, files, elsewhere: 0, skipped, question: question.clone(), texts };
+    let mut found = Found {
+        definitions,
+        sites,
+        files,
+        elsewhere: 0,
+        skipped,
+        question: question.clone(),
+        names: BTreeSet::new(),
+        texts,
+    };
     leave_out_other_languages(&mut found);
     follow(&whole, &mut found, aliases, shown);
     if scope.below != scope.root {
@@ -114,7 +125,16 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         definitions.retain(|definition| definition.path.starts_with(below));
     }
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
-    Ok(Found { definitions, sites, files, elsewhere: 0, skipped, question, texts: Texts::new() })
+    Ok(Found {
+        definitions,
+        sites,
+        files,
+        elsewhere: 0,
+        skipped,
+        question,
+        names: BTreeSet::new(),
+        texts: Texts::new(),
+    })
 }
 
 /// Whether the files that mention a name, and all others that were read, hold what they held.
@@ -315,7 +335,12 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
         if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
             continue;
         }
+        if alias.name != DEFAULT {
+            found.names.insert(alias.name.clone());
+        }
         let module = module_name(&alias.path);
+        // What stands for a folder may be named by its own name all the same.
+        let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
         if alias.name == DEFAULT {
             aliases.extend(module.map(|module| imported_as(scope, found, &alias, &module)).unwrap_or_default());
             continue;
@@ -330,7 +355,8 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
         };
         for hit in &searched.hits {
             let is_its_own = *hit.path == *alias.path;
-            let names_module = || module.as_deref().is_none_or(|module| has(&hit.text, module));
+            let names_module =
+                || module.as_deref().is_none_or(|module| has(&hit.text, module)) || is_index && has(&hit.text, "index");
             if is_its_own || alias.is_open && names_module() {
                 match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
                     Some(all) => reader.read(hit, &all, &alias.name, Some(&alias)),

@@ -62,22 +62,11 @@ pub(crate) enum Program {
 
 impl Pool {
     pub(crate) fn new(options: Option<Options>) -> Pool {
-        Pool {
-            options,
-            servers: Mutex::default(),
-            watchers: tokio::sync::Mutex::default(),
-            versions: Mutex::default(),
-        }
+        Pool { options, servers: Mutex::default(), watchers: tokio::sync::Mutex::default(), versions: Mutex::default() }
     }
 
     /// The server that judges a language for a file of a worktree; it is started if there is none yet.
-    pub(crate) async fn seek(
-        &self,
-        caller: &Caller,
-        worktree: &Path,
-        family: &'static str,
-        file: &Path,
-    ) -> Found {
+    pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Found {
         let Some(options) = &self.options else {
             let text = format!("no judge for {family}");
             return Found::None { state: State::Absent, code: Code::Absent, text };
@@ -272,4 +261,3 @@ pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBu
     let found = directories.into_iter().map(|directory| worktree.join(directory)).find(is_marked);
     found.unwrap_or_else(|| worktree.to_owned())
 }
-

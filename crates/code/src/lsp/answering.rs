@@ -61,10 +61,7 @@ mod tests {
         let answering = Answering { settings, folders: json!([{"uri": "file:///x"}]) };
         let ask = |method: &str, params: Value| answering.answer(&json!(7), method, &params);
         let sections = json!({"items": [{"section": "a.b"}, {"section": "nothing"}, {}]});
-        assert_eq!(
-            ask("workspace/configuration", sections)["result"],
-            json!([{"c": 1}, null, {"a": {"b": {"c": 1}}}])
-        );
+        assert_eq!(ask("workspace/configuration", sections)["result"], json!([{"c": 1}, null, {"a": {"b": {"c": 1}}}]));
         assert_eq!(ask("workspace/inlayHint/refresh", Value::Null), json!({"jsonrpc": "2.0", "id": 7, "result": null}));
         assert_eq!(ask("workspace/workspaceFolders", Value::Null)["result"][0]["uri"], "file:///x");
         assert_eq!(ask("workspace/applyEdit", Value::Null)["result"]["applied"], false);

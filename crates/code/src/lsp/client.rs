@@ -31,7 +31,10 @@ pub(crate) enum Failure {
 /// What a server says unasked, as far as it matters here.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Said { method: String, params: Value },
+    Said {
+        method: String,
+        params: Value,
+    },
     /// The stream ended or made no sense any more.
     Closed,
 }
@@ -286,9 +289,8 @@ mod tests {
     async fn answers_find_their_requests_in_any_order() {
         let (client, _events, mut server) = connected();
         let params = (json!(1), json!(2));
-        let asked = async {
-            tokio::join!(client.request("first", &params.0, SOON), client.request("second", &params.1, SOON))
-        };
+        let asked =
+            async { tokio::join!(client.request("first", &params.0, SOON), client.request("second", &params.1, SOON)) };
         let played = async {
             let (one, two) = (server.next().await, server.next().await);
             server.say(json!({"id": two["id"], "result": "second"})).await;

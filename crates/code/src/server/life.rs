@@ -243,10 +243,12 @@ impl Life<'_> {
         let canary = self.canary.clone();
         let state = match &canary {
             Some(Canary::Agrees(_) | Canary::None) => State::Ready,
-            Some(Canary::Lacks(_)) if ready_since.elapsed() >= self.actor.start.timing.doubtful_after => State::Doubtful,
+            Some(Canary::Lacks(_)) if ready_since.elapsed() >= self.actor.start.timing.doubtful_after => {
+                State::Doubtful
+            }
             Some(Canary::Lacks(_)) | None => State::Loading { percent: None },
         };
-        if state == State::Ready {
+        if state == State::Ready && ready_since.elapsed() >= self.actor.start.timing.well_after {
             self.actor.is_well();
         }
         self.actor.show(state, |seen| seen.canary = canary);

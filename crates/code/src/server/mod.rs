@@ -60,6 +60,8 @@ pub struct Timing {
     pub hung_after: Duration,
     /// The pauses before it is started again.
     pub restarts: Vec<Duration>,
+    /// Ready for this long, what it died of before no longer counts.
+    pub well_after: Duration,
     /// Between two answers that must be equal where nothing is known for certain.
     pub settling: Duration,
     /// One request.
@@ -72,6 +74,7 @@ impl Default for Timing {
             doubtful_after: Duration::from_secs(30),
             hung_after: Duration::from_secs(15),
             restarts: [1, 4, 16].map(Duration::from_secs).to_vec(),
+            well_after: Duration::from_secs(60),
             settling: Duration::from_millis(300),
             request: Duration::from_secs(20),
         }
@@ -126,7 +129,10 @@ pub(crate) struct Session {
 /// What a server is told to do.
 pub(crate) enum Order {
     /// Make it have these texts and know of all changes; answered with the session, or nothing if it is not up.
-    Open { documents: Vec<Document>, reply: oneshot::Sender<Option<Session>> },
+    Open {
+        documents: Vec<Document>,
+        reply: oneshot::Sender<Option<Session>>,
+    },
     /// It was seen not to name a use: what is known is asked again.
     Doubt,
     /// Start it again, whatever it does.

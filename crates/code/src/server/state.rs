@@ -16,7 +16,9 @@ pub(crate) enum State {
     Disabled,
     /// The program is up and has not said hello.
     Starting,
-    Loading { percent: Option<u8> },
+    Loading {
+        percent: Option<u8>,
+    },
     /// Its own signal says so, and it answered what is known.
     Ready,
     /// Its own signal says so, and what is known it does not answer.
@@ -24,9 +26,15 @@ pub(crate) enum State {
     /// Ended to save memory; the next question starts it.
     Parked,
     /// The last lines of its standard error, and when it is started again; never by itself if that is `None`.
-    Crashed { exit: String, stderr: Vec<String>, retry_in: Option<Duration> },
+    Crashed {
+        exit: String,
+        stderr: Vec<String>,
+        retry_in: Option<Duration>,
+    },
     /// It was killed, as it neither answered nor computed.
-    Hung { retry_in: Option<Duration> },
+    Hung {
+        retry_in: Option<Duration>,
+    },
     /// It needs more memory alone than all servers may have.
     OverBudget,
 }

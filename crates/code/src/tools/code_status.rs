@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::{Questions, searched, shown};
 use crate::answer::family;
 use crate::pool::{Program, root_of};
-use crate::search::list;
 use crate::running::Running;
+use crate::search::list;
 use crate::server::{State, profile};
 use crate::syntax::Language;
 
@@ -84,7 +84,12 @@ impl Tool for CodeStatus {
             Spoken { language: word, files, judge, state, why }
         });
         let languages = languages.collect();
-        Ok(Output { root: shown(&root), languages, servers: servers.iter().map(Running::of).collect(), unreadable: skipped.len() })
+        Ok(Output {
+            root: shown(&root),
+            languages,
+            servers: servers.iter().map(Running::of).collect(),
+            unreadable: skipped.len(),
+        })
     }
 
     fn text(output: &Output) -> String {

@@ -47,10 +47,8 @@ pub(super) async fn answer(
     let mut again = true;
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
-        let (scope, mut found) = searched(questions, cx, wanted.path, move |scope| {
-            Ok((scope.clone(), find(scope, &name, shown)?))
-        })
-        .await?;
+        let (scope, mut found) =
+            searched(questions, cx, wanted.path, move |scope| Ok((scope.clone(), find(scope, &name, shown)?))).await?;
         let classes = classes(&found);
         let asked = Asked { pool: &questions.pool, cx, scope: &scope, wanted: &classes, shown, until };
         let mut judged = judge(&asked, &mut found).await;

@@ -104,9 +104,10 @@ fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
         },
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
-        definition: site.meant.and_then(|number| found.definitions.get(number)).map(|one| {
-            format!("{}:{}", shown(&one.path), one.line)
-        }),
+        definition: site
+            .meant
+            .and_then(|number| found.definitions.get(number))
+            .map(|one| format!("{}:{}", shown(&one.path), one.line)),
         may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
         alias: site.alias.clone(),
     }

@@ -41,8 +41,7 @@ const DEEP: usize = 4;
 /// nothing may be said.
 pub(super) fn decide(site: usize, named: &[Vec<usize>], said: &[Said], silent: Code) -> Decided {
     let by_references = named[site].first().copied();
-    let decided =
-        |verdict, meant| Decided { verdict, meant, is_missed: false, by_interface: false };
+    let decided = |verdict, meant| Decided { verdict, meant, is_missed: false, by_interface: false };
     let mut at = site;
     for _ in 0..DEEP {
         match (&said[at], by_references) {

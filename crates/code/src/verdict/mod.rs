@@ -247,7 +247,9 @@ fn retry_after(seen: &Seen) -> Option<Duration> {
         }
         State::Starting | State::Loading { .. } | State::Parked => Some(Duration::from_secs(5)),
         State::Ready | State::Doubtful => Some(Duration::from_secs(2)),
-        State::Crashed { retry_in, .. } | State::Hung { retry_in } => retry_in.map(|pause| pause + Duration::from_secs(2)),
+        State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
+            retry_in.map(|pause| pause + Duration::from_secs(2))
+        }
         State::Absent | State::Disabled | State::OverBudget => None,
     }
 }

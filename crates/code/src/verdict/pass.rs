@@ -92,10 +92,8 @@ impl Pass {
         for &at in &candidates {
             let decided = decide(at, &named, &said, silent(&found.sites[at]));
             // Some servers list no imports and no declarations among the references.
-            let counts = !matches!(
-                found.sites[at].class,
-                Class::Import | Class::Export | Class::Binding | Class::Signature
-            );
+            let counts =
+                !matches!(found.sites[at].class, Class::Import | Class::Export | Class::Binding | Class::Signature);
             pass.missed += usize::from(decided.is_missed && counts);
             pass.decided.insert(at, decided);
         }
@@ -143,7 +141,6 @@ impl Pass {
         sheets: &mut Sheets,
         named: &mut [Vec<usize>],
     ) {
-        let aliases: BTreeSet<&str> = found.sites.iter().filter_map(|site| site.alias.as_deref()).collect();
         for place in places {
             // What is used outside of the project was not asked for.
             let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { continue };
@@ -164,7 +161,8 @@ impl Pass {
                 continue;
             }
             let word = sheets.text(&spot).to_owned();
-            let is_name = word == found.question.name || aliases.contains(&*word) || stands_for(found, number, &word);
+            let is_name =
+                word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
             if !is_name {
                 self.odd.insert(spot);
                 continue;
@@ -260,9 +258,8 @@ impl Pass {
 
     /// Whether another pass came to the same, and nothing in it is doubted.
     pub(super) fn says_the_same(&self, other: &Pass) -> bool {
-        let places = |pass: &Pass| {
-            pass.added.iter().map(|(site, _)| (site.path.clone(), site.at)).collect::<BTreeSet<_>>()
-        };
+        let places =
+            |pass: &Pass| pass.added.iter().map(|(site, _)| (site.path.clone(), site.at)).collect::<BTreeSet<_>>();
         self.decided == other.decided && places(self) == places(other) && self.odd == other.odd
     }
 
@@ -345,8 +342,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Sai
             };
         }
     }
-    let aliases = || found.sites.iter().filter_map(|site| site.alias.as_deref());
-    let is_named = word == name || sheets.text(spot) == name || aliases().any(|alias| alias == word);
+    let is_named = word == name || sheets.text(spot) == name || found.names.contains(word);
     if is_named || is_module(name, spot) { Said::Other { is_interface: false } } else { Said::Odd }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod judged;
+mod lies;
 mod marked;
 mod predecessor;
 mod servers;

@@ -53,6 +53,138 @@ fn rust_analyzer_confirms_and_refutes() {
         src/uses.rs
           4  run  value  let all: Vec<f64> = [1.0].into_iter().map(area).collect();
           5  run  call  assert_eq!(area(2.0), 4.0);
-          7  run  call ×2  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]].assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+          7  run  call ×2  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
+    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
     assert_eq!(answer["warning"], json!(null));
+}
+
+#[test]
+fn ty_confirms_and_refutes() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n\ndef surface(side):\n    return area(side)\n")
+        .write("other.py", "def area() -> int:\n    return 1\n")
+        .write(
+            "uses.py",
+            "from geo import area, surface\nimport other\n\ndef run() -> float:\n    \
+             print(surface(1.0), list(map(area, [1.0])))\n    \
+             x = \"🦀\"; other.area(); return area(2.0)\n\n\
+             def shadow(area):\n    return area()\n",
+        );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
+    expect![[r#"
+        geo.py:5 call confirmed geo.py:1
+        uses.py:5 value confirmed geo.py:1
+        uses.py:6 call confirmed geo.py:1
+
+        2 call, 1 value, 2 refuted, 0 undecided · ty ready · besides 1 import, 2 binding
+        defined: geo.py:1 function area
+        geo.py
+          5  surface  call  return area(side)
+        uses.py
+          5  run  value  print(surface(1.0), list(map(area, [1.0])))
+          6  run  call  x = "🦀"; other.area(); return area(2.0)"#]]
+    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+}
+
+#[test]
+fn typescript_confirms_and_refutes() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n")
+        .write("src/geo.ts", "export function area(side: number): number {\n  return side * side;\n}\n")
+        .write("src/other.ts", "export function area(): number {\n  return 1;\n}\n")
+        .write("src/index.ts", "export { area as surface } from './geo';\n")
+        .write(
+            "src/uses.tsx",
+            "import { area } from './geo';\nimport * as other from './other';\nimport { surface } from './index';\n\
+             export function run(): number {\n  const all = [1, 2].map(area);\n  \
+             const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];\n}\n\
+             export function shadow(area: () => number): number {\n  return area();\n}\n",
+        );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/geo.ts:area"}));
+    expect![[r#"
+        src/uses.tsx:5 value confirmed src/geo.ts:1
+        src/uses.tsx:6 call confirmed src/geo.ts:1
+        src/uses.tsx:6 call confirmed src/geo.ts:1
+
+        2 call, 1 value, 2 refuted, 0 undecided · tsc ready · besides 2 import, 1 export, 2 binding
+        defined: src/geo.ts:1 function area
+        src/uses.tsx
+          5  run  value  const all = [1, 2].map(area);
+          6  run  call ×2  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
+    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+}
+
+#[test]
+fn gopls_confirms_and_refutes() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write("geo/geo.go", "package geo\n\nfunc Area(side float64) float64 {\n\treturn side * side\n}\n\nfunc helper() float64 {\n\treturn Area(1)\n}\n")
+        .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn helper()\n}\n")
+        .write("other/other.go", "package other\n\nfunc Area() int {\n\treturn 1\n}\n")
+        .write(
+            "main.go",
+            "package main\n\nimport (\n\t\"made/geo\"\n\t\"made/other\"\n)\n\nfunc apply(f func(float64) float64) float64 { return f(1) }\n\n\
+             func main() {\n\t_ = \"🦀\"; other.Area()\n\tprintln(geo.Area(2), apply(geo.Area), geo.More())\n}\n",
+        );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "geo/geo.go:Area"}));
+    expect![[r#"
+        geo/geo.go:8 call confirmed geo/geo.go:3
+        main.go:12 call confirmed geo/geo.go:3
+        main.go:12 value confirmed geo/geo.go:3
+
+        2 call, 1 value, 1 refuted, 0 undecided · gopls ready · besides 1 binding
+        defined: geo/geo.go:3 function Area
+        geo/geo.go
+          8  helper  call  return Area(1)
+        main.go
+          12  main  call  println(geo.Area(2), apply(geo.Area), geo.More())
+          12  main  value  println(geo.Area(2), apply(geo.Area), geo.More())"#]]
+    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+}
+
+#[test]
+fn clangd_confirms_and_refutes() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
+    judged
+        .write("compile_commands.json", json!([entry("geo.c"), entry("uses.c"), entry("other.c")]).to_string())
+        .write("geo.h", "double area(double side);\ndouble twice(double side);\n")
+        .write("geo.c", "#include \"geo.h\"\ndouble area(double side) { return side * side; }\ndouble twice(double side) { return 2 * area(side); }\n")
+        .write("other.c", "static int area(void) { return 1; }\nint other(void) { return area(); }\n")
+        .write(
+            "uses.c",
+            "#include \"geo.h\"\nstatic double apply(double (*f)(double)) { return f(1); }\n\
+             int main(void) {\n  const char *crab = \"🦀\"; return (int)(area(2) + apply(area) + twice(1));\n}\n",
+        );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "geo.c:area"}));
+    expect![[r#"
+        geo.c:3 call confirmed geo.c:2
+        uses.c:4 call confirmed geo.c:2
+        uses.c:4 value confirmed geo.c:2
+
+        2 call, 1 value, 1 refuted, 0 undecided · clangd ready · besides 1 signature, 1 binding
+        defined: geo.c:2 function area
+        geo.c
+          3  twice  call  double twice(double side) { return 2 * area(side); }
+        uses.c
+          4  main  call  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));
+          4  main  value  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));"#]]
+    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ::code::tools::{self, Questions};
 use ::code::{CodeSettings, Options, Timing};
-use project::config::Section;
 use project::Project;
+use project::config::Section;
 use serde_json::{Map, Value, json};
 
 use super::{BoxFuture, Part, Setup, Toolset};
