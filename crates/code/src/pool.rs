@@ -1,6 +1,7 @@
 //! The servers of a project: which one judges a language in a worktree, started when first asked for, shared by all callers.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -94,9 +95,10 @@ impl Pool {
             Server::start(Start {
                 profile: Arc::new(profile.clone()),
                 command,
-                root: key.root,
+                root: key.root.clone(),
                 worktree: key.worktree,
                 env: caller.env.clone().into_iter().collect(),
+                own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
                 state_dir: options.state_dir.join(&profile.name),
                 guard: options.guard.clone(),
                 records: options.records_dir.clone(),
@@ -251,6 +253,13 @@ impl Pool {
         }
         self.watchers.lock().await.clear();
     }
+}
+
+/// A name for a directory.
+fn hash(path: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// The outermost directory between the worktree and the file that has one of the marks; the worktree if none has.

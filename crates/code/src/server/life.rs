@@ -357,6 +357,12 @@ impl Life<'_> {
             };
             json!({"uri": of_path(&worktree.join(&change.path)), "type": kind})
         };
+        let copied: Vec<_> =
+            self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
+        if batch.changes.iter().any(|change| copied.contains(&worktree.join(&change.path))) {
+            // One that is gone stays as it was: the server has what it read.
+            let _ = copy(&self.actor.start);
+        }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
             self.is_settling = true;
@@ -422,13 +428,38 @@ async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Dura
 }
 
 fn spawn(start: &Start) -> Result<Child, String> {
-    let (program, args) = start.command.split_first().ok_or("its command is empty")?;
-    // Below what it may read: the directory may be gone later, and a server is no worse off.
+    let command =
+        command(start).map_err(|error| format!("copy what it reads to {}: {error}", start.own_dir.display()))?;
+    let (program, args) = command.split_first().ok_or("its command is empty")?;
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
     spec.guard = start.guard.clone();
     spec.records = start.records.clone();
     spec.nice = NICE;
     spec.spawn().map_err(|error| error.to_string())
+}
+
+/// The program and its arguments, with what it reads copied to where they say.
+fn command(start: &Start) -> std::io::Result<Vec<String>> {
+    let profile = &start.profile;
+    let has_copies = copy(start)?;
+    let mut command = start.command.clone();
+    if !has_copies && !profile.without_copies.is_empty() && start.command.get(1..) == profile.command.get(1..) {
+        command.truncate(1);
+        command.extend(profile.without_copies.iter().skip(1).cloned());
+    }
+    let own = start.own_dir.to_string_lossy();
+    Ok(command.into_iter().map(|word| word.replace("{own}", &own)).collect())
+}
+
+/// Copies what the server reads beside what it writes; whether there is any.
+fn copy(start: &Start) -> std::io::Result<bool> {
+    let there = start.profile.copies.iter().map(|name| start.root.join(name)).find(|file| file.is_file());
+    let Some((from, name)) = there.as_deref().and_then(|from| Some((from, from.file_name()?))) else {
+        return Ok(false);
+    };
+    std::fs::create_dir_all(&start.own_dir)?;
+    std::fs::copy(from, start.own_dir.join(name))?;
+    Ok(true)
 }
 
 /// A server yields to whoever waits for an answer.

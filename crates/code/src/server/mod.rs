@@ -38,8 +38,9 @@ pub(crate) struct Start {
     pub root: PathBuf,
     pub worktree: PathBuf,
     pub env: Vec<(String, String)>,
-    /// A directory of its own, outside of the worktree.
+    /// A directory for all servers of its kind, and one of its own in there; outside of the worktree.
     pub state_dir: PathBuf,
+    pub own_dir: PathBuf,
     pub guard: Guard,
     pub records: Option<PathBuf>,
     pub timing: Timing,

@@ -16,6 +16,13 @@ pub(crate) struct Profile {
     /// The languages that it judges, which use each other's names.
     pub family: String,
     pub command: Vec<String>,
+    /// The first of these files that there is at the root is copied into a directory of the server's own, `{own}` in its
+    /// arguments.
+    #[serde(default)]
+    pub copies: Vec<String>,
+    /// The command where there is none of them.
+    #[serde(default)]
+    pub without_copies: Vec<String>,
     /// Files that mark a directory as the root of what it reads; paths from there.
     pub roots: Vec<String>,
     /// Where a checkout may bring one, from the root.

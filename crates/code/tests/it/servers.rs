@@ -5,6 +5,39 @@ use serde_json::json;
 
 use crate::judged::{Judged, sites};
 
+/// The files of a project, but those of the judge's own that no build could do without.
+fn files(judged: &Judged) -> Vec<String> {
+    let mut open = vec![judged.path().to_owned()];
+    let mut files = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => files.push(path.strip_prefix(judged.path()).unwrap().display().to_string()),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The answer, final, with the text; the judge writes nothing into the project.
+fn final_answer(judged: &Judged, name: &str) -> String {
+    let before = files(judged);
+    let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
+    assert_eq!(files(judged), before, "nothing is written into a project");
+    assert_eq!(answer["warning"], json!(null));
+    format!("{}\n\n{text}", sites(&answer).join("\n"))
+}
+
+/// The places of the answer after the files changed behind the judge's back.
+fn final_places(judged: &Judged, name: &str) -> Vec<String> {
+    let (answer, _) = judged.until_final("find_callers", json!({"name": name}));
+    let place = |site: &serde_json::Value| format!("{}:{}", site["file"].as_str().unwrap(), site["line"]);
+    answer["call_sites"].as_array().unwrap().iter().map(place).collect()
+}
+
 fn rust_crate() -> Judged {
     let judged = Judged::new();
     judged
@@ -41,7 +74,7 @@ fn rust_analyzer_confirms_and_refutes() {
         return;
     }
     let judged = rust_crate();
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/geo.rs:area"}));
+    let answer = final_answer(&judged, "src/geo.rs:area");
     expect![[r#"
         src/uses.rs:4 value confirmed src/geo.rs:1
         src/uses.rs:5 call confirmed src/geo.rs:1
@@ -54,8 +87,13 @@ fn rust_analyzer_confirms_and_refutes() {
           4  run  value  let all: Vec<f64> = [1.0].into_iter().map(area).collect();
           5  run  call  assert_eq!(area(2.0), 4.0);
           7  run  call ×2  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
-    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
-    assert_eq!(answer["warning"], json!(null));
+    .assert_eq(&answer);
+    // Edited, added and removed by others.
+    judged
+        .write("src/lib.rs", "pub mod geo;\npub mod more;\npub mod other;\n")
+        .write("src/more.rs", "use crate::geo::area;\npub fn more() -> f64 {\n    area(1.0)\n}\n");
+    std::fs::remove_file(judged.path().join("src/uses.rs")).unwrap();
+    assert_eq!(final_places(&judged, "src/geo.rs:area"), ["src/more.rs:3"]);
 }
 
 #[test]
@@ -75,7 +113,7 @@ fn ty_confirms_and_refutes() {
              x = \"🦀\"; other.area(); return area(2.0)\n\n\
              def shadow(area):\n    return area()\n",
         );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
+    let answer = final_answer(&judged, "geo.py:area");
     expect![[r#"
         geo.py:5 call confirmed geo.py:1
         uses.py:5 value confirmed geo.py:1
@@ -88,7 +126,9 @@ fn ty_confirms_and_refutes() {
         uses.py
           5  run  value  print(surface(1.0), list(map(area, [1.0])))
           6  run  call  x = "🦀"; other.area(); return area(2.0)"#]]
-    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+    .assert_eq(&answer);
+    judged.write("more.py", "import geo\ngeo.area(3)\n").write("uses.py", "from other import area\narea()\n");
+    assert_eq!(final_places(&judged, "geo.py:area"), ["geo.py:5", "more.py:2"]);
 }
 
 #[test]
@@ -109,7 +149,7 @@ fn typescript_confirms_and_refutes() {
              const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];\n}\n\
              export function shadow(area: () => number): number {\n  return area();\n}\n",
         );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/geo.ts:area"}));
+    let answer = final_answer(&judged, "src/geo.ts:area");
     expect![[r#"
         src/uses.tsx:5 value confirmed src/geo.ts:1
         src/uses.tsx:6 call confirmed src/geo.ts:1
@@ -120,7 +160,11 @@ fn typescript_confirms_and_refutes() {
         src/uses.tsx
           5  run  value  const all = [1, 2].map(area);
           6  run  call ×2  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
-    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+    .assert_eq(&answer);
+    judged
+        .write("src/more.ts", "import * as geo from './geo';\ngeo.area(3);\n")
+        .write("src/uses.tsx", "import { area } from './other';\narea();\n");
+    assert_eq!(final_places(&judged, "src/geo.ts:area"), ["src/more.ts:2"]);
 }
 
 #[test]
@@ -139,7 +183,7 @@ fn gopls_confirms_and_refutes() {
             "package main\n\nimport (\n\t\"made/geo\"\n\t\"made/other\"\n)\n\nfunc apply(f func(float64) float64) float64 { return f(1) }\n\n\
              func main() {\n\t_ = \"🦀\"; other.Area()\n\tprintln(geo.Area(2), apply(geo.Area), geo.More())\n}\n",
         );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "geo/geo.go:Area"}));
+    let answer = final_answer(&judged, "geo/geo.go:Area");
     expect![[r#"
         geo/geo.go:8 call confirmed geo/geo.go:3
         main.go:12 call confirmed geo/geo.go:3
@@ -152,7 +196,11 @@ fn gopls_confirms_and_refutes() {
         main.go
           12  main  call  println(geo.Area(2), apply(geo.Area), geo.More())
           12  main  value  println(geo.Area(2), apply(geo.Area), geo.More())"#]]
-    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+    .assert_eq(&answer);
+    judged
+        .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn Area(3)\n}\n")
+        .write("main.go", "package main\n\nimport \"made/other\"\n\nfunc main() {\n\tother.Area()\n}\n");
+    assert_eq!(final_places(&judged, "geo/geo.go:Area"), ["geo/geo.go:8", "geo/more.go:4"]);
 }
 
 #[test]
@@ -173,7 +221,7 @@ fn clangd_confirms_and_refutes() {
             "#include \"geo.h\"\nstatic double apply(double (*f)(double)) { return f(1); }\n\
              int main(void) {\n  const char *crab = \"🦀\"; return (int)(area(2) + apply(area) + twice(1));\n}\n",
         );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "geo.c:area"}));
+    let answer = final_answer(&judged, "geo.c:area");
     expect![[r#"
         geo.c:3 call confirmed geo.c:2
         uses.c:4 call confirmed geo.c:2
@@ -186,5 +234,9 @@ fn clangd_confirms_and_refutes() {
         uses.c
           4  main  call  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));
           4  main  value  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));"#]]
-    .assert_eq(&format!("{}\n\n{text}", sites(&answer).join("\n")));
+    .assert_eq(&answer);
+    judged
+        .write("uses.c", "#include \"geo.h\"\nint main(void) {\n  return 0;\n}\n")
+        .write("other.c", "#include \"geo.h\"\nint other(void) { return (int)area(1); }\n");
+    assert_eq!(final_places(&judged, "geo.c:area"), ["geo.c:3", "other.c:2"]);
 }
