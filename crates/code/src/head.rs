@@ -100,7 +100,8 @@ pub(crate) enum Code {
     Hung,
     Absent,
     NotGranted,
-    InactiveCode,
+    #[serde(rename = "inactive_code")]
+    Inactive,
     Macro,
     Unparsable,
     Dynamic,
@@ -120,7 +121,7 @@ impl Code {
             Code::Hung => "as the judge hung",
             Code::Absent => "without a judge",
             Code::NotGranted => "as the judge is not granted",
-            Code::InactiveCode => "of which the judge says nothing: inactive code, or what it cannot resolve",
+            Code::Inactive => "of which the judge says nothing: inactive code, or what it cannot resolve",
             Code::Macro => "in the tokens of a macro",
             Code::Unparsable => "where the file does not parse",
             Code::Dynamic => "of which the judge says nothing: only a run decides it",

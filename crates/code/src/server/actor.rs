@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use process::{Group, Ladder};
 use tokio::sync::{mpsc, watch};
 
-use super::life::{Life, Over};
+use super::life::{Ending, Life};
 use super::{Order, Seen, Start, State};
 use crate::journal::Record;
 
@@ -41,15 +41,15 @@ impl Actor {
             self.show(State::Starting, |seen| (seen.canary, seen.started) = (None, Some(Instant::now())));
             let over = Life::begin(&mut self).await;
             let next = match over {
-                Over::Ended => return,
-                Over::Restarted => Next::Again,
-                Over::Parked => self.rest(State::Parked, None).await,
-                Over::OverBudget => self.rest(State::OverBudget, None).await,
-                Over::Crashed { exit, stderr } => {
+                Ending::Ended => return,
+                Ending::Restarted => Next::Again,
+                Ending::Parked => self.rest(State::Parked, None).await,
+                Ending::OverBudget => self.rest(State::OverBudget, None).await,
+                Ending::Crashed { exit, stderr } => {
                     let retry_in = self.pause();
                     self.rest(State::Crashed { exit, stderr, retry_in }, retry_in).await
                 }
-                Over::Hung => {
+                Ending::Hung => {
                     let retry_in = self.pause();
                     self.rest(State::Hung { retry_in }, retry_in).await
                 }

@@ -120,12 +120,12 @@ mod tests {
         let (a, b) = (file("a.rs", "a"), file("b.rs", "b"));
         assert_eq!(methods(documents.bring(&[a.clone(), b.clone()])), ["textDocument/didOpen"; 2]);
         // Nothing is said twice.
-        assert_eq!(methods(documents.bring(&[a.clone()])), [""; 0]);
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), [""; 0]);
         let a = file("a.rs", "a new");
-        assert_eq!(methods(documents.bring(&[a.clone()])), ["textDocument/didChange"]);
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didChange"]);
         // Changed behind the server's back, and not asked for: it reads the file itself again.
         file("b.rs", "other");
-        assert_eq!(methods(documents.bring(&[a.clone()])), ["textDocument/didClose"]);
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didClose"]);
         assert!(documents.open.contains_key(&a.path) && !documents.open.contains_key(&b.path));
         std::fs::remove_file(&a.path).unwrap();
         assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use process::Group;
 use process::probe::{Doing, Prober};
-use process::{Child, Group, Spec};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
 use super::canary::{Probe, choose};
 use super::documents::Documents;
+use super::start::{copy, initialize, keep_last, settings, short_version, spawn};
 use super::state::Signals;
-use super::{Canary, Document, Order, Session, Start, State};
+use super::{Canary, Document, Order, Session, State};
 use crate::journal::Record;
-use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locations, of_path, to_path};
+use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locations, of_path};
 
 /// How a life ended.
-pub(super) enum Over {
+pub(super) enum Ending {
     Ended,
     Restarted,
     Parked,
@@ -68,12 +68,12 @@ pub(super) struct Life<'a> {
     is_settling: bool,
     quiet_since: Instant,
     prober: Prober,
+    /// Given back once it has said hello.
+    starting: Option<OwnedSemaphorePermit>,
 }
 
 /// How long the hello may take before anybody looks what the program does.
 const TICK: Duration = Duration::from_millis(250);
-const STDERR_LINES: usize = 8;
-const STDERR_LINE: u64 = 400;
 /// The first pause before what is known is asked again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -82,12 +82,14 @@ const ANNOUNCES_WITHIN: Duration = Duration::from_secs(1);
 
 impl Life<'_> {
     /// Starts the program and lives until it is over.
-    pub(super) async fn begin(actor: &mut Actor) -> Over {
+    pub(super) async fn begin(actor: &mut Actor) -> Ending {
         let start = actor.start.clone();
+        // Servers that load at the same time take each other's processor and memory.
+        let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
         let mut child = match spawn(&start) {
             Ok(child) => child,
-            Err(problem) => return Over::Crashed { exit: problem, stderr: Vec::new() },
+            Err(problem) => return Ending::Crashed { exit: problem, stderr: Vec::new() },
         };
         let (group, exit) = (child.group.clone(), child.exit.clone());
         actor.record(Record::CodeServerStarted { server: name.clone(), root: start.root.clone(), pid: child.pid });
@@ -98,7 +100,7 @@ impl Life<'_> {
             tokio::spawn(keep_last(pipe, stderr.clone()));
         }
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Over::Crashed { exit: "it has no streams".to_owned(), stderr: Vec::new() };
+            return Ending::Crashed { exit: "it has no streams".to_owned(), stderr: Vec::new() };
         };
         let folders = json!([{"uri": of_path(&start.root), "name": "root"}]);
         let answering = Answering { settings: settings(&start), folders };
@@ -121,20 +123,21 @@ impl Life<'_> {
             is_settling: false,
             quiet_since: Instant::now(),
             prober: Prober::new(&group),
+            starting,
             group: group.clone(),
             actor,
         };
         let over = life.live(events, exit.clone()).await;
         let ended = *exit.borrow();
         let why = match &over {
-            Over::Ended => "ended",
-            Over::Restarted => "restarted",
-            Over::Parked => "parked",
-            Over::OverBudget => "over_budget",
-            Over::Crashed { .. } => "crashed",
-            Over::Hung => "hung",
+            Ending::Ended => "ended",
+            Ending::Restarted => "restarted",
+            Ending::Parked => "parked",
+            Ending::OverBudget => "over_budget",
+            Ending::Crashed { .. } => "crashed",
+            Ending::Hung => "hung",
         };
-        if !matches!(over, Over::Crashed { .. } | Over::Hung) {
+        if !matches!(over, Ending::Crashed { .. } | Ending::Hung) {
             // It may write down what it keeps for its next life.
             let goodbye = client.request("shutdown", &Value::Null, Duration::from_millis(300)).await;
             if goodbye.is_ok() {
@@ -146,7 +149,7 @@ impl Life<'_> {
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
         match over {
-            Over::Crashed { exit, .. } => Over::Crashed { exit, stderr: stderr.lock().iter().cloned().collect() },
+            Ending::Crashed { exit, .. } => Ending::Crashed { exit, stderr: stderr.lock().iter().cloned().collect() },
             over => over,
         }
     }
@@ -155,7 +158,7 @@ impl Life<'_> {
         mut self,
         mut events: mpsc::Receiver<Event>,
         mut exit: watch::Receiver<Option<process::Exit>>,
-    ) -> Over {
+    ) -> Ending {
         let hello = {
             let (client, params) = (self.client.clone(), initialize(&self.actor.start));
             // A hello that does not come is seen as any other silence.
@@ -175,10 +178,10 @@ impl Life<'_> {
                 _ = ticks.tick() => Happening::Tick,
             };
             match happening {
-                Happening::Order(None | Some(Order::End)) => return Over::Ended,
-                Happening::Order(Some(Order::Restart)) => return Over::Restarted,
-                Happening::Order(Some(Order::Park)) => return Over::Parked,
-                Happening::Order(Some(Order::OverBudget)) => return Over::OverBudget,
+                Happening::Order(None | Some(Order::End)) => return Ending::Ended,
+                Happening::Order(Some(Order::Restart)) => return Ending::Restarted,
+                Happening::Order(Some(Order::Park)) => return Ending::Parked,
+                Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
                 Happening::Order(Some(Order::Open { documents, reply })) => {
                     let session = self.open(&documents).await;
@@ -191,25 +194,26 @@ impl Life<'_> {
                 }
                 Happening::Exited | Happening::Heard(Event::Closed) => {
                     let exit = exit.borrow().map_or("it closed its output".to_owned(), |exit| exit.to_string());
-                    return Over::Crashed { exit, stderr: Vec::new() };
+                    return Ending::Crashed { exit, stderr: Vec::new() };
                 }
                 Happening::Initialized(Ok(answer)) => {
                     self.encoding = Encoding::chosen(&answer["capabilities"]);
                     let version = answer["serverInfo"]["version"].as_str().map(short_version);
                     self.is_up = true;
+                    self.starting = None;
                     self.since = Instant::now();
                     let _ = self.client.notify("initialized", json!({})).await;
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
                     self.look();
                 }
                 Happening::Initialized(Err(problem)) => {
-                    return Over::Crashed { exit: problem.to_string(), stderr: Vec::new() };
+                    return Ending::Crashed { exit: problem.to_string(), stderr: Vec::new() };
                 }
                 Happening::Sang(sung) => self.sang(sung),
                 Happening::Tick => {
                     self.look();
                     if self.is_hung().await {
-                        return Over::Hung;
+                        return Ending::Hung;
                     }
                 }
             }
@@ -425,115 +429,4 @@ async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Dura
         }
     }
     Canary::Agrees(probes.iter().map(|probe| probe.name.clone()).collect())
-}
-
-fn spawn(start: &Start) -> Result<Child, String> {
-    let command =
-        command(start).map_err(|error| format!("copy what it reads to {}: {error}", start.own_dir.display()))?;
-    let (program, args) = command.split_first().ok_or("its command is empty")?;
-    let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
-    spec.guard = start.guard.clone();
-    spec.records = start.records.clone();
-    spec.nice = NICE;
-    spec.spawn().map_err(|error| error.to_string())
-}
-
-/// The program and its arguments, with what it reads copied to where they say.
-fn command(start: &Start) -> std::io::Result<Vec<String>> {
-    let profile = &start.profile;
-    let has_copies = copy(start)?;
-    let mut command = start.command.clone();
-    if !has_copies && !profile.without_copies.is_empty() && start.command.get(1..) == profile.command.get(1..) {
-        command.truncate(1);
-        command.extend(profile.without_copies.iter().skip(1).cloned());
-    }
-    let own = start.own_dir.to_string_lossy();
-    Ok(command.into_iter().map(|word| word.replace("{own}", &own)).collect())
-}
-
-/// Copies what the server reads beside what it writes; whether there is any.
-fn copy(start: &Start) -> std::io::Result<bool> {
-    let there = start.profile.copies.iter().map(|name| start.root.join(name)).find(|file| file.is_file());
-    let Some((from, name)) = there.as_deref().and_then(|from| Some((from, from.file_name()?))) else {
-        return Ok(false);
-    };
-    std::fs::create_dir_all(&start.own_dir)?;
-    std::fs::copy(from, start.own_dir.join(name))?;
-    Ok(true)
-}
-
-/// A server yields to whoever waits for an answer.
-const NICE: i32 = 5;
-
-/// The settings of the profile, with its own directory in them.
-fn settings(start: &Start) -> serde_json::Map<String, Value> {
-    fn fill(value: &mut Value, state: &str) {
-        match value {
-            Value::String(text) => *text = text.replace("{state}", state),
-            Value::Array(all) => all.iter_mut().for_each(|one| fill(one, state)),
-            Value::Object(fields) => fields.values_mut().for_each(|one| fill(one, state)),
-            _ => {}
-        }
-    }
-    let mut settings = Value::Object(start.profile.settings.clone());
-    fill(&mut settings, &start.state_dir.to_string_lossy());
-    match settings {
-        Value::Object(settings) => settings,
-        _ => serde_json::Map::new(),
-    }
-}
-
-/// What a client says of itself (LSP 3.17, "Initialize Request").
-fn initialize(start: &Start) -> Value {
-    let uri = of_path(&start.root);
-    let options = start.profile.options.as_ref().and_then(|section| settings(start).remove(section));
-    json!({
-        "processId": std::process::id(),
-        "clientInfo": {"name": "hob", "version": env!("CARGO_PKG_VERSION")},
-        "rootUri": uri,
-        "rootPath": to_path(&uri),
-        "workspaceFolders": [{"uri": uri, "name": "root"}],
-        "initializationOptions": options,
-        "capabilities": {
-            "general": {"positionEncodings": Encoding::OFFERED},
-            "window": {"workDoneProgress": true},
-            "workspace": {
-                "configuration": true,
-                "workspaceFolders": true,
-                "didChangeWatchedFiles": {"dynamicRegistration": true},
-            },
-            "textDocument": {
-                "synchronization": {"dynamicRegistration": false},
-                "definition": {"linkSupport": true},
-                "references": {},
-            },
-            "experimental": {"serverStatusNotification": true},
-        },
-    })
-}
-
-/// `1.96.0 (abc 2026-01-01)` is 1.96.0.
-fn short_version(version: &str) -> String {
-    version.split_whitespace().next().unwrap_or_default().chars().take(40).collect()
-}
-
-/// Keeps the last lines of the standard error, so that the pipe never fills.
-async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Arc<Mutex<VecDeque<String>>>) {
-    let mut pipe = BufReader::new(pipe);
-    loop {
-        let mut line = Vec::new();
-        match (&mut pipe).take(STDERR_LINE).read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let line = project::visible(String::from_utf8_lossy(&line).trim_end());
-        if line.is_empty() {
-            continue;
-        }
-        let mut lines = lines.lock();
-        lines.push_back(line);
-        if lines.len() > STDERR_LINES {
-            lines.pop_front();
-        }
-    }
 }

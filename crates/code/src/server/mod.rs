@@ -12,14 +12,16 @@ mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;
+mod start;
 mod state;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use process::Guard;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
@@ -47,6 +49,8 @@ pub(crate) struct Start {
     pub journal: Option<Journal>,
     /// The files of the worktree, watched; `None` if that cannot be.
     pub watcher: Option<::watch::Watcher>,
+    /// Whoever holds it starts.
+    pub starting: Arc<Semaphore>,
 }
 
 /// Where records go.
@@ -67,6 +71,8 @@ pub struct Timing {
     pub settling: Duration,
     /// One request.
     pub request: Duration,
+    /// How often the memory of all servers is measured.
+    pub measured_every: Duration,
 }
 
 impl Default for Timing {
@@ -78,6 +84,7 @@ impl Default for Timing {
             well_after: Duration::from_secs(60),
             settling: Duration::from_millis(300),
             request: Duration::from_secs(20),
+            measured_every: Duration::from_secs(1),
         }
     }
 }
@@ -153,6 +160,26 @@ pub(crate) struct Server {
     orders: mpsc::Sender<Order>,
     seen: watch::Receiver<Seen>,
     group: watch::Receiver<Option<process::Group>>,
+    questions: Arc<Mutex<Questions>>,
+}
+
+/// Who asks a server.
+#[derive(Debug)]
+struct Questions {
+    asking: usize,
+    /// When the last one ended.
+    last: Instant,
+}
+
+/// A question that a server is answering.
+pub(crate) struct Asking(Arc<Mutex<Questions>>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let mut questions = self.0.lock();
+        questions.asking -= 1;
+        questions.last = Instant::now();
+    }
 }
 
 /// How many orders may wait: each waiting question has one.
@@ -175,7 +202,20 @@ impl Server {
         let (shown, seen) = watch::channel(seen);
         let (profile, root, worktree) = (start.profile.clone(), start.root.clone(), start.worktree.clone());
         tokio::spawn(actor::Actor::new(start, taken, shown, group).run());
-        Server { profile, root, worktree, orders, seen, group: group_seen }
+        let questions = Arc::new(Mutex::new(Questions { asking: 0, last: Instant::now() }));
+        Server { profile, root, worktree, orders, seen, group: group_seen, questions }
+    }
+
+    /// It is being asked, until that is dropped.
+    pub(crate) fn asking(&self) -> Asking {
+        self.questions.lock().asking += 1;
+        Asking(self.questions.clone())
+    }
+
+    /// How many questions it answers, and how long ago the last ended.
+    pub(crate) fn in_use(&self) -> (usize, Duration) {
+        let questions = self.questions.lock();
+        (questions.asking, questions.last.elapsed())
     }
 
     pub(crate) fn seen(&self) -> Seen {

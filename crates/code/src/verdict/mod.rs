@@ -111,6 +111,7 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
             return;
         }
     };
+    let _asking = server.asking();
     let mut last: Option<Pass> = None;
     let mut passes = 0;
     let problem = loop {

@@ -377,7 +377,7 @@ fn silent(site: &Site) -> Code {
         return Code::Unparsable;
     }
     match site.language {
-        Language::Rust | Language::C | Language::Cpp | Language::Go => Code::InactiveCode,
+        Language::Rust | Language::C | Language::Cpp | Language::Go => Code::Inactive,
         _ => Code::Dynamic,
     }
 }

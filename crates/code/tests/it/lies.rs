@@ -23,15 +23,19 @@ fn timing() -> Timing {
         well_after: Duration::from_secs(60),
         settling: Duration::from_millis(30),
         request: Duration::from_secs(5),
+        measured_every: Duration::from_millis(50),
     }
 }
 
 fn lying(server: &str, mode: &str, seconds: f64) -> Judged {
+    let servers = BTreeMap::from([(server.to_owned(), liar(mode, seconds))]);
+    Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing())
+}
+
+fn liar(mode: &str, seconds: f64) -> ServerSettings {
     let liar = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/liar.py");
     let command = ["python3", liar.to_str().unwrap(), mode, &seconds.to_string()].map(str::to_owned).to_vec();
-    let one = ServerSettings { command: Some(command), enabled: None };
-    let servers = BTreeMap::from([(server.to_owned(), one)]);
-    Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing())
+    ServerSettings { command: Some(command), enabled: None }
 }
 
 fn project(judged: &Judged) {
@@ -245,4 +249,59 @@ fn one_that_does_not_start_says_why() {
     // The person who mended it starts it again.
     let (status, _) = judged.ask("code_status", json!({"restart": true})).unwrap();
     assert_eq!(status["servers"][0]["server"], "ty");
+}
+
+/// The states of the servers, by name.
+fn states(judged: &Judged) -> BTreeMap<String, String> {
+    let (status, _) = judged.ask("code_status", json!({})).unwrap();
+    let word = |server: &Value, field: &str| server[field].as_str().unwrap().to_owned();
+    status["servers"].as_array().unwrap().iter().map(|one| (word(one, "server"), word(one, "state"))).collect()
+}
+
+#[test]
+fn two_that_do_not_fit_together_are_parked_in_turn() {
+    if !has_python() {
+        return;
+    }
+    let servers = ["ty", "gopls"].map(|name| (name.to_owned(), liar("heavy", 0.0)));
+    let settings = CodeSettings { memory: Some(90), servers: servers.into(), ..CodeSettings::default() };
+    let judged = Judged::with(settings, timing());
+    project(&judged);
+    judged
+        .write("go.mod", "module made\n")
+        .write(
+            "geo.go",
+            "package geo\n\nfunc square(side int) int { return side }\n\nfunc surface() int { return 1 }\n",
+        )
+        .write("uses.go", "package geo\n\nfunc run() int { return square(1) + surface() }\n");
+    for name in ["geo.py:area", "geo.go:square", "geo.py:area", "geo.go:square"] {
+        let (_, text) = judged.until_final("find_callers", json!({"name": name}));
+        assert!(text.contains(" ready"), "{text}");
+    }
+    // Whoever is asked runs; the other one is ended within a measurement or two.
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    while states(&judged) != BTreeMap::from([("gopls", "ready"), ("ty", "parked")].map(|(a, b)| (a.into(), b.into()))) {
+        assert!(Instant::now() < until, "{:?}", states(&judged));
+    }
+}
+
+#[test]
+fn one_that_needs_more_than_all_may_have_is_ended() {
+    if !has_python() {
+        return;
+    }
+    let servers = BTreeMap::from([("ty".to_owned(), liar("heavy", 0.0))]);
+    let judged = Judged::with(CodeSettings { memory: Some(30), servers, ..CodeSettings::default() }, timing());
+    project(&judged);
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    loop {
+        let (answer, text) = ask(&judged, 1_000);
+        // It may have been right before it was measured.
+        let state = check(&answer, &text, &TRUTH);
+        if state.as_deref() == Some("over_budget over_a_limit") {
+            assert!(text.contains("[code] memory"), "{text}");
+            return;
+        }
+        assert!(Instant::now() < until, "{text}");
+    }
 }

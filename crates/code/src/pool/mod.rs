@@ -1,14 +1,18 @@
-//! The servers of a project: which one judges a language in a worktree, started when first asked for, shared by all callers.
+//! The servers of a project: which one judges a language in a worktree, started when first asked for, shared by all callers,
+//! and ended when they cost more than they may.
+
+mod budget;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use process::Guard;
 use project::Caller;
+use tokio::sync::Semaphore;
 
 use crate::head::Code;
 use crate::server::profile::{self, Profile};
@@ -36,11 +40,17 @@ pub struct Options {
 pub(crate) struct Pool {
     /// `None` where no server may be started at all.
     options: Option<Options>,
-    servers: Mutex<BTreeMap<Key, Server>>,
+    servers: Arc<Servers>,
+    /// One server starts at a time.
+    starting: Arc<Semaphore>,
     watchers: tokio::sync::Mutex<HashMap<PathBuf, Option<::watch::Watcher>>>,
     /// What programs say of their version, while their files stay as they are.
-    versions: Mutex<HashMap<PathBuf, (Option<SystemTime>, Option<u32>)>>,
+    versions: Mutex<HashMap<PathBuf, Version>>,
 }
+
+/// When its file was written, and the first number of its version.
+type Version = (Option<SystemTime>, Option<u32>);
+type Servers = Mutex<BTreeMap<Key, Server>>;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -63,7 +73,13 @@ pub(crate) enum Program {
 
 impl Pool {
     pub(crate) fn new(options: Option<Options>) -> Pool {
-        Pool { options, servers: Mutex::default(), watchers: tokio::sync::Mutex::default(), versions: Mutex::default() }
+        Pool {
+            options,
+            servers: Arc::default(),
+            starting: Arc::new(Semaphore::new(1)),
+            watchers: tokio::sync::Mutex::default(),
+            versions: Mutex::default(),
+        }
     }
 
     /// The server that judges a language for a file of a worktree; it is started if there is none yet.
@@ -90,6 +106,10 @@ impl Pool {
         }
         let watcher = self.watcher(worktree).await;
         let mut servers = self.servers.lock();
+        if servers.is_empty() {
+            let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
+            tokio::spawn(keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
+        }
         // Another question may have started it meanwhile.
         let server = servers.entry(key.clone()).or_insert_with(|| {
             Server::start(Start {
@@ -105,6 +125,7 @@ impl Pool {
                 timing: options.timing.clone(),
                 journal: options.journal.clone(),
                 watcher,
+                starting: self.starting.clone(),
             })
         });
         Found::Server(server.clone())
@@ -252,6 +273,43 @@ impl Pool {
             let _ = one.await;
         }
         self.watchers.lock().await.clear();
+    }
+}
+
+/// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
+async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(all) = servers.upgrade().map(|servers| servers.lock().values().cloned().collect::<Vec<_>>()) else {
+            return;
+        };
+        if all.is_empty() {
+            return;
+        }
+        let measured = tokio::task::spawn_blocking(move || {
+            let up = all.into_iter().filter_map(|server| Some((server.group()?, server)));
+            up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
+        });
+        let Ok(mut up) = measured.await else { return };
+        let mut costs: Vec<budget::Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
+        while let Some((number, verdict)) = budget::next(&costs, budget) {
+            let (_, server) = up.remove(number);
+            costs.remove(number);
+            server
+                .order(match verdict {
+                    budget::Verdict::Park => Order::Park,
+                    budget::Verdict::OverBudget => Order::OverBudget,
+                })
+                .await;
+        }
+    }
+}
+
+impl Server {
+    /// What it costs now.
+    fn cost(&self, memory: u64) -> budget::Cost {
+        let (asking, idle) = self.in_use();
+        budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
     }
 }
 
