@@ -32,7 +32,7 @@ mod syntax;
 pub mod tools;
 mod verdict;
 
-pub use pool::Options;
+pub use pool::{Checked, Options, checked};
 pub use running::Running;
 pub use server::{Journal, Timing};
 pub use settings::CodeSettings;

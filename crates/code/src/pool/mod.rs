@@ -2,6 +2,7 @@
 //! and ended when they cost more than they may.
 
 mod budget;
+mod would;
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -34,6 +35,24 @@ pub struct Options {
     pub guard: Guard,
     pub timing: Timing,
     pub journal: Option<Journal>,
+}
+
+pub use would::{Checked, checked};
+
+impl Options {
+    /// For looking at what would be started.
+    fn unstarted(settings: CodeSettings, withheld: Vec<String>) -> Options {
+        Options {
+            settings,
+            withheld,
+            prepare: Arc::new(|| Ok(())),
+            state_dir: PathBuf::new(),
+            records_dir: None,
+            guard: Guard::Without,
+            timing: Timing::default(),
+            journal: None,
+        }
+    }
 }
 
 /// All servers of a project.
@@ -96,7 +115,7 @@ impl Pool {
         if let Some(server) = self.servers.lock().get(&key) {
             return Found::Server(server.clone());
         }
-        let (profile, command) = match self.program(options, caller, worktree, &key.root, family) {
+        let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
             Program::Runs { profile, command } => (profile, command),
             Program::None { state, code, text } => return Found::None { state, code, text },
         };
@@ -135,7 +154,7 @@ impl Pool {
     pub(crate) fn program(
         &self,
         options: &Options,
-        caller: &Caller,
+        env: &BTreeMap<String, String>,
         worktree: &Path,
         root: &Path,
         family: &'static str,
@@ -162,14 +181,14 @@ impl Pool {
             if let Some(command) = settings.and_then(|settings| settings.command.clone()) {
                 return Program::Runs { profile, command };
             }
-            let path = caller.env.get("PATH").map(String::as_str).unwrap_or_default();
+            let path = env.get("PATH").map(String::as_str).unwrap_or_default();
             let on_path = std::env::split_paths(path)
                 .filter(|directory| directory.is_absolute() && !directory.starts_with(worktree))
                 .map(|directory| directory.join(&profile.command[0]))
                 .find(|program| program.is_file());
             let local = profile.local.iter().map(|place| root.join(place)).find(|program| program.is_file());
             let is_fit = |program: &PathBuf| match profile.least {
-                Some(least) => self.version(program, caller).is_some_and(|version| version >= least),
+                Some(least) => self.version(program, env).is_some_and(|version| version >= least),
                 None => true,
             };
             let with = |program: PathBuf| {
@@ -210,7 +229,7 @@ impl Pool {
     }
 
     /// The first number of what a program says of its version.
-    fn version(&self, program: &Path, caller: &Caller) -> Option<u32> {
+    fn version(&self, program: &Path, env: &BTreeMap<String, String>) -> Option<u32> {
         let stamp = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
         if let Some((known, version)) = self.versions.lock().get(program)
             && *known == stamp
@@ -218,7 +237,7 @@ impl Pool {
             return *version;
         }
         let mut asked = std::process::Command::new(program);
-        asked.arg("--version").env_clear().envs(&caller.env).stdin(std::process::Stdio::null());
+        asked.arg("--version").env_clear().envs(env).stdin(std::process::Stdio::null());
         let said = asked.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         let version = said.and_then(|said| {
             let digits = said.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.to_owned();

@@ -1,7 +1,6 @@
 //! `code_status`: what stands behind the answers, per language.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Tool, ToolError};
@@ -11,10 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Questions, searched, shown};
 use crate::answer::family;
-use crate::pool::{Program, root_of};
 use crate::running::Running;
 use crate::search::list;
-use crate::server::{State, profile};
 use crate::syntax::Language;
 
 /// What stands behind the answers about code: the languages of this worktree, and who judges each.
@@ -80,7 +77,7 @@ impl Tool for CodeStatus {
                 let (name, state) = (server.profile.name.clone(), server.seen().state.word());
                 return Spoken { language: word, files, judge: Some(name), state, why: None };
             }
-            let (judge, state, why) = self.would_judge(caller, &root, family(language));
+            let (judge, state, why) = self.0.pool.would_judge(&caller.env, &root, family(language));
             Spoken { language: word, files, judge, state, why }
         });
         let languages = languages.collect();
@@ -109,25 +106,5 @@ impl Tool for CodeStatus {
             lines.push(format!("{} files or folders cannot be read", output.unreadable));
         }
         lines.join("\n")
-    }
-}
-
-impl CodeStatus {
-    /// The program that would judge a language, how it stands, and why it does not.
-    fn would_judge(
-        &self,
-        caller: &Caller,
-        root: &Path,
-        family: &'static str,
-    ) -> (Option<String>, &'static str, Option<String>) {
-        let Some(options) = self.0.pool.options() else {
-            return (None, State::Absent.word(), Some("no server is asked here: uses stay undecided".to_owned()));
-        };
-        let marks = profile::all().iter().find(|profile| profile.family == family);
-        let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
-        match self.0.pool.program(options, caller, root, &at, family) {
-            Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
-            Program::None { state, text, .. } => (None, state.word(), Some(text)),
-        }
     }
 }

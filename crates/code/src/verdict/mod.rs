@@ -216,7 +216,7 @@ fn why(server: &Server, seen: &Seen) -> (Code, String) {
             let last = if last.is_empty() { String::new() } else { format!(": {last}") };
             let next = match retry_in {
                 Some(pause) => format!("; it is started again within {} s", pause.as_secs()),
-                None => "; it is not started again: call code_status with restart once the cause is gone".to_owned(),
+                None => "; once the cause is gone, `hob code restart` or code_status with restart starts it".to_owned(),
             };
             (Code::Crashed, format!("{said} ({exit}){last}{next}"))
         }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod disturbed;
 mod judged;
 mod lies;
 mod marked;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ::code::tools::{self, Questions};
 use ::code::{CodeSettings, Options, Timing};
-use project::Project;
 use project::config::Section;
+use project::{Config, Environment, Project};
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Part, Setup, Toolset};
+use super::{BoxFuture, Finding, Health, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields, show_constructors and outline take \
 names. An answer that is not final proves no absence.";
@@ -24,10 +24,9 @@ pub(crate) struct CodePart {
 impl Part for CodePart {
     fn open(setup: &Setup<'_>) -> CodePart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
-        let withheld = setup.config.withheld.iter().filter(|request| request.key.starts_with("code.servers."));
         let questions = Questions::with_judges(Options {
             settings: setup.config.of::<CodeSettings>(),
-            withheld: withheld.filter_map(|request| request.withholds.clone()).collect(),
+            withheld: withheld(setup.config),
             state_dir: directory(&project).join("servers"),
             prepare: Arc::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             records_dir: Some(directory(setup.project).join("records")),
@@ -70,6 +69,22 @@ impl Part for CodePart {
         self.questions.servers().iter().map(|server| format!("judges code: {}", server.line())).collect()
     }
 
+    /// Who judges each language here. Starts nothing.
+    fn health(project: &Project, config: &Config) -> Option<Health> {
+        let checked = ::code::checked(
+            project.root(),
+            &config.of::<CodeSettings>(),
+            withheld(config),
+            &Environment::of_this_process(),
+        );
+        let finding = |one: ::code::Checked| match one.has_judge {
+            true => Finding::good(one.language, one.detail),
+            false => Finding::note(one.language, one.detail),
+        };
+        let findings: Vec<Finding> = checked.into_iter().map(finding).collect();
+        (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })
+    }
+
     fn shutdown(&self) -> BoxFuture<'_> {
         Box::pin(self.questions.end())
     }
@@ -87,6 +102,12 @@ impl Part for CodePart {
             }
         })
     }
+}
+
+/// Servers whose command in `hob.toml` waits for a grant.
+fn withheld(config: &Config) -> Vec<String> {
+    let commands = config.withheld.iter().filter(|request| request.key.starts_with("code.servers."));
+    commands.filter_map(|request| request.withholds.clone()).collect()
 }
 
 /// Where this part keeps what outlives a call.

@@ -79,7 +79,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("uses", &[("hob uses Circle --class construct --class pattern", "where it is made and matched")]),
     ("def", &[("hob def Shape::area", "")]),
     ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
-    ("code", &[("hob code status", "")]),
+    ("code", &[("hob code status", ""), ("hob code restart", "its language servers, when their fault is mended")]),
     ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
     (
         "policy",
