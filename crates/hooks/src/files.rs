@@ -2,6 +2,7 @@
 //! changed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use project::{Project, Trust, UserConfig, private, regular};
 use sha2::{Digest, Sha256};
@@ -23,6 +24,7 @@ pub struct Files {
     ours: InForce,
     users: InForce,
     digest: String,
+    standing: Arc<Standing>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +34,7 @@ struct Texts {
 }
 
 /// The policies in force.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Standing {
     /// The user's, and the project's.
     pub policies: Vec<Policy>,
@@ -48,17 +50,22 @@ impl Files {
     /// Reads nothing yet.
     pub fn new(project: &Project) -> Files {
         let (ours, users) = (InForce::default(), InForce::default());
-        Files { project: project.clone(), seen: None, ours, users, digest: String::new() }
+        Files { project: project.clone(), seen: None, ours, users, digest: String::new(), standing: Arc::default() }
     }
 
     /// What holds now. `keeps`: whether what holds is kept for the next life, which the daemon alone does.
-    pub fn standing(&mut self, keeps: bool) -> Standing {
+    pub fn standing(&mut self, keeps: bool) -> Arc<Standing> {
         let texts = Texts { ours: project_text(&self.project), users: user_text() };
         // What waits may have been granted meanwhile, and a grant withdrawn.
         let by_grant = !self.ours.pending.is_empty() || self.ours.policy.allows();
         if self.seen.as_ref() != Some(&texts) || by_grant {
             self.take_in(texts, keeps);
+            self.standing = Arc::new(self.of_what_holds());
         }
+        self.standing.clone()
+    }
+
+    fn of_what_holds(&self) -> Standing {
         let name = |file: &str, why: &Option<String>| why.as_ref().map(|why| format!("{file}: {why}"));
         Standing {
             policies: vec![self.users.policy.clone(), self.ours.policy.clone()],
