@@ -56,7 +56,11 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         (Where::Pattern, "operator") if is_bound_operator(trail, up) => Class::Binding,
         (Where::Pattern, _) => Class::Pattern,
         (Where::Expression, _) if trail.kind(1) == "infix_id" => called(trail),
-        (Where::Expression, "operator" | "constructor_operator") if up == 0 && parent == "infix" => called(trail),
+        (Where::Expression, "operator" | "constructor_operator")
+            if parent == "infix" && (0..=up).all(|up| trail.kind(up) != "prefix_id") =>
+        {
+            called(trail)
+        }
         (Where::Expression, "constructor") if parent == "record" => Class::Construct,
         (Where::Expression, "name") => Class::Type,
         (Where::Expression, _) if is_applied(trail, up) => called(trail),

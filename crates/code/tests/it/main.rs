@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod callees;
 mod marked;
 mod predecessor;
 mod worktree;

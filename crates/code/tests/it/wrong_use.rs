@@ -182,10 +182,10 @@ fn a_file_that_is_slow_to_parse_is_given_up_and_named() {
     worktree.write("slow.rs", "fn f() { area() }\n".to_owned() + &"if a < b < c { [ ( <\n".repeat(90_000));
     let result = worktree.result("find_callers", json!({"name": "area"}));
     assert_eq!((&result["call_sites"][0]["file"], &result["total"]), (&json!("a.py"), &json!(1)));
-    assert_eq!(
-        result["head"]["reasons"][1]["text"], "slow.rs: takes longer than 3 s to parse: searched as text",
-        "{result:#}"
-    );
+    // The limit is processor time; on a busy machine the whole budget may end before it.
+    let said = result["head"]["reasons"][1]["text"].as_str().unwrap();
+    let reasons = ["slow.rs: takes longer than 3 s to parse: searched as text", "slow.rs: out of time, after 10 s"];
+    assert!(reasons.contains(&said), "{result:#}");
 }
 
 #[test]
