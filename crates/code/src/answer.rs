@@ -247,7 +247,7 @@ impl Reader<'_> {
     }
 }
 
-fn label(places: &[Place], language: Language) -> String {
+pub(crate) fn label(places: &[Place], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 

@@ -7,6 +7,7 @@
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
 //! - `callees`: what the body of a definition calls.
+//! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type.
 //! - `head`: how sure an answer is, and why not surer.
 //!
@@ -17,6 +18,7 @@ mod answer;
 mod callees;
 mod definition;
 mod head;
+mod matches;
 mod place;
 mod question;
 mod search;

@@ -248,7 +248,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Why> {
 }
 
 /// Where a name stands as a word.
-fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
+pub(crate) fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
     let bytes = name.as_bytes();
     let is_operator = bytes.iter().all(|byte| !is_word(*byte));
     // A name that ends in a character beyond ASCII has no edge that bytes would show: the parser tells.

@@ -3,6 +3,7 @@
 mod code_status;
 mod find_callees;
 mod find_callers;
+mod find_matches;
 mod find_uses;
 mod outline;
 mod show_constructors;
@@ -59,6 +60,7 @@ pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
         tool(show_constructors::ShowConstructors::<false>(questions())),
         tool(outline::Outline(questions())),
         tool(find_callees::FindCallees(questions())),
+        tool(find_matches::FindMatches(questions())),
         tool(code_status::CodeStatus(questions())),
     ]
 }

@@ -4,6 +4,7 @@
 
 mod callees;
 mod marked;
+mod matches;
 mod predecessor;
 mod worktree;
 mod wrong_use;
