@@ -128,6 +128,10 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     let is_name = grammar.names.contains(&node.kind()) && node.byte_range() == bytes;
     if !is_name {
         // The body of a macro in C is one token.
+        let is_undefined = || trail.up(1).is_some_and(|parent| trail.text_of(parent).starts_with("#undef"));
+        if node.kind() == "preproc_arg" && trail.kind(1) == "preproc_call" && is_undefined() {
+            return Some(plain(Class::Mention));
+        }
         if node.kind() == "preproc_arg" {
             return Some(Occurrence { in_macro: true, ..plain(super::rules::in_tokens(trail)) });
         }

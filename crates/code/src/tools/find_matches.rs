@@ -137,6 +137,7 @@ fn output(
     let counted: Vec<String> = totals.iter().map(|(effect, count)| format!("{count} {effect}")).collect();
     let said = match sites {
         [] => format!("no matches found, which is no proof: {}{}", head.why(), head.at()),
+        [one] => format!("1 match by syntax, {}: {}{}", one.effect.word(), head.why(), head.at()),
         all => format!("{} matches by syntax ({}): {}{}", all.len(), counted.join(", "), head.why(), head.at()),
     };
     let mut text = vec![said.clone(), format!("defined: {}", definition.shown())];

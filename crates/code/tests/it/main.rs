@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod borderline;
 mod callees;
 mod marked;
 mod matches;
