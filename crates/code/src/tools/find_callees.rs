@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{DefinitionOut, Questions, searched, shown};
+use super::{DefinitionOut, Questions, by_syntax, searched, shown};
 use crate::callees::{Callee, callees};
 use crate::head::Head;
 use crate::syntax::Language;
@@ -100,7 +100,7 @@ impl Tool for FindCallees {
             for definition in &found.definitions {
                 undecided.entry(definition.language).or_default();
             }
-            let head = Head::unjudged(&undecided).searched(&scope.root, found.files, &found.skipped, scope.since);
+            let head = by_syntax(&undecided).searched(&scope.root, found.files, &found.skipped, scope.since);
             let external_left_out = all - wanted.len();
             let said = match wanted.len() {
                 0 => format!("no callees found, which is no proof: {}", head.why()),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::show_fields::{Typed, types};
-use super::{DefinitionOut, Questions, searched, shown};
+use super::{DefinitionOut, Questions, by_syntax, searched, shown};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::matches::{Change, Effect, Matches, Site, Sum, matches};
@@ -133,7 +133,7 @@ fn output(
         *undecided.entry(site.language).or_default() += 1;
         *totals.entry(site.effect.word()).or_default() += 1;
     }
-    let head = Head::unjudged(&undecided).searched(&scope.root, files, skipped, scope.since);
+    let head = by_syntax(&undecided).searched(&scope.root, files, skipped, scope.since);
     let counted: Vec<String> = totals.iter().map(|(effect, count)| format!("{count} {effect}")).collect();
     let said = match sites {
         [] => format!("no matches found, which is no proof: {}{}", head.why(), head.at()),

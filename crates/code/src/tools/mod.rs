@@ -11,6 +11,7 @@ mod show_definition;
 mod show_fields;
 mod uses;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,7 @@ use crate::answer::{Found, undefined};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
+use crate::syntax::Language;
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[
@@ -134,6 +136,11 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 fn syntactic(scope: &Scope, found: &Found) -> Head {
     let head = Head::default().searched(&scope.root, found.files, &found.skipped, scope.since);
     Head { is_final: found.skipped.is_empty(), ..head }
+}
+
+/// The head of an answer that no judge is asked for: what is found by names stays undecided, however many of each language.
+fn by_syntax(sites: &BTreeMap<Language, usize>) -> Head {
+    Head::unjudged(sites)
 }
 
 /// Why an answer is not final, as a line of its own.
