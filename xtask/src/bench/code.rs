@@ -28,6 +28,8 @@ const PAGE: Page = Page {
 /// How many lines are searched, and how many names are asked for.
 const LINES: usize = 500_000;
 const NAMES: usize = 300;
+/// For how many of them the callees are asked for.
+const CALLEES: usize = 50;
 /// How often another tool is called, alone and beside the questions.
 const OTHERS: usize = 2_000;
 
@@ -122,6 +124,12 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
         grep_bytes += found.stdout.len();
         our_bytes += text(&result).len();
     }
+    let mut callees = Samples::default();
+    for name in &names[..bench.times(CALLEES).min(names.len())] {
+        let begun = Instant::now();
+        agent.call("find_callees", json!({ "name": name }))?;
+        callees.push(begun.elapsed());
+    }
     agent.finish()?;
     let seconds = |samples: &Samples, percent| samples.percentile(percent) / 1e6;
     let figure = |what: &str, unit, value, floor, target| Figure { what: what.to_owned(), unit, value, floor, target };
@@ -136,6 +144,8 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
         figure("first labelled answer, p99", "s", seconds(&labelled, 99), floor(99), most(1.5)),
         figure("any answer, p50", "s", seconds(&ours, 50), floor(50), most(0.2)),
         figure("any answer, p99", "s", seconds(&ours, 99), floor(99), most(1.5)),
+        figure("find_callees, p50", "s", seconds(&callees, 50), None, None),
+        figure("find_callees, p90", "s", seconds(&callees, 90), None, None),
         figure(
             "bytes of an answer, mean",
             "bytes",

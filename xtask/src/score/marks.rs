@@ -62,7 +62,10 @@ pub(super) fn uses(copy: &Path, items: &[(usize, &Item)]) -> Result<Vec<(usize, 
         before.into_iter().try_for_each(|(file, text)| std::fs::write(copy.join(file), text))?;
         let (found, errors) = read(&said?)?;
         if errors.is_empty() {
-            return Ok(found);
+            // The fields of a variant are deprecated with it: those are uses of the fields.
+            let is_of = |id: &usize, name: &str| left.iter().any(|(other, item)| other == id && item.name == name);
+            let found = found.into_iter().filter(|(id, name, _)| is_of(id, name));
+            return Ok(found.map(|(id, _, one)| (id, one)).collect());
         }
         let is_named = |item: &Item| errors.iter().any(|(file, line)| (file, line) == (&item.file, &item.line));
         let count = left.len();
@@ -119,7 +122,8 @@ fn check(copy: &Path) -> Result<String> {
 
 type Errors = Vec<(String, usize)>;
 
-fn read(said: &str) -> Result<(Vec<(usize, Use)>, Errors)> {
+/// The uses, each with the number of its mark and the name that rustc says; and where errors are.
+fn read(said: &str) -> Result<(Vec<(usize, String, Use)>, Errors)> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for line in said.lines() {
         let record: Value = serde_json::from_str(line).with_context(|| format!("no message of cargo: {line}"))?;
@@ -136,6 +140,9 @@ fn read(said: &str) -> Result<(Vec<(usize, Use)>, Errors)> {
             Some("warning") if message["code"]["code"] == "deprecated" => {
                 let Some((_, id)) = text.split_once(NOTE) else { continue };
                 let id: String = id.chars().take_while(char::is_ascii_digit).collect();
+                // `use of deprecated method `a::B::<T>::name`: hob-truth-1`.
+                let path = text.split('`').nth(1).unwrap_or_default();
+                let name = path.rsplit("::").next().unwrap_or_default().to_owned();
                 // What a macro of another crate writes stands where that macro is called.
                 let mut span = span;
                 while span["file_name"].as_str().is_none_or(|file| !file.starts_with("src")) {
@@ -151,7 +158,7 @@ fn read(said: &str) -> Result<(Vec<(usize, Use)>, Errors)> {
                     first: place("line_start", "column_start"),
                     last: place("line_end", "column_end"),
                 };
-                found.push((id.parse().context("a note without number")?, one));
+                found.push((id.parse().context("a note without number")?, name, one));
             }
             _ => {}
         }
@@ -190,6 +197,6 @@ mod tests {
         let (found, errors) = read(said).unwrap();
         let one = Use { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
         assert!(one.holds("src/a.rs", (3, 5)) && !one.holds("src/a.rs", (3, 9)) && !one.holds("src/b.rs", (3, 5)));
-        assert_eq!((found, errors), (vec![(12, one)], vec![]));
+        assert_eq!((found, errors), (vec![(12, "area".to_owned(), one)], vec![]));
     }
 }

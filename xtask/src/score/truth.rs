@@ -240,8 +240,7 @@ fn ask(agent: &mut Agent, asked: &Path, item: &Item, truth: &[&Use], score: &mut
             .output()
             .context("could not run rg")?;
         score.grep_bytes += found.stdout.len();
-        let shown = agent.call("find_uses", json!({ "name": name }))?;
-        score.bytes += text(&shown).len();
+        score.bytes += text(&result).len();
     }
     Ok(())
 }
@@ -253,7 +252,7 @@ fn page(scores: &[(String, Score)]) -> String {
          under test has a part in. `find_uses` is asked for each by its file and line. What conditions leave out of the \
          compilation rustc does not see, and inside of what is deprecated it is silent, so the share that is right is a floor; the \
          share that is found is not touched by that.\n\n\
-         | crate | lines | definitions | uses by rustc | found | share | sites listed | of them uses | final answers | bytes a use | by `rg -n -w -C1` |\n\
+         | crate | lines | definitions | uses by rustc | found | share | sites listed | of them uses | final answers | bytes of the text for each use by rustc | of `rg -n -w -C1` |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for (what, one) in scores {
