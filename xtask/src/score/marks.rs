@@ -63,9 +63,8 @@ pub(super) fn uses(copy: &Path, items: &[(usize, &Item)]) -> Result<Vec<(usize, 
         let (found, errors) = read(&said?)?;
         if errors.is_empty() {
             // The fields of a variant are deprecated with it: those are uses of the fields.
-            let is_of = |id: &usize, name: &str| left.iter().any(|(other, item)| other == id && item.name == name);
-            let found = found.into_iter().filter(|(id, name, _)| is_of(id, name));
-            return Ok(found.map(|(id, _, one)| (id, one)).collect());
+            let is_of = |one: &Warning| left.iter().any(|(id, item)| *id == one.id && item.name == one.name);
+            return Ok(found.into_iter().filter(is_of).map(|one| (one.id, one.place)).collect());
         }
         let is_named = |item: &Item| errors.iter().any(|(file, line)| (file, line) == (&item.file, &item.line));
         let count = left.len();
@@ -120,10 +119,18 @@ fn check(copy: &Path) -> Result<String> {
     Ok(said)
 }
 
+/// A warning: the number of the mark, the name that rustc says, and where.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Warning {
+    id: usize,
+    name: String,
+    place: Use,
+}
+
+/// Files and lines.
 type Errors = Vec<(String, usize)>;
 
-/// The uses, each with the number of its mark and the name that rustc says; and where errors are.
-fn read(said: &str) -> Result<(Vec<(usize, String, Use)>, Errors)> {
+fn read(said: &str) -> Result<(Vec<Warning>, Errors)> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for line in said.lines() {
         let record: Value = serde_json::from_str(line).with_context(|| format!("no message of cargo: {line}"))?;
@@ -152,13 +159,13 @@ fn read(said: &str) -> Result<(Vec<(usize, String, Use)>, Errors)> {
                     }
                     span = outer;
                 }
-                let place = |line: &str, column: &str| (number(span, line), number(span, column));
-                let one = Use {
+                let at = |line: &str, column: &str| (number(span, line), number(span, column));
+                let place = Use {
                     file: span["file_name"].as_str().unwrap_or_default().to_owned(),
-                    first: place("line_start", "column_start"),
-                    last: place("line_end", "column_end"),
+                    first: at("line_start", "column_start"),
+                    last: at("line_end", "column_end"),
                 };
-                found.push((id.parse().context("a note without number")?, name, one));
+                found.push(Warning { id: id.parse().context("a note without number")?, name, place });
             }
             _ => {}
         }
@@ -195,8 +202,10 @@ mod tests {
             r#""file_name":"src/a.rs","line_start":3,"line_end":3,"column_start":5,"column_end":9,"expansion":null}]}}"#,
         );
         let (found, errors) = read(said).unwrap();
-        let one = Use { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
-        assert!(one.holds("src/a.rs", (3, 5)) && !one.holds("src/a.rs", (3, 9)) && !one.holds("src/b.rs", (3, 5)));
-        assert_eq!((found, errors), (vec![(12, "area".to_owned(), one)], vec![]));
+        let place = Use { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
+        assert!(
+            place.holds("src/a.rs", (3, 5)) && !place.holds("src/a.rs", (3, 9)) && !place.holds("src/b.rs", (3, 5))
+        );
+        assert_eq!((found, errors), (vec![Warning { id: 12, name: "area".to_owned(), place }], vec![]));
     }
 }
