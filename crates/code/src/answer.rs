@@ -85,6 +85,12 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     Ok(found)
 }
 
+/// That there is no definition, as far as that is known.
+pub(crate) fn undefined(found: &Found) -> String {
+    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
+    format!("not defined in {whole}")
+}
+
 /// The definitions alone.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
@@ -106,17 +112,31 @@ const THREADS: usize = 2;
 /// Parses and reads all files that mention the name.
 fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
     let mut searched = search(scope, &question.name);
-    let hits = &searched.hits;
+    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    let parse = |hit: &Hit| occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until);
+    let mut skipped = Vec::new();
+    for (hit, all) in in_turns(&searched.hits, parse) {
+        match all {
+            Some(all) => reader.read(hit, &all, &question.name, None),
+            None => skipped.push(unparsed(scope, hit)),
+        }
+    }
+    searched.skipped.extend(skipped);
+    (reader, searched)
+}
+
+/// What is parsed of each file, by several threads, in the order of the files.
+pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
         while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
         {
-            parsed.push((at, occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until)));
+            parsed.push((at, parse(hit)));
         }
         parsed
     };
-    let mut parsed: Vec<(usize, Option<Vec<Occurrence>>)> = std::thread::scope(|threads| {
+    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
         let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
         let own = work();
         // A panic there is one here.
@@ -124,14 +144,7 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
         own.into_iter().chain(others).collect()
     });
     parsed.sort_by_key(|(at, _)| *at);
-    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
-    for (hit, (_, all)) in hits.iter().zip(parsed) {
-        match all {
-            Some(all) => reader.read(hit, &all, &question.name, None),
-            None => searched.skipped.push(unparsed(scope, hit)),
-        }
-    }
-    (reader, searched)
+    hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
 }
 
 /// A file that could not be parsed in time.
@@ -234,7 +247,7 @@ impl Reader<'_> {
     }
 }
 
-fn label(places: &[Place], language: Language) -> String {
+pub(crate) fn label(places: &[Place], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 
@@ -386,7 +399,7 @@ fn leave_out_other_languages(found: &mut Found) {
 }
 
 /// The languages that use each other's names.
-fn family(language: Language) -> &'static str {
+pub(crate) fn family(language: Language) -> &'static str {
     match language {
         Language::TypeScript | Language::Tsx | Language::JavaScript => "JavaScript",
         Language::C | Language::Cpp => "C",

@@ -6,6 +6,8 @@
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
+//! - `callees`: what the body of a definition calls.
+//! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type.
 //! - `head`: how sure an answer is, and why not surer.
 //!
@@ -13,8 +15,10 @@
 //! `answer`.
 
 mod answer;
+mod callees;
 mod definition;
 mod head;
+mod matches;
 mod place;
 mod question;
 mod search;

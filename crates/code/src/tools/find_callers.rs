@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
@@ -109,9 +108,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
+        searched(&self.0, &cx, args.path.clone(), move |scope| {
             let lines_of = shown_lines(args.context_lines, args.max_results);
             let found = find(scope, &args.name, lines_of)?;
             // A constructor is called by constructing; a type that is no function likewise.
@@ -123,7 +120,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
             if constructs && is_wanted(&Wanted::Call) {
                 wanted.push(Class::Construct);
             }
-            let uses = Uses::of(scope, &found, &wanted, lines_of.most, since);
+            let uses = Uses::of(scope, &found, &wanted, lines_of.most);
             let head = head_line(&uses, &wanted);
             let mut callers: BTreeMap<(String, String), Calling> = BTreeMap::new();
             for site in found.sites.iter().filter(|site| wanted.contains(&site.class)) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
@@ -60,9 +59,7 @@ impl Tool for FindUses {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
+        searched(&self.0, &cx, args.path.clone(), move |scope| {
             let lines_of = shown_lines(args.context_lines, args.max_results);
             let found = find(scope, &args.name, lines_of)?;
             let is_wanted = |class: &Class| match &args.classes[..] {
@@ -70,7 +67,7 @@ impl Tool for FindUses {
                 named => named.contains(class),
             };
             let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
-            let uses = Uses::of(scope, &found, &wanted, lines_of.most, since);
+            let uses = Uses::of(scope, &found, &wanted, lines_of.most);
             let head = head_line(&uses, &wanted);
             let mut text = vec![head.clone()];
             text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));

@@ -1,7 +1,6 @@
 //! Uses in a result, as find_callers and find_uses have them: each site, the counts, and the text form.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +52,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn of(scope: &Scope, found: &Found, wanted: &[Class], most: usize, since: Instant) -> Uses {
+    pub(super) fn of(scope: &Scope, found: &Found, wanted: &[Class], most: usize) -> Uses {
         let is_wanted = |site: &&Site| wanted.contains(&site.class);
         let all: Vec<&Site> = found.sites.iter().filter(is_wanted).collect();
         let mut counts = BTreeMap::new();
@@ -69,7 +68,7 @@ impl Uses {
         let in_macro = judged().filter(|site| site.in_macro).count();
         let is_broken = judged().filter(|site| site.is_broken).count();
         let head = Head::unjudged(&undecided).doubtful(in_macro, is_broken);
-        let head = head.searched(&scope.root, found.files, &found.skipped, since);
+        let head = head.searched(&scope.root, found.files, &found.skipped, scope.since);
         let mut rest: BTreeMap<String, usize> = BTreeMap::new();
         for site in all.iter().skip(most) {
             *rest.entry(shown(&site.path)).or_default() += 1;

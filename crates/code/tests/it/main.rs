@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod borderline;
+mod callees;
 mod marked;
+mod matches;
 mod predecessor;
 mod worktree;
 mod wrong_use;
