@@ -97,6 +97,12 @@ pub(crate) fn demo() -> Result<bool> {
     }
 }
 
+/// Installs ripgrep, which the figures of questions about code stand beside.
+pub(crate) fn ripgrep() -> Result<()> {
+    let need = Need { what: "rg", packages: &["ripgrep"], is_installed: || on_path("rg").is_some() };
+    if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
+}
+
 /// Installs what the tests need.
 pub(crate) fn tests() -> Result<Tools> {
     let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_installed)()).collect();

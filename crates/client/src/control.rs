@@ -187,14 +187,14 @@ impl Control {
         on_notification: impl FnMut(&str, &Value),
     ) -> Result<Value, ControlError> {
         // Without a deadline there is an answer or an error.
-        self.exchange(method, params, None, on_notification).map(Option::unwrap_or_default)
+        self.exchange(method, &params.to_string(), None, on_notification).map(Option::unwrap_or_default)
     }
 
-    /// Makes a request; `None` if no answer came before the deadline. The connection is of no use then.
+    /// Makes a request with these parameters, JSON in one line; `None` if no answer came before the deadline. The connection is of no use then.
     pub fn request_before(
         &mut self,
         method: &str,
-        params: Value,
+        params: &str,
         deadline: &Cell<Instant>,
         on_notification: impl FnMut(&str, &Value),
     ) -> Result<Option<Value>, ControlError> {
@@ -204,14 +204,14 @@ impl Control {
     fn exchange(
         &mut self,
         method: &str,
-        params: Value,
+        params: &str,
         deadline: Option<&Cell<Instant>>,
         mut on_notification: impl FnMut(&str, &Value),
     ) -> Result<Option<Value>, ControlError> {
         self.last_id += 1;
         let id = Id::number(self.last_id);
         let mut line = Vec::new();
-        build::request(&mut line, &id, method, Some(&params.to_string()));
+        build::request(&mut line, &id, method, Some(params));
         let lost = |_: io::Error| ControlError::Lost { method: method.to_owned() };
         self.connection.stream.write_all(&line).map_err(lost)?;
         loop {

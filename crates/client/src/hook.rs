@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use project::{Hello, Project};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::Launch;
 use crate::connect::{ConnectError, Patience, connect_or_start_within};
@@ -52,8 +52,38 @@ pub enum HookError {
     Control(#[from] ControlError),
     #[error("the daemon did not answer in time; `hob status` says whether it runs")]
     TimedOut,
+    #[error("the event could not be written for the daemon: {0}")]
+    NotSent(String),
     #[error("the daemon's answer is not whole: {0}; `hob stop` ends a daemon of another version")]
     NotWhole(String),
+}
+
+/// What the daemon is told. The payload is in one of the last three.
+#[derive(Serialize)]
+struct Params<'a> {
+    agent: &'a str,
+    event: &'a str,
+    within_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    person_ms: Option<u64>,
+    /// A line of JSON, as it stands: to write and read it as a text would take several times as long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw_hex: Option<String>,
+}
+
+/// The whole text as a line of JSON, if it is one.
+fn json_line(text: &str) -> Option<&RawValue> {
+    let is_line = text.starts_with('{') && !text.contains('\n');
+    let json: &RawValue = serde_json::from_str(is_line.then_some(text)?).ok()?;
+    (json.get().len() == text.len()).then_some(json)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The notification by which the daemon says that a person is asked.
@@ -80,21 +110,20 @@ pub fn ask(
     }
     // An error means that the socket is gone, which writing and reading report.
     let _ = connection.stream.set_write_timeout(Some(left));
-    let mut params = Map::from_iter([
-        ("agent".to_owned(), json!(agent)),
-        ("event".to_owned(), json!(event)),
-        ("within_ms".to_owned(), json!(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))),
-    ]);
-    let for_person = person.saturating_duration_since(Instant::now()).as_millis();
-    if person > deadline {
-        params.insert("person_ms".to_owned(), json!(u64::try_from(for_person).unwrap_or(u64::MAX)));
-    }
-    match String::from_utf8(raw) {
-        Ok(text) => params.insert("raw".to_owned(), Value::String(text)),
-        Err(error) => params.insert("raw_hex".to_owned(), Value::String(hex(error.as_bytes()))),
+    let text = std::str::from_utf8(&raw).ok();
+    let json = text.and_then(json_line);
+    let params = Params {
+        agent: &agent,
+        event: &event,
+        within_ms: millis(left),
+        person_ms: (person > deadline).then(|| millis(person.saturating_duration_since(Instant::now()))),
+        json,
+        raw: text.filter(|_| json.is_none()),
+        raw_hex: text.is_none().then(|| hex(&raw)),
     };
+    let params = serde_json::to_string(&params).map_err(|error| HookError::NotSent(error.to_string()))?;
     let until = Cell::new(deadline);
-    let reply = Control::over(connection).request_before("hook", params.into(), &until, |method, _| {
+    let reply = Control::over(connection).request_before("hook", &params, &until, |method, _| {
         if method == ASKING && person > deadline {
             until.set(person);
             on_asking();

@@ -113,6 +113,12 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     Ok(found)
 }
 
+/// That there is no definition, as far as that is known.
+pub(crate) fn undefined(found: &Found) -> String {
+    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
+    format!("not defined in {whole}")
+}
+
 /// The definitions alone.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
@@ -137,19 +143,6 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     })
 }
 
-/// Whether the files that mention a name, and all others that were read, hold what they held.
-pub(crate) fn is_unchanged(scope: &Scope, name: &str, texts: &Texts) -> bool {
-    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let now = search(&whole, name);
-    let is_known = |hit: &Hit| texts.get(hit.path.as_path()).is_some_and(|text| **text == hit.text);
-    if !now.hits.iter().all(is_known) {
-        return false;
-    }
-    let mentions = |path: &Path| now.hits.iter().any(|hit| *hit.path == *path);
-    let is_same = |path: &Path, text: &[u8]| crate::search::read(&scope.root.join(path)).is_ok_and(|now| now == text);
-    texts.iter().all(|(path, text)| mentions(path) || is_same(path, text))
-}
-
 /// The site of a name, the question's own or another one of the same thing, at one place of a file; `None` if it is no name
 /// there.
 pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until: Instant) -> Option<Site> {
@@ -172,17 +165,31 @@ const THREADS: usize = 2;
 /// Parses and reads all files that mention the name.
 fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
     let mut searched = search(scope, &question.name);
-    let hits = &searched.hits;
+    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    let parse = |hit: &Hit| occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until);
+    let mut skipped = Vec::new();
+    for (hit, all) in in_turns(&searched.hits, parse) {
+        match all {
+            Some(all) => reader.read(hit, &all, &question.name, None),
+            None => skipped.push(unparsed(scope, hit)),
+        }
+    }
+    searched.skipped.extend(skipped);
+    (reader, searched)
+}
+
+/// What is parsed of each file, by several threads, in the order of the files.
+pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
         while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
         {
-            parsed.push((at, occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until)));
+            parsed.push((at, parse(hit)));
         }
         parsed
     };
-    let mut parsed: Vec<(usize, Option<Vec<Occurrence>>)> = std::thread::scope(|threads| {
+    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
         let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
         let own = work();
         // A panic there is one here.
@@ -190,14 +197,7 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
         own.into_iter().chain(others).collect()
     });
     parsed.sort_by_key(|(at, _)| *at);
-    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
-    for (hit, (_, all)) in hits.iter().zip(parsed) {
-        match all {
-            Some(all) => reader.read(hit, &all, &question.name, None),
-            None => searched.skipped.push(unparsed(scope, hit)),
-        }
-    }
-    (reader, searched)
+    hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
 }
 
 /// A file that could not be parsed in time.
@@ -305,7 +305,7 @@ impl Reader<'_> {
     }
 }
 
-fn label(places: &[Place], language: Language) -> String {
+pub(crate) fn label(places: &[Place], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 

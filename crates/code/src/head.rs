@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::answer::Site;
 use crate::search::{Skipped, Why};
 use crate::server::{Canary, Seen};
+use crate::syntax::Language;
 use crate::verdict::{Judged, Verdict};
 
 /// How sure an answer is.
@@ -160,6 +161,25 @@ impl Judge {
 }
 
 impl Head {
+    /// The head of an answer in which sites of these languages stand undecided, as nothing judges such answers.
+    pub(crate) fn unjudged(sites: &BTreeMap<Language, usize>) -> Head {
+        let mut by_word: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for (language, count) in sites {
+            *by_word.entry(language.word()).or_default() += count;
+        }
+        let reason = |(language, sites): (&&str, &usize)| Reason {
+            code: Code::Absent,
+            text: format!("no judge for {language}"),
+            sites: *sites,
+        };
+        Head {
+            undecided: sites.values().sum(),
+            judges: by_word.keys().map(|language| Judge::without(language, "absent")).collect(),
+            reasons: by_word.iter().map(reason).collect(),
+            ..Head::default()
+        }
+    }
+
     /// The head of an answer about these sites, with what is said of it as a whole.
     pub(crate) fn judged<'a>(sites: impl Iterator<Item = &'a Site>, judged: &Judged) -> Head {
         let mut head = Head {

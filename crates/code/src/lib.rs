@@ -6,6 +6,8 @@
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
+//! - `callees`: what the body of a definition calls.
+//! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type.
 //! - `head`: how sure an answer is, and why not surer.
 //! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
@@ -16,10 +18,12 @@
 //! Start with `answer`, then `verdict`.
 
 mod answer;
+mod callees;
 mod definition;
 mod head;
 pub mod journal;
 mod lsp;
+mod matches;
 mod place;
 mod pool;
 mod question;

@@ -2,6 +2,7 @@
 //! changed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use project::{Project, Trust, UserConfig, private, regular};
 use sha2::{Digest, Sha256};
@@ -23,16 +24,19 @@ pub struct Files {
     ours: InForce,
     users: InForce,
     digest: String,
+    standing: Arc<Standing>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Texts {
     ours: Result<Option<String>, String>,
     users: Result<Option<String>, String>,
+    /// Whether the user granted the project's text; looked up only where that can change what holds.
+    is_granted: bool,
 }
 
 /// The policies in force.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Standing {
     /// The user's, and the project's.
     pub policies: Vec<Policy>,
@@ -48,17 +52,28 @@ impl Files {
     /// Reads nothing yet.
     pub fn new(project: &Project) -> Files {
         let (ours, users) = (InForce::default(), InForce::default());
-        Files { project: project.clone(), seen: None, ours, users, digest: String::new() }
+        Files { project: project.clone(), seen: None, ours, users, digest: String::new(), standing: Arc::default() }
     }
 
     /// What holds now. `keeps`: whether what holds is kept for the next life, which the daemon alone does.
-    pub fn standing(&mut self, keeps: bool) -> Standing {
-        let texts = Texts { ours: project_text(&self.project), users: user_text() };
+    pub fn standing(&mut self, keeps: bool) -> Arc<Standing> {
+        let mut texts = Texts { ours: project_text(&self.project), users: user_text(), is_granted: false };
         // What waits may have been granted meanwhile, and a grant withdrawn.
         let by_grant = !self.ours.pending.is_empty() || self.ours.policy.allows();
-        if self.seen.as_ref() != Some(&texts) || by_grant {
-            self.take_in(texts, keeps);
+        let is_new = self.seen.as_ref().is_none_or(|seen| seen.ours != texts.ours || seen.users != texts.users);
+        if let Ok(Some(text)) = &texts.ours
+            && (is_new || by_grant)
+        {
+            texts.is_granted = Trust::load().is_ok_and(|trust| trust.covers_file(&self.project, FILE, text));
         }
+        if is_new || by_grant && self.seen.as_ref() != Some(&texts) {
+            self.take_in(texts, keeps);
+            self.standing = Arc::new(self.of_what_holds());
+        }
+        self.standing.clone()
+    }
+
+    fn of_what_holds(&self) -> Standing {
         let name = |file: &str, why: &Option<String>| why.as_ref().map(|why| format!("{file}: {why}"));
         Standing {
             policies: vec![self.users.policy.clone(), self.ours.policy.clone()],
@@ -75,11 +90,7 @@ impl Files {
             Some(_) => self.ours.held.clone(),
         };
         self.ours = match &texts.ours {
-            Ok(text) => {
-                let text = text.as_deref().unwrap_or_default();
-                let is_granted = Trust::load().is_ok_and(|trust| trust.covers_file(&self.project, FILE, text));
-                in_force(text, &before, is_granted)
-            }
+            Ok(text) => in_force(text.as_deref().unwrap_or_default(), &before, texts.is_granted),
             Err(why) => InForce { broken: Some(why.clone()), ..in_force("", &before, false) },
         };
         if self.ours.broken.is_some() && texts.ours.is_err() {

@@ -155,6 +155,12 @@ impl Group {
         self.resources().record = Some(path);
     }
 
+    /// Whether a process of the first one's group is left, once that one has ended.
+    pub(crate) fn has_group(&self) -> bool {
+        let group = rustix::process::Pid::from_raw(self.pid());
+        group.is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
+    }
+
     /// Dismisses the guardian and removes the record, once nothing is left of the session.
     pub(crate) fn release(&self) {
         let mut resources = self.resources();

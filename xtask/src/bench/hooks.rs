@@ -212,13 +212,16 @@ fn crowd(bench: &Bench) -> Result<Vec<Figure>> {
     let mut watch = bench.hob(&["questions", "--watch"]);
     let mut watch = watch.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("could not watch")?;
     let mut command = bench.hob(&["hook", "PreToolUse", "--agent", "claude", "--person", "600"]);
-    let waiting = until(|| Ok(read(&mut bench.hob(&["status", "--json"]))?.contains("\"watching\":1").then_some(())))
-        .and_then(|()| {
-            let mut child = spawned(&mut command)?;
-            child.stdin.take().context("it has no stdin")?.write_all(&event("person", "release"))?;
-            until(|| Ok(read(&mut bench.hob(&["questions"]))?.contains("release").then_some(())))?;
-            Ok(child)
-        });
+    let is_watched = || -> Result<Option<()>> {
+        let status: Value = serde_json::from_str(&read(&mut bench.hob(&["status", "--json"]))?)?;
+        Ok((status["ask"]["watching"] == 1).then_some(()))
+    };
+    let waiting = until(is_watched).and_then(|()| {
+        let mut child = spawned(&mut command)?;
+        child.stdin.take().context("it has no stdin")?.write_all(&event("person", "release"))?;
+        until(|| Ok(read(&mut bench.hob(&["questions"]))?.contains("release").then_some(())))?;
+        Ok(child)
+    });
     let waiting = waiting.and_then(|child| Ok((child, crowds(bench)?)));
     let (mut child, figures) = match waiting {
         Ok(done) => done,

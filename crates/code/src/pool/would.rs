@@ -51,6 +51,7 @@ pub fn checked(
     let scope = Scope {
         root: root.to_owned(),
         below: root.to_owned(),
+        since: Instant::now(),
         until: Instant::now() + BUDGET,
         is_given_up: Arc::default(),
     };

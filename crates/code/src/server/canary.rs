@@ -37,6 +37,7 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
     let scope = Scope {
         root: root.to_owned(),
         below: root.to_owned(),
+        since: Instant::now(),
         until: Instant::now() + BUDGET,
         is_given_up: Arc::new(AtomicBool::new(false)),
     };

@@ -1,7 +1,7 @@
 //! How a server is: one closed set of states, and what its own signals say.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -79,20 +79,25 @@ impl State {
     }
 }
 
+/// A progress of which nothing was heard for this long is forgotten: clangd never ends one if a file is deleted meanwhile. What
+/// is known for certain decides then.
+const FORGOTTEN: Duration = Duration::from_secs(5);
+
 /// What the server itself says of its loading.
 #[derive(Debug)]
 pub(crate) struct Signals {
     of: Signal,
     /// The progress that runs, by token: the title, and how far it is.
     running: HashMap<String, (String, Option<u8>)>,
-    /// Whether what the profile waits for was seen to begin.
+    /// Whether what the profile waits for was seen to begin, and when it was last heard of.
     began: bool,
+    heard: Instant,
     said_ready: bool,
 }
 
 impl Signals {
     pub(crate) fn new(of: &Signal) -> Signals {
-        Signals { of: of.clone(), running: HashMap::new(), began: false, said_ready: false }
+        Signals { of: of.clone(), running: HashMap::new(), began: false, heard: Instant::now(), said_ready: false }
     }
 
     /// Hears a notification; whether it matters.
@@ -114,6 +119,7 @@ impl Signals {
         };
         let value = &params["value"];
         let percent = value["percentage"].as_u64().and_then(|percent| u8::try_from(percent.min(100)).ok());
+        self.heard = Instant::now();
         match value["kind"].as_str() {
             Some("begin") => {
                 let title = value["title"].as_str().unwrap_or_default().to_owned();
@@ -142,7 +148,10 @@ impl Signals {
         match &self.of {
             Signal::None => true,
             Signal::Status => self.said_ready,
-            Signal::Progress(_) => !self.running.iter().any(|(token, (title, _))| self.is_meant(token, title)),
+            Signal::Progress(_) => {
+                let runs = self.running.iter().any(|(token, (title, _))| self.is_meant(token, title));
+                !runs || self.heard.elapsed() >= FORGOTTEN
+            }
         }
     }
 

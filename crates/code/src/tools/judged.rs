@@ -1,14 +1,15 @@
 //! How find_callers and find_uses come to an answer: what syntax finds is judged, and looked at once more at the end.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
-use crate::answer::{Found, Shown, find, is_unchanged};
+use crate::answer::{Found, Shown, Texts, find};
 use crate::head::{Code, Reason};
-use crate::search::Scope;
+use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
 use crate::verdict::{Asked, Judged, judge};
 
@@ -47,8 +48,10 @@ pub(super) async fn answer(
     let mut again = true;
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
-        let (scope, mut found) =
-            searched(questions, cx, wanted.path, move |scope| Ok((scope.clone(), find(scope, &name, shown)?))).await?;
+        let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
+            Ok((scope.clone(), find(scope, &name, shown)?))
+        })
+        .await?;
         let classes = classes(&found);
         let asked = Asked { pool: &questions.pool, cx, scope: &scope, wanted: &classes, shown, until };
         let mut judged = judge(&asked, &mut found).await;
@@ -57,7 +60,10 @@ pub(super) async fn answer(
         }
         let texts = found.texts.clone();
         let name = found.question.name.clone();
-        let is_same = searched(questions, cx, wanted.path, move |scope| Ok(is_unchanged(scope, &name, &texts))).await?;
+        let is_same = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
+            Ok(is_unchanged(scope, &name, &texts))
+        })
+        .await?;
         if is_same {
             return Ok(Answered { scope, found, judged, since });
         }
@@ -70,4 +76,17 @@ pub(super) async fn answer(
         }
         again = false;
     }
+}
+
+/// Whether the files that mention a name, and all others that were read, hold what they held.
+fn is_unchanged(scope: &Scope, name: &str, texts: &Texts) -> bool {
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let now = search(&whole, name);
+    let is_known = |hit: &Hit| texts.get(hit.path.as_path()).is_some_and(|text| **text == hit.text);
+    if !now.hits.iter().all(is_known) {
+        return false;
+    }
+    let mentions = |path: &Path| now.hits.iter().any(|hit| *hit.path == *path);
+    let is_same = |path: &Path, text: &[u8]| read(&scope.root.join(path)).is_ok_and(|now| now == text);
+    texts.iter().all(|(path, text)| mentions(path) || is_same(path, text))
 }

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod borderline;
+mod callees;
 mod disturbed;
 mod judged;
 mod lies;
 mod marked;
+mod matches;
 mod predecessor;
 mod servers;
 mod worktree;

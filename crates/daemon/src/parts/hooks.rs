@@ -135,9 +135,13 @@ impl Part for HooksPart {
 
 /// An event, as `hob hook` sends it.
 #[derive(Debug, Deserialize)]
-struct Params {
+struct Params<'a> {
     agent: String,
     event: String,
+    /// The payload, if it is a line of JSON: as it stands.
+    #[serde(default, borrow)]
+    json: Option<&'a RawValue>,
+    /// Another text.
     #[serde(default)]
     raw: String,
     /// What is not UTF-8.
@@ -164,12 +168,13 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
     let begun = Instant::now();
     let wrong = |why: String| RpcError::new(INVALID_PARAMS, why);
     let params = params.ok_or_else(|| wrong("the event is missing".to_owned()))?;
-    let Params { agent, event, raw, raw_hex, within_ms, person_ms } =
+    let Params { agent, event, json, raw, raw_hex, within_ms, person_ms } =
         serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))?;
     let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("there is no agent {agent:?}")))?;
-    let raw = match raw_hex {
-        Some(hex) => hex::decode(hex).map_err(|error| wrong(error.to_string()))?,
-        None => raw.into_bytes(),
+    let raw = match (json, raw_hex) {
+        (Some(json), _) => json.get().as_bytes().to_vec(),
+        (None, Some(hex)) => hex::decode(hex).map_err(|error| wrong(error.to_string()))?,
+        (None, None) => raw.into_bytes(),
     };
     let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
     let asked = Asked { agent, named: event, raw, cwd: caller.cwd.clone(), worktree: caller.worktree.clone() };

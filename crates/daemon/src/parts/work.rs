@@ -53,8 +53,7 @@ impl Part for WorkPart {
             instructions: INSTRUCTIONS,
             core: tools::CORE,
             tools: tools::tools(&self.work),
-            // An agent that wants no more than git has its shell; this is for who asks for it.
-            is_default: false,
+            is_default: true,
             extras: true,
         }
     }

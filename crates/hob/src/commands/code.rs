@@ -1,4 +1,4 @@
-//! `hob callers`, `uses`, `def`, `outline` and `code`: questions about code on a command line.
+//! `hob callers`, `uses`, `callees`, `def`, `outline` and `code`: questions about code on a command line.
 
 use clap::{Args, Subcommand};
 use project::Project;
@@ -22,6 +22,22 @@ pub(crate) struct Uses {
     /// Only these: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
     #[arg(long = "class", value_name = "CLASS")]
     classes: Vec<String>,
+}
+
+/// Show what a function calls
+#[derive(Debug, Args)]
+pub(crate) struct Callees {
+    /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
+    name: String,
+    /// Also what the project does not define
+    #[arg(long)]
+    external: bool,
+    /// How many to show
+    #[arg(long, value_name = "N")]
+    max: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Show the source of a definition
@@ -112,6 +128,14 @@ impl Uses {
         let mut arguments = self.asked.arguments();
         arguments.push(("classes", json!(self.classes)));
         ask(project, "find_uses", arguments, self.asked.json)
+    }
+}
+
+impl Callees {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let arguments =
+            vec![("name", json!(self.name)), ("external", json!(self.external)), ("max_results", json!(self.max))];
+        ask(project, "find_callees", arguments, self.json)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use hooks::deciding::decided;
@@ -209,7 +210,7 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
 
 /// The policies as their files read, granted or not.
 fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failure> {
-    let mut standing = Files::new(project).standing(false);
+    let mut standing = Arc::unwrap_or_clone(Files::new(project).standing(false));
     let ours = match file {
         Some(file) => parse(file)?,
         None => {

@@ -85,7 +85,7 @@ impl TrustCommand {
 fn waiting_policy(project: &Project) -> Result<Option<(String, Vec<String>)>, Failure> {
     let text = || hooks::files::project_text(project).ok().flatten().unwrap_or_default();
     let before = text();
-    let pending = hooks::files::Files::new(project).standing(false).pending;
+    let pending = hooks::files::Files::new(project).standing(false).pending.clone();
     // What is granted is what is shown.
     if before != text() {
         return Err(

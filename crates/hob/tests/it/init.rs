@@ -142,13 +142,16 @@ fn without_mail_the_entry_leaves_it_out() {
     let project = fresh();
     project.run(["init", "--agent", "claude", "--agent", "opencode", "--mail", "off"]).ok();
     let read = |file: &str| serde_json::from_str::<serde_json::Value>(&project.read(file)).unwrap();
-    assert_eq!(read(".mcp.json")["mcpServers"]["hob"]["args"], serde_json::json!(["mcp", "repl", "ask", "code"]));
+    assert_eq!(
+        read(".mcp.json")["mcpServers"]["hob"]["args"],
+        serde_json::json!(["mcp", "repl", "ask", "code", "work"])
+    );
     assert_eq!(
         read("opencode.json")["mcp"]["hob"]["command"],
-        serde_json::json!(["hob", "mcp", "repl", "ask", "code"])
+        serde_json::json!(["hob", "mcp", "repl", "ask", "code", "work"])
     );
     let said = project.run(["init", "--agent", "claude"]).ok();
-    assert!(said.contains("already registered in .mcp.json, as `hob mcp repl ask code`."), "{said}");
+    assert!(said.contains("already registered in .mcp.json, as `hob mcp repl ask code work`."), "{said}");
 }
 
 #[test]
@@ -282,7 +285,7 @@ fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
     let codex = project.read(".codex/config.toml");
     assert!(codex.starts_with("# mine\nmodel = 'o4'\n") && codex.contains("command = \"x\" # keep\n"), "{codex}");
     assert!(
-        codex.contains("[mcp_servers.hob]\ncommand = \"hob\"\nargs = [\"mcp\", \"repl,mail,ask,code\"]\n"),
+        codex.contains("[mcp_servers.hob]\ncommand = \"hob\"\nargs = [\"mcp\", \"repl,mail,ask,code,work\"]\n"),
         "{codex}"
     );
     let vscode = project.read(".vscode/mcp.json");

@@ -249,8 +249,7 @@ fn results_of_questions_conform_too() {
     }
 }
 
-const GEOMETRY: &str =
-    "/// One.\npub enum Shape { Round { radius: f64 }, Empty }\nfn area(s: &Shape) {}\nfn b() { area(&c); d(area) }\n";
+const GEOMETRY: &str = "/// One.\npub enum Shape { Round { radius: f64 }, Empty }\nfn area(s: &Shape) { if let Shape::Empty = s {} }\nfn b() { area(&c); d(area) }\n";
 
 #[test]
 fn results_about_code_conform_too() {
@@ -271,6 +270,8 @@ fn results_about_code_conform_too() {
         ("show_fields", json!({"type_name": "Shape"})),
         ("show_constructors", json!({"type_name": "Shape"})),
         ("outline", json!({"path": "src", "match": "area"})),
+        ("find_callees", json!({"name": "b", "external": true})),
+        ("find_matches", json!({"type_name": "src/geo.rs:Shape"})),
         ("code_status", json!({})),
     ];
     conform(&mut peer, &tools, &calls);

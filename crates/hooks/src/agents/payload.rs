@@ -29,7 +29,7 @@ pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
             (given, kind)
         }
     };
-    Event {
+    let mut event = Event {
         agent: agent.name(),
         kind,
         session: text(&["session_id", "sessionId", "conversation_id", "sessionID", "thread_id"]),
@@ -43,24 +43,21 @@ pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
             .iter()
             .any(|name| payload.get(*name) == Some(&Value::Bool(true)))
             || payload.get("loop_count").and_then(Value::as_u64).is_some_and(|count| count > 0),
-        tool: tool(&name, kind, &payload),
+        tool: None,
         name,
-    }
+    };
+    event.tool = tool(&event.name, kind, payload);
+    event
 }
 
-fn tool(event: &str, kind: Kind, payload: &Map<String, Value>) -> Option<Tool> {
+/// The names of a tool's input.
+const INPUTS: [&str; 5] = ["tool_input", "toolInput", "toolArgs", "tool_args", "args"];
+
+fn tool(event: &str, kind: Kind, mut payload: Map<String, Value>) -> Option<Tool> {
     let of_tool = [Kind::ToolBefore, Kind::ToolAfter, Kind::ToolFailed, Kind::PermissionRequest];
     if !of_tool.contains(&kind) {
         return None;
     }
-    let input = ["tool_input", "toolInput", "toolArgs", "tool_args", "args"].iter().find_map(|name| payload.get(*name));
-    let input = match input {
-        // Some agents give an object as a text.
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
-        Some(input) => input.clone(),
-        // Cursor's events of one tool have its fields at the top.
-        None => Value::Object(payload.clone()),
-    };
     let name = ["tool_name", "toolName", "tool"].iter().find_map(|name| payload.get(*name)?.as_str());
     let name = name.or(match event {
         "beforeShellExecution" | "afterShellExecution" => Some("Shell"),
@@ -68,6 +65,7 @@ fn tool(event: &str, kind: Kind, payload: &Map<String, Value>) -> Option<Tool> {
         "afterFileEdit" | "afterTabFileEdit" => Some("Edit"),
         _ => None,
     })?;
+    let name = name.to_owned();
     let server = || -> Option<(String, String)> {
         let of_gemini = payload.get("mcp_context").and_then(|context| {
             Some((context.get("server_name")?.as_str()?.to_owned(), context.get("tool_name")?.as_str()?.to_owned()))
@@ -75,10 +73,20 @@ fn tool(event: &str, kind: Kind, payload: &Map<String, Value>) -> Option<Tool> {
         let of_cursor = || {
             let is_mcp = matches!(event, "beforeMCPExecution" | "afterMCPExecution");
             let server = payload.get("server_name").or_else(|| payload.get("server")).and_then(Value::as_str);
-            is_mcp.then(|| (server.unwrap_or_default().to_owned(), name.to_owned()))
+            is_mcp.then(|| (server.unwrap_or_default().to_owned(), name.clone()))
         };
         let by_prefix = || name.strip_prefix("MCP:").map(|tool| (String::new(), tool.to_owned()));
         of_gemini.or_else(of_cursor).or_else(by_prefix)
     };
-    Some(Tool::of(name, input, server()))
+    let server = server();
+    // An input may be large: it is taken, not copied.
+    let input = INPUTS.iter().find_map(|name| payload.get_mut(*name).map(Value::take));
+    let input = match input {
+        // Some agents give an object as a text.
+        Some(Value::String(text)) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        Some(input) => input,
+        // Cursor's events of one tool have its fields at the top.
+        None => Value::Object(payload),
+    };
+    Some(Tool::of(&name, input, server))
 }

@@ -36,7 +36,7 @@ pub struct Decided {
     pub asked: Asked,
     pub event: Event,
     pub decision: Decision,
-    pub standing: Standing,
+    pub standing: Arc<Standing>,
     /// The agent's session, by which what is known between its events is found.
     pub key: String,
     /// The moment, where something can be added.
@@ -91,7 +91,7 @@ impl Decider {
     }
 
     /// What holds now.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> Arc<Standing> {
         self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).standing(true)
     }
 
@@ -136,7 +136,7 @@ impl Decider {
             worktree: asked.worktree,
             raw,
             facts,
-            policy: standing.digest,
+            policy: standing.digest.clone(),
             matched: decision.matched,
             verdict: decision.verdict,
             rule: decision.rule,

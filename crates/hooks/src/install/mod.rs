@@ -18,6 +18,11 @@ use crate::policy::Policy;
 
 /// How long an agent may wait for a hook, in seconds: twice as long as `hob hook` takes at most by itself.
 pub const WITHIN_S: u64 = 10;
+/// The same in seconds, where a rule asks a person. Who stays away keeps no agent that long: where nobody is there to be asked,
+/// the agent asks by itself at once.
+pub const PERSON_S: u64 = 300;
+/// By how many seconds `hob hook` answers before the agent's patience ends.
+const BEFORE_S: u64 = 10;
 
 /// The kinds that something besides rules uses: mail, late answers and where the work stands come with them.
 const CONTEXT: &[Kind] = &[Kind::SessionStart, Kind::Prompt, Kind::ToolBefore, Kind::ToolAfter, Kind::TurnEnd];
@@ -57,6 +62,8 @@ pub struct Plan {
     pub fail: Fail,
     /// The events, and how each fails.
     pub events: Vec<(&'static Row, Fail)>,
+    /// The events of these at which a rule asks a person.
+    asks: Vec<&'static str>,
 }
 
 impl Agent {
@@ -97,8 +104,11 @@ impl Plan {
             let is_known = agent != Agent::Claude || agent.has_switch(version) || !NEW.contains(&row.name);
             is_known && !is_twice && (all || is_used && !BESIDE.contains(&row.name) || is_named(policies, row))
         });
-        let events = rows.map(|row| (row, fail_of(row, fail, policies))).collect();
-        Plan { agent, program, version, fail, events }
+        let events: Vec<_> = rows.map(|row| (row, fail_of(row, fail, policies))).collect();
+        let asks = events.iter().map(|(row, _)| *row);
+        let asks = asks.filter(|row| is_in_rules(policies, row, |verdict| verdict == Verdict::Person));
+        let asks = asks.map(|row| row.name).collect();
+        Plan { agent, program, version, fail, events, asks }
     }
 
     /// The entries by event. None of an agent that takes a plugin.
@@ -116,37 +126,43 @@ impl Plan {
     }
 
     fn entry(&self, row: &Row, fail: Fail) -> Value {
-        let args = ["hook", row.name, "--agent", self.agent.name(), "--fail", fail.as_str()];
+        let mut args: Vec<&str> = vec!["hook", row.name, "--agent", self.agent.name(), "--fail", fail.as_str()];
+        let (mut within, has) = (WITHIN_S, (PERSON_S - BEFORE_S).to_string());
+        if self.asks.contains(&row.name) {
+            within = PERSON_S;
+            args.extend(["--person", &has]);
+        }
         let closes = fail != Fail::Open && row.is_gate();
         let has_switch = self.agent.has_switch(self.version);
         let line = || {
-            let words: Vec<String> = std::iter::once(&*self.program).chain(args).map(written::quoted).collect();
+            let words: Vec<String> =
+                std::iter::once(&*self.program).chain(args.iter().copied()).map(written::quoted).collect();
             format!("{} || exit {}", words.join(" "), if closes { 2 } else { 0 })
         };
         match self.agent {
             Agent::Claude => {
                 let mut handler = match has_switch {
-                    true => json!({"type": "command", "command": self.program, "args": args, "timeout": WITHIN_S}),
-                    false => json!({"type": "command", "command": line(), "timeout": WITHIN_S}),
+                    true => json!({"type": "command", "command": self.program, "args": args, "timeout": within}),
+                    false => json!({"type": "command", "command": line(), "timeout": within}),
                 };
                 if has_switch && closes {
                     handler["onFailure"] = json!("block");
                 }
                 json!({"hooks": [handler]})
             }
-            Agent::Codex => json!({"hooks": [{"type": "command", "command": line(), "timeout": WITHIN_S}]}),
+            Agent::Codex => json!({"hooks": [{"type": "command", "command": line(), "timeout": within}]}),
             Agent::Gemini => {
-                let timeout_ms = WITHIN_S * 1000;
+                let timeout_ms = within * 1000;
                 json!({"hooks": [{"type": "command", "name": "hob", "command": line(), "timeout": timeout_ms}]})
             }
             Agent::Cursor => {
-                let mut handler = json!({"command": line(), "timeout": WITHIN_S});
+                let mut handler = json!({"command": line(), "timeout": within});
                 if closes {
                     handler["failClosed"] = json!(true);
                 }
                 handler
             }
-            Agent::Copilot => json!({"type": "command", "bash": line(), "timeoutSec": WITHIN_S}),
+            Agent::Copilot => json!({"type": "command", "bash": line(), "timeoutSec": within}),
             Agent::Opencode => Value::Null,
         }
     }

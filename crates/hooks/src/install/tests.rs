@@ -85,6 +85,27 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn a_person_has_more_time_where_a_rule_asks_one() {
+    let rules = policy("[[rule]]\nid = \"a\"\ntool = \"shell\"\ncommand = \"x\"\ndecide = \"person\"\n");
+    for (agent, version) in [(Agent::Claude, [2, 1, 331]), (Agent::Claude, [2, 1, 197]), (Agent::Codex, [0, 169, 0])] {
+        let plan = Plan::new(agent, PATH.to_owned(), Some(Version(version)), Fail::Open, &rules, false);
+        let events = plan.entries().into_iter().map(|(event, entry)| (event.to_owned(), json!([entry])));
+        let read = installed(agent, &json!({"hooks": serde_json::Map::from_iter(events)}));
+        for entry in &read {
+            let asks = entry.event == "PermissionRequest";
+            assert_eq!(entry.within_ms, Some(if asks { 300_000 } else { 10_000 }), "{entry:?}");
+            assert!(entry.is_as_written() && format!("{entry:?}").contains("--person") == asks, "{entry:?}");
+        }
+        assert!(read.iter().any(|entry| entry.event == "PermissionRequest"), "{read:?}");
+    }
+    for more in [" --person", " --person x", " --person 5 --project /x", " --personal 5"] {
+        let line = format!("hob hook Stop --agent claude --fail open{more}");
+        let file = json!({"hooks": {"Stop": [{"hooks": [{"command": line}]}]}});
+        assert!(!installed(Agent::Claude, &file)[0].is_as_written(), "{more}");
+    }
+}
+
+#[test]
 fn others_entries_are_others() {
     for command in ["hob-lint hook x", "echo hook --agent claude", "/bin/hob mcp", "x; hobble hook", "", "'hob hook"] {
         assert!(!is_ours(Agent::Claude, &json!({"command": command})), "{command}");

@@ -124,7 +124,14 @@ impl Installed {
     pub fn is_as_written(&self) -> bool {
         let args = words_of(&self.form).unwrap_or_default();
         let right = ["hook", &self.event, "--agent", self.agent.name(), "--fail", self.fail.as_str()];
-        if args != right {
+        let Some((first, person)) = args.split_at_checked(right.len()) else { return false };
+        let is_time = |time: &str| !time.is_empty() && time.bytes().all(|digit| digit.is_ascii_digit());
+        let is_whole = match person {
+            [] => true,
+            [flag, time] => flag == "--person" && is_time(time),
+            _ => false,
+        };
+        if first != right || !is_whole {
             return false;
         }
         match &self.form {

@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::agents::{Rendered, Verdict};
@@ -67,9 +68,12 @@ pub struct Line {
 }
 
 /// A payload, byte for byte.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Raw {
+    /// A line of JSON, as nearly all are: it is part of the journal's line as it stands.
+    Json(Box<RawValue>),
+    /// Another text.
     Text(String),
     /// What is not UTF-8.
     Hex(String),
@@ -80,7 +84,10 @@ pub enum Raw {
 impl Raw {
     /// These bytes.
     pub fn of(bytes: Vec<u8>) -> Raw {
-        String::from_utf8(bytes).map_or_else(|error| Raw::Hex(hex::encode(error.as_bytes())), Raw::Text)
+        match String::from_utf8(bytes) {
+            Ok(text) => json_line(&text).map_or_else(|| Raw::Text(text.clone()), |json| Raw::Json(json.to_owned())),
+            Err(error) => Raw::Hex(hex::encode(error.as_bytes())),
+        }
     }
 
     /// The digest of these bytes.
@@ -91,11 +98,28 @@ impl Raw {
     /// The bytes, if they were kept.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         match self {
+            Raw::Json(json) => Some(json.get().as_bytes().to_vec()),
             Raw::Text(text) => Some(text.clone().into_bytes()),
             Raw::Hex(hex) => hex::decode(hex).ok(),
             Raw::Digest(_) => None,
         }
     }
+}
+
+impl PartialEq for Raw {
+    fn eq(&self, other: &Raw) -> bool {
+        match (self, other) {
+            (Raw::Digest(one), Raw::Digest(other)) => one == other,
+            _ => self.bytes().is_some_and(|bytes| Some(bytes) == other.bytes()),
+        }
+    }
+}
+
+/// The whole text as a line of JSON, if it is one.
+fn json_line(text: &str) -> Option<&RawValue> {
+    let is_line = text.starts_with('{') && !text.contains('\n');
+    let json: &RawValue = serde_json::from_str(is_line.then_some(text)?).ok()?;
+    (json.get().len() == text.len()).then_some(json)
 }
 
 /// The open journal.
@@ -300,7 +324,19 @@ mod tests {
 
     #[test]
     fn payloads_are_kept_byte_for_byte() {
-        for bytes in [&b"{}"[..], b"", b"\xff\x00", "ä\u{7f}\r\n".as_bytes()] {
+        let texts = [
+            "{}",
+            "",
+            "ä\u{7f}\r\n",
+            "{} ",
+            " {}",
+            "{\"a\":\n1}",
+            "{\"a\" : 1.0e999,\t\"a\":\"\\u0000\"}",
+            "{\"a\":}",
+            "[1]",
+        ];
+        let texts = texts.map(str::as_bytes).into_iter().chain([&b"\xff\x00"[..]]);
+        for bytes in texts {
             let kept = serde_json::to_string(&Raw::of(bytes.to_vec())).unwrap();
             assert_eq!(serde_json::from_str::<Raw>(&kept).unwrap().bytes().as_deref(), Some(bytes));
         }

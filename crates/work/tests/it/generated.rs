@@ -44,7 +44,8 @@ fn random_repositories_are_told_as_gits_plumbing_tells_them() {
     let seen = seen.into_inner().expect("no thread failed");
     println!("{count} repositories: 0 differences; seen: {seen:?}");
     if count >= 60 {
-        for kind in ["conflict", "detached", "unborn", "stash", "rename", "upstream", "worktree", "merge", "rebase"] {
+        let kinds = ["conflict", "detached", "unborn", "stash", "rename", "upstream", "worktree", "merge", "rebase"];
+        for kind in kinds.into_iter().chain(["cherry-pick", "revert", "bisect", "submodule"]) {
             assert!(seen.contains(kind), "no repository had a {kind}; there were {seen:?}");
         }
     }
@@ -76,7 +77,7 @@ fn change(repository: &Repository, random: &mut Random) {
     let name = *random.pick(&names);
     let text = format!("{}\n", random.below(1000)).repeat(1 + random.below(8));
     let branch = *random.pick(&["feature", "bd-7/fix", "wip"]);
-    match random.below(23) {
+    match random.below(26) {
         0..6 => repository.write(name, &text),
         6 => {
             let name = OsString::from_vec(b"inv\xffalid".to_vec());
@@ -103,7 +104,31 @@ fn change(repository: &Repository, random: &mut Random) {
             git(&["push", "-qu", "origin", "HEAD"]);
             git(&["remote", "set-head", "origin", "--auto"]);
         }
-        _ => git(&["worktree", "add", "-q", "--detach", &format!("../tree-{}", random.below(3))]),
+        22 => git(&["worktree", "add", "-q", "--detach", &format!("../tree-{}", random.below(3))]),
+        23 | 24 => submodule(repository, random),
+        _ => {
+            git(&["bisect", "start"]);
+            git(&["bisect", "bad"]);
+            git(&["bisect", "good", "main"]);
+        }
+    }
+}
+
+/// A submodule, or in one that is there a commit, or a change that is none of this repository's.
+fn submodule(repository: &Repository, random: &mut Random) {
+    let git = |args: &[&str]| repository.try_git(args).0;
+    let identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
+    if !repository.root().join("lib/.git").exists() {
+        git(&["init", "-q", "../library"]);
+        git(&[&["-C", "../library"], &identity[..], &["commit", "-q", "--allow-empty", "-m", "First"]].concat());
+        git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../library", "lib"]);
+        return;
+    }
+    match random.below(3) {
+        0 => repository.write("lib/untracked", "1"),
+        _ => {
+            git(&[&["-C", "lib"], &identity[..], &["commit", "-q", "--allow-empty", "-m", "Next"]].concat());
+        }
     }
 }
 
@@ -167,13 +192,14 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
     is("conflicts", &of(&|change| change.kind == ChangeKind::Conflicted), &conflicted);
     let without_conflicts = |paths: BTreeSet<String>| &paths - &conflicted;
     let staged = match head.is_some() {
-        true => paths(&["diff-index", "--cached", "-M", "--name-only", "-z", "HEAD"]),
+        true => paths(&["diff-index", "--cached", "-M", "--name-only", "--ignore-submodules=none", "-z", "HEAD"]),
         false => paths(&["ls-files", "-z"]),
     };
     is("staged", &of(&|change| change.staged), &without_conflicts(staged));
     // diff-files believes the times of files, so the index is refreshed for it.
     repository.try_git(&["update-index", "-q", "--refresh"]);
-    is("not staged", &of(&|change| change.unstaged), &without_conflicts(paths(&["diff-files", "--name-only", "-z"])));
+    let unstaged = paths(&["diff-files", "--name-only", "--ignore-submodules=dirty", "-z"]);
+    is("not staged", &of(&|change| change.unstaged), &without_conflicts(unstaged));
     let untracked = paths(&["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]);
     is("untracked", &of(&|change| change.kind == ChangeKind::Untracked), &untracked);
     let renamed: BTreeSet<String> = git.changes.iter().filter_map(|change| change.renamed_from.clone()).collect();
@@ -195,6 +221,13 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
     let merges = exists("MERGE_HEAD") && !rebases;
     is("merge", &(kind == Some(OperationKind::Merge)), &merges);
     is("rebase", &(kind == Some(OperationKind::Rebase)), &rebases);
+    let picks = exists("CHERRY_PICK_HEAD") && !rebases && !merges;
+    is("cherry-pick", &(kind == Some(OperationKind::CherryPick)), &picks);
+    let reverts = exists("REVERT_HEAD") && !rebases && !merges && !picks;
+    is("revert", &(kind == Some(OperationKind::Revert)), &reverts);
+    let bisects = exists("BISECT_LOG") && !rebases && !merges && !picks && !reverts;
+    is("bisect", &(kind == Some(OperationKind::Bisect)), &bisects);
+    let links = paths(&["ls-files", "--stage", "-z"]).iter().filter(|line| line.starts_with("160000")).count();
     [
         ("conflict", !conflicted.is_empty()),
         ("detached", git.detached),
@@ -205,6 +238,10 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
         ("worktree", names > 0),
         ("merge", merges),
         ("rebase", rebases),
+        ("cherry-pick", picks),
+        ("revert", reverts),
+        ("bisect", bisects),
+        ("submodule", links > 0),
     ]
     .into_iter()
     .filter_map(|(name, is)| is.then_some(name))

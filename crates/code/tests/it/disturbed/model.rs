@@ -197,9 +197,7 @@ impl Model {
                 files.insert("geo.h".to_owned(), prototypes);
                 let sources = files.keys().filter(|path| path.ends_with(".c"));
                 let entries: Vec<_> = sources
-                    .map(|file| {
-                        serde_json::json!({"directory": "ROOT", "file": file, "arguments": ["cc", "-c", file]})
-                    })
+                    .map(|file| serde_json::json!({"directory": "ROOT", "file": file, "arguments": ["cc", "-c", file]}))
                     .collect();
                 ("compile_commands.json", serde_json::Value::from(entries).to_string())
             }

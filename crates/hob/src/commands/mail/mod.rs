@@ -50,10 +50,11 @@ const READ_MAX: u64 = 4 << 20;
 #[derive(Debug, Default, Clone, PartialEq, Args)]
 pub(crate) struct Who {
     /// The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]
-    #[arg(long = "as", value_name = "NAME")]
+    // Under an id of its own: commands take positional names, too.
+    #[arg(id = "as", long = "as", value_name = "NAME", global = true)]
     name: Option<String>,
     /// Take the name from whoever holds it elsewhere
-    #[arg(long)]
+    #[arg(long, global = true)]
     takeover: bool,
 }
 

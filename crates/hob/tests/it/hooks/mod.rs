@@ -80,10 +80,7 @@ fn what_a_rule_forbids_is_denied_and_the_rest_passes_in_silence() {
     let lines = log_lines(&project);
     let verdicts: Vec<&str> = lines.iter().map(|line| line["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["deny", "pass", "ask"]);
-    assert_eq!(
-        lines[0]["raw"]["text"].as_str().unwrap().as_bytes(),
-        shell("cd x && sudo git -C y push origin --force")
-    );
+    assert_eq!(lines[0]["raw"]["json"].to_string().as_bytes(), shell("cd x && sudo git -C y push origin --force"));
     let shown = project.run(["hooks", "log"]).ok();
     assert!(shown.contains("claude PreToolUse: deny by no-force-push: git -C y push origin --force"), "{shown}");
     // The daemon's journal has the events, and not their connections.
@@ -125,7 +122,7 @@ fn a_wrong_command_line_never_blocks() {
 fn whatever_comes_is_passed_and_kept_byte_for_byte() {
     let project = with_daemon();
     let huge = shell(&"x ".repeat(600_000));
-    let inputs: [&[u8]; 8] = [
+    let inputs: [&[u8]; 9] = [
         b"",
         b"{",
         b"null",
@@ -134,6 +131,7 @@ fn whatever_comes_is_passed_and_kept_byte_for_byte() {
         b"[[[[",
         "\u{0}ä".as_bytes(),
         &huge,
+        b"{\"hook_event_name\":\n\"NewEvent\"}",
     ];
     for input in inputs {
         let ran = hook(&project, &["PreToolUse", "--deadline", "60"], input);
@@ -143,8 +141,9 @@ fn whatever_comes_is_passed_and_kept_byte_for_byte() {
         .iter()
         .map(|line| match (line["raw"]["text"].as_str(), line["raw"]["hex"].as_str()) {
             (Some(text), _) => text.as_bytes().to_vec(),
-            (_, hex) => {
-                let hex = hex.unwrap();
+            // A payload without a space beside its tokens: what is printed again is what came.
+            (None, None) => line["raw"]["json"].to_string().into_bytes(),
+            (None, Some(hex)) => {
                 (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
             }
         })

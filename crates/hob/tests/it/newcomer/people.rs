@@ -152,3 +152,11 @@ fn suggestions_can_be_picked() {
     project.run([&asked[..], &["--suggestions", r#"["mend the test"]"#]].concat());
     says(&project.run(["answer", "--text", "delete it"]).ok(), &["guidance: \"delete it\""]);
 }
+
+#[test]
+fn a_group_is_made_in_anothers_name() {
+    let project = with_agents(&[("ann", "dev"), ("bob", "dev")]);
+    project.run(["group", "create", "backend", "--as", "bob", "--description", "servers"]).ok();
+    project.run(["group", "add", "backend", "ann", "--as", "bob"]).ok();
+    says(&project.run(["group", "--as", "ann", "show", "backend"]).ok(), &["backend", "ann", "servers"]);
+}
