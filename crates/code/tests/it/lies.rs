@@ -78,7 +78,7 @@ fn ask(judged: &Judged, wait_ms: u64) -> (Value, String) {
 
 /// Asks until it is final; how the server was meanwhile.
 fn until_final(judged: &Judged, truth: &[&str], wait_ms: u64) -> Vec<String> {
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     let mut states = Vec::new();
     loop {
         let (answer, text) = ask(judged, wait_ms);
@@ -135,7 +135,7 @@ fn progress_that_ends_early() {
         .write("geo.go", "package geo\n\nfunc area(side int) int { return side }\n\nfunc surface() int { return 1 }\n")
         .write("uses.go", "package geo\n\nfunc run() int { return area(1) + surface() }\n");
     let ask = |wait_ms: u64| judged.ask("find_callers", json!({"name": "area", "wait_ms": wait_ms})).unwrap();
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     let mut loading = 0;
     loop {
         let (answer, text) = ask(100);
@@ -206,7 +206,7 @@ fn endless_silence() {
     let judged = lying("ty", "silent", 0.0);
     project(&judged);
     let mut states = Vec::new();
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     while !states.iter().any(|state: &String| state.starts_with("hung hung")) {
         assert!(Instant::now() < until, "{states:?}");
         states.extend(never_final(&judged, 1, 1_000));
@@ -221,7 +221,7 @@ fn death_in_the_middle_of_an_answer() {
     let judged = lying("ty", "dies", 0.0);
     project(&judged);
     let mut states = Vec::new();
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     // It is right twice in each life, for the canary and one question: a final answer may come, and is right.
     while !states.iter().any(|state: &String| state.starts_with("crashed crashed")) {
         assert!(Instant::now() < until, "{states:?}");
@@ -237,7 +237,7 @@ fn one_that_does_not_start_says_why() {
     }
     let judged = lying("ty", "stillborn", 0.0);
     project(&judged);
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     loop {
         let (answer, text) = ask(&judged, 1_000);
         assert_eq!(check(&answer, &text, &[]).as_deref().map(|state| state.starts_with("final")), Some(false));
@@ -279,7 +279,7 @@ fn two_that_do_not_fit_together_are_parked_in_turn() {
         assert!(text.contains(" ready"), "{text}");
     }
     // Whoever is asked runs; the other one is ended within a measurement or two.
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     while states(&judged) != BTreeMap::from([("gopls", "ready"), ("ty", "parked")].map(|(a, b)| (a.into(), b.into()))) {
         assert!(Instant::now() < until, "{:?}", states(&judged));
     }
@@ -293,7 +293,7 @@ fn one_that_needs_more_than_all_may_have_is_ended() {
     let servers = BTreeMap::from([("ty".to_owned(), liar("heavy", 0.0))]);
     let judged = Judged::with(CodeSettings { memory: Some(30), servers, ..CodeSettings::default() }, timing());
     project(&judged);
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     loop {
         let (answer, text) = ask(&judged, 1_000);
         // It may have been right before it was measured.

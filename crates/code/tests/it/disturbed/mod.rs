@@ -190,7 +190,7 @@ impl Trial {
             Some(Ok(())) => score.right += 1,
             Some(Err(lie)) => score.lies.push(lie),
         }
-        let until = since + testkit::patience().max(Duration::from_secs(120));
+        let until = since + testkit::patience().max(Duration::from_secs(240));
         loop {
             let answer = self.ask(function, 20_000);
             match self.check(function, &answer) {
