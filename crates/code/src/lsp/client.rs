@@ -60,8 +60,9 @@ struct Waiting {
 struct Requests {
     open: HashMap<i64, oneshot::Sender<Result<Value, Refusal>>>,
     is_closed: bool,
-    /// When the server last answered anything.
-    heard: Option<Instant>,
+    /// Since when the server owes an answer and has given none. One that was given up is owed all the same: a server answers
+    /// what is cancelled too.
+    owed_since: Option<Instant>,
 }
 
 struct Refusal {
@@ -150,10 +151,9 @@ impl Client {
         self.0.out.send(framing::framed(&message)).await.map_err(|_| Failure::Closed)
     }
 
-    /// How many requests are open, and when the server last answered one.
-    pub(crate) fn silence(&self) -> (usize, Option<Instant>) {
-        let requests = self.0.waiting.requests.lock();
-        (requests.open.len(), requests.heard)
+    /// Since when the server owes an answer and has given none.
+    pub(crate) fn silent_since(&self) -> Option<Instant> {
+        self.0.waiting.requests.lock().owed_since
     }
 }
 
@@ -178,6 +178,7 @@ impl Waiting {
         let mut requests = self.requests.lock();
         if !requests.is_closed {
             requests.open.insert(id, answer);
+            requests.owed_since.get_or_insert_with(Instant::now);
         }
         !requests.is_closed
     }
@@ -192,8 +193,9 @@ impl Waiting {
     fn answer(&self, message: &mut Value) {
         let Some(id) = message["id"].as_i64() else { return };
         let mut requests = self.requests.lock();
-        requests.heard = Some(Instant::now());
-        let Some(answer) = requests.open.remove(&id) else { return };
+        let answer = requests.open.remove(&id);
+        requests.owed_since = (!requests.open.is_empty()).then(Instant::now);
+        let Some(answer) = answer else { return };
         let error = message["error"].take();
         let _ = answer.send(match error {
             Value::Null => Ok(message["result"].take()),
@@ -309,7 +311,8 @@ mod tests {
         let asked = server.next().await;
         let cancelled = server.next().await;
         assert_eq!((&cancelled["method"], &cancelled["params"]["id"]), (&json!("$/cancelRequest"), &asked["id"]));
-        assert_eq!(client.silence().0, 0);
+        // It owes an answer all the same.
+        assert!(client.silent_since().is_some() && client.0.waiting.requests.lock().open.is_empty());
     }
 
     #[tokio::test]
@@ -336,7 +339,7 @@ mod tests {
         let asking: Vec<_> = asking.collect();
         for _ in 0..20 {
             let asked = server.next().await;
-            assert!(client.silence().0 <= AT_ONCE);
+            assert!(client.0.waiting.requests.lock().open.len() <= AT_ONCE);
             server.say(json!({"id": asked["id"], "result": null})).await;
         }
         for one in asking {

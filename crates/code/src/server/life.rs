@@ -377,13 +377,12 @@ impl Life<'_> {
 
     /// Whether it neither answers nor computes, for too long.
     async fn is_hung(&mut self) -> bool {
-        let (open, heard) = self.client.silence();
         let now = Instant::now();
-        if open == 0 || heard.is_some_and(|heard| heard > self.quiet_since) {
+        let Some(since) = self.client.silent_since() else {
             self.quiet_since = now;
             return false;
-        }
-        if now.duration_since(self.quiet_since) < self.actor.start.timing.hung_after {
+        };
+        if now.duration_since(since.max(self.quiet_since)) < self.actor.start.timing.hung_after {
             return false;
         }
         // It computes: it is only slow. Looked at again after as long.

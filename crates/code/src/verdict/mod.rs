@@ -148,13 +148,14 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
         tokio::time::sleep(server_settling(&pass)).await;
         last = Some(pass);
     };
+    let is_judged = problem.is_none();
     let seen = problem.unwrap_or_else(|| server.seen());
-    if seen.state != State::Ready {
-        judged.is_certain = false;
-    }
-    let is_judged = found.sites.iter().any(|site| is_of(site, family) && site.verdict == Verdict::Confirmed);
-    if seen.state != State::Ready && !is_judged {
-        let (code, text) = why(&server, &seen);
+    judged.is_certain &= is_judged && seen.state == State::Ready;
+    if !is_judged {
+        let (code, text) = match seen.state {
+            State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
+            _ => why(&server, &seen),
+        };
         let sites = undecided(found, family, code);
         judged.reasons.push(Reason { code, text, sites });
         judged.retry_after = retry_after(&seen);
