@@ -5,20 +5,26 @@
 //! - [`outcome`]: how an attempt at a model ended.
 //! - [`run`]: a call: what is asked, what follows a failure, and what it has cost.
 //! - [`provider`]: the models, the codec of their API, and the one HTTP client.
-//! - [`folder`]: the node files of a worktree.
+//! - [`delegate`]: a call that its caller answers, where there is no model.
+//! - [`folder`]: the node files of a worktree; [`registry`]: the same while they change.
 //! - [`tools`]: what agents call, one file each.
 
 mod address;
+pub mod delegate;
 pub mod file;
 pub mod folder;
+mod journal;
 pub mod outcome;
 pub mod provider;
+pub mod registry;
 pub mod run;
 pub mod schema;
 mod settings;
 pub mod tools;
 
+pub use delegate::Delegation;
 pub use file::{Node, Problem};
+pub use journal::Record;
 pub use provider::Models;
 pub use run::run;
 pub use settings::{ModelSettings, NodesSettings};

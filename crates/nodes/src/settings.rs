@@ -17,11 +17,13 @@ pub struct NodesSettings {
     /// The alias of the model for nodes that name none.
     pub model: Option<String>,
     pub models: BTreeMap<String, ModelSettings>,
+    /// How many nodes of a worktree are tools of their own.
+    pub listed: usize,
 }
 
 impl Default for NodesSettings {
     fn default() -> NodesSettings {
-        NodesSettings { path: PathBuf::from("nodes"), model: None, models: BTreeMap::new() }
+        NodesSettings { path: PathBuf::from("nodes"), model: None, models: BTreeMap::new(), listed: 20 }
     }
 }
 
@@ -43,6 +45,7 @@ pub struct NodesTable {
     path: Option<PathBuf>,
     model: Option<String>,
     models: BTreeMap<String, ModelSettings>,
+    listed: Option<usize>,
 }
 
 impl Settings for NodesSettings {
@@ -62,7 +65,15 @@ impl Settings for NodesSettings {
             self.path = path;
         }
         self.model = table.model.or_else(|| self.model.take());
+        if let Some(listed) = table.listed {
+            self.listed = listed;
+        }
         for (alias, model) in &table.models {
+            if alias == crate::provider::DELEGATE {
+                return Err(
+                    file.refused("nodes.models.delegate: `delegate` is the caller itself; name the model otherwise")
+                );
+            }
             if let Err(why) = crate::address::check(&model.url) {
                 return Err(file.refused(format!("nodes.models.{}: {why}", value::key(alias))));
             }

@@ -43,6 +43,9 @@ struct CancelArgs {
     id: String,
 }
 
+/// Their names.
+pub const NAMES: [&str; 3] = ["job_wait", "job_read", "job_cancel"];
+
 /// All three tools.
 pub(super) fn all(jobs: &Arc<Jobs>) -> [Arc<dyn AnyTool>; 3] {
     let read = Effect::READ;

@@ -86,8 +86,12 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         examples,
         template,
         hash: hash(text),
+        text: text.to_owned(),
         lints,
     };
+    if let Err(why) = crate::tools::node_tool::check(&node) {
+        reader.say(1, why);
+    }
     if reader.problems.is_empty() {
         for example in &node.examples {
             reader.example(&node, example);
@@ -206,7 +210,7 @@ impl Reader {
     }
 
     fn policy(&mut self, tree: &Tree) -> Policy {
-        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens"], false);
+        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens", "tool"], false);
         let mut policy = Policy::default();
         let mut whole = |name: &str, most: u64| {
             let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=most).contains(value));
@@ -217,6 +221,12 @@ impl Reader {
         }
         if let Some(tokens) = whole("tokens", 10_000_000) {
             policy.tokens = tokens;
+        }
+        if let Some(tree) = keys.get("tool") {
+            match tree.kind {
+                Kind::Bool(tool) => policy.tool = tool,
+                _ => self.say(tree.line, "`tool` is true or false"),
+            }
         }
         if let Some(tree) = keys.get("timeout") {
             let time = match &tree.kind {

@@ -61,6 +61,8 @@ pub struct Node {
     pub(crate) template: Template,
     /// What identifies this version: a hash of the whole text.
     pub hash: String,
+    /// The whole text: what is begun with this version ends with it, over a restart too.
+    pub(crate) text: String,
     /// What could be better.
     pub lints: Vec<Problem>,
 }
@@ -82,11 +84,13 @@ pub struct Policy {
     pub timeout: Duration,
     /// The most tokens of the whole call, asked and answered.
     pub tokens: u64,
+    /// Whether the node is a tool of its own; else it is called through `node_run`.
+    pub tool: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000 }
+        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000, tool: true }
     }
 }
 
@@ -169,6 +173,6 @@ fn properties(schema: &Value) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
 }
 
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }

@@ -16,6 +16,9 @@ use crate::outcome::{Class, Tokens};
 use crate::settings::{ModelSettings, NodesSettings};
 use http::{Client, Endpoint};
 
+/// The alias that stands for the caller itself.
+pub const DELEGATE: &str = "delegate";
+
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
@@ -129,6 +132,14 @@ impl Models {
         if !self.by_alias.contains_key(alias) {
             self.unusable.insert(alias.to_owned(), why.to_owned());
         }
+    }
+
+    /// Whether the caller of a node answers it, rather than a model: its file says so, or no model is configured at all.
+    pub fn delegates(&self, node: &Node) -> bool {
+        let has_named = node.models.iter().any(|alias| self.by_alias.contains_key(alias));
+        let is_named = node.models.iter().any(|alias| alias == DELEGATE);
+        let has_none = self.by_alias.is_empty() && self.unusable.is_empty();
+        !has_named && (is_named || has_none || (node.models.is_empty() && self.default.as_deref() == Some(DELEGATE)))
     }
 
     /// Those that a node is run on, in order. `Err` says what to configure.

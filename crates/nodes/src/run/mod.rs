@@ -1,7 +1,7 @@
 //! A call of a node: render, ask, validate, and ask again where that can help. [`machine`] decides; this performs, within the
 //! call's time and tokens.
 
-mod answer;
+pub(crate) mod answer;
 mod ledger;
 mod machine;
 
@@ -45,6 +45,20 @@ pub enum FailureKind {
     Budget,
     /// The model's last attempt ended like this.
     Model(Class),
+}
+
+impl FailureKind {
+    /// In one word, for the journal.
+    pub(crate) fn word(self) -> String {
+        let word = |class: Class| serde_json::to_value(class).ok().and_then(|word| word.as_str().map(str::to_owned));
+        match self {
+            FailureKind::Input => "input".to_owned(),
+            FailureKind::NoModel => "no_model".to_owned(),
+            FailureKind::Template => "template".to_owned(),
+            FailureKind::Budget => "budget".to_owned(),
+            FailureKind::Model(class) => word(class).unwrap_or_default(),
+        }
+    }
 }
 
 /// Runs a node. Dropping the future closes the connection to the model.
@@ -120,16 +134,24 @@ fn prepare(node: &Node, given: Map<String, Value>, models: &Models) -> Result<Pr
         .map_err(|problems| (FailureKind::Input, format!("the input of {}: {}", node.name, problems.join("; "))))?;
     let models = models.for_node(node).map_err(|why| (FailureKind::NoModel, why))?;
     let prompt = prompt(node, &input).map_err(|problem| (FailureKind::Template, problem))?;
-    Ok((input, prompt, models))
+    Ok((input, with_schema(node, prompt), models))
 }
 
-/// The messages: system, the examples as turns, and the input. The schema is said too, since a server may ignore its field.
+/// The messages with the schema in the system's, since a server may ignore its field.
+fn with_schema(node: &Node, mut prompt: Vec<Message>) -> Vec<Message> {
+    let form = format!("Answer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
+    match prompt.first_mut() {
+        Some(first) if first.role == "system" => first.text.push_str(&format!("\n\n{form}")),
+        _ => prompt.insert(0, Message::system(form)),
+    }
+    prompt
+}
+
+/// The messages: system, the examples as turns, and the input.
 pub(crate) fn prompt(node: &Node, input: &Map<String, Value>) -> Result<Vec<Message>, String> {
     let in_file = |problem: crate::Problem| format!("{}{}:{problem}", node.name, crate::file::SUFFIX);
     let rendered = node.render(input).map_err(in_file)?;
-    let form = format!("Answer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
-    let system = rendered.system.map_or_else(|| form.clone(), |system| format!("{system}\n\n{form}"));
-    let mut messages = vec![Message::system(system)];
+    let mut messages: Vec<Message> = rendered.system.map(Message::system).into_iter().collect();
     for example in &node.examples {
         let input = node.complete(example.input.clone()).map_err(|problems| problems.join("; "))?;
         messages.push(Message::user(node.render(&input).map_err(in_file)?.user));

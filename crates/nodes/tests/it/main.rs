@@ -1,5 +1,6 @@
 //! Node files, and calls of them, through the public face.
 
 mod calls;
+mod delegated;
 mod endpoint;
 mod files;
