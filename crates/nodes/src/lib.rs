@@ -6,11 +6,13 @@
 //! - [`run`]: a call: what is asked, what follows a failure, and what it has cost.
 //! - [`provider`]: the models, the codec of their API, and the one HTTP client.
 //! - [`delegate`]: a call that its caller answers, where there is no model.
+//! - [`engine`]: the offline engine, a real model server for tests.
 //! - [`folder`]: the node files of a worktree; [`registry`]: the same while they change.
 //! - [`tools`]: what agents call, one file each.
 
 mod address;
 pub mod delegate;
+pub mod engine;
 pub mod file;
 pub mod folder;
 mod journal;
