@@ -5,12 +5,15 @@
 //! - [`outcome`]: how an attempt at a model ended.
 //! - [`run`]: a call: what is asked, what follows a failure, and what it has cost.
 //! - [`provider`]: the models, the codec of their API, and the one HTTP client.
+//! - [`cassette`]: recorded answers; [`cache`]: values that a node gave before; [`usage`]: what all of it has cost.
 //! - [`delegate`]: a call that its caller answers, where there is no model.
 //! - [`engine`]: the offline engine, a real model server for tests.
 //! - [`folder`]: the node files of a worktree; [`registry`]: the same while they change.
 //! - [`tools`]: what agents call, one file each.
 
 mod address;
+pub mod cache;
+pub mod cassette;
 pub mod delegate;
 pub mod engine;
 pub mod file;
@@ -23,10 +26,11 @@ pub mod run;
 pub mod schema;
 mod settings;
 pub mod tools;
+pub mod usage;
 
 pub use delegate::Delegation;
 pub use file::{Node, Problem};
 pub use journal::Record;
 pub use provider::Models;
-pub use run::run;
+pub use run::{Means, run, run_with};
 pub use settings::{ModelSettings, NodesSettings};

@@ -38,13 +38,15 @@ impl Part for NodesPart {
         let journal = setup.journal.clone();
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
         let record = Arc::new(move |record| journal.record(record));
-        NodesPart { nodes: Arc::new(Nodes::new(&settings, models, delegation, record)) }
+        let state = setup.project.state_dir().join("nodes");
+        NodesPart { nodes: Arc::new(Nodes::new(&settings, models, delegation, &state, record)) }
     }
 
     fn declared() -> NodesPart {
         // Nothing is called, so nothing is kept.
         let delegation = Delegation::new(None, PathBuf::new());
-        let nodes = Nodes::new(&NodesSettings::default(), Models::default(), delegation, Arc::new(|_| ()));
+        let settings = NodesSettings::default();
+        let nodes = Nodes::new(&settings, Models::default(), delegation, Path::new(""), Arc::new(|_| ()));
         NodesPart { nodes: Arc::new(nodes) }
     }
 

@@ -16,6 +16,7 @@ p.sampling.seed = 42
 p.sampling.temp = 0.0
 p.offline = True
 p.ui = False
+p.endpoint_metrics = True
 s = x.Server(p)
 print("LISTENING", s.listening_address, flush=True)
 sys.stdin.read()

@@ -210,7 +210,7 @@ impl Reader {
     }
 
     fn policy(&mut self, tree: &Tree) -> Policy {
-        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens", "tool"], false);
+        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens", "cache", "tool"], false);
         let mut policy = Policy::default();
         let mut whole = |name: &str, most: u64| {
             let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=most).contains(value));
@@ -221,6 +221,16 @@ impl Reader {
         }
         if let Some(tokens) = whole("tokens", 10_000_000) {
             policy.tokens = tokens;
+        }
+        if let Some(tree) = keys.get("cache") {
+            let time = match &tree.kind {
+                Kind::Text(text) => seconds(text).filter(|time| (1..=30 * 86_400).contains(time)),
+                _ => None,
+            };
+            match time {
+                Some(time) => policy.cache = Some(Duration::from_secs(time)),
+                None => self.say(tree.line, "`cache` is a time such as 10m, 6h or 1d, at most 30d"),
+            }
         }
         if let Some(tree) = keys.get("tool") {
             match tree.kind {
@@ -387,6 +397,8 @@ fn seconds(text: &str) -> Option<u64> {
     match &text[at..] {
         "s" => Some(number),
         "m" => number.checked_mul(60),
+        "h" => number.checked_mul(3_600),
+        "d" => number.checked_mul(86_400),
         _ => None,
     }
 }

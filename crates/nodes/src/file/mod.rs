@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
-pub(crate) use template::{Rendered, Template};
+pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
 
 /// The end of the name of a node file.
 pub const SUFFIX: &str = ".node.md";
@@ -84,13 +84,15 @@ pub struct Policy {
     pub timeout: Duration,
     /// The most tokens of the whole call, asked and answered.
     pub tokens: u64,
+    /// For how long a value is given again for the same input.
+    pub cache: Option<Duration>,
     /// Whether the node is a tool of its own; else it is called through `node_run`.
     pub tool: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000, tool: true }
+        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000, cache: None, tool: true }
     }
 }
 
@@ -119,6 +121,13 @@ impl Node {
     /// Reads a node file. `name` is that of the file, without its end.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         front::read(name, text)
+    }
+
+    /// The same version of the node on another model.
+    pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
+        let node = Node::parse(&self.name, &self.text)
+            .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
+        Ok(Node { models: vec![alias.to_owned()], ..node })
     }
 
     /// The whole input: defaults filled in. `Err` says what is wrong with what was given.

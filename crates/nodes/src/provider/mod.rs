@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::Node;
 use crate::outcome::{Class, Tokens};
 use crate::settings::{ModelSettings, NodesSettings};
+pub(crate) use http::Response;
 use http::{Client, Endpoint};
 
 /// The alias that stands for the caller itself.
@@ -201,7 +202,8 @@ impl Models {
 
 impl Model {
     fn new(alias: &str, said: &ModelSettings, client: Client) -> Result<Model, String> {
-        let key = said.key_file.as_deref().map(read_key).transpose()?;
+        let of_environment = said.key_env.as_deref().map(key_of_environment).transpose()?;
+        let key = said.key_file.as_deref().map(read_key).transpose()?.or(of_environment);
         let endpoint = Endpoint::new(&said.url, key)?;
         Ok(Model {
             alias: alias.to_owned(),
@@ -212,10 +214,31 @@ impl Model {
         })
     }
 
-    pub(crate) async fn ask(&self, request: &Request) -> Result<Answer, Failed> {
+    /// The server's name for it.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The server's response, whatever it says.
+    pub(crate) async fn post(&self, request: &Request) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request);
-        let response = self.client.post(&self.endpoint, "chat/completions", &body).await?;
-        openai::answer(&response)
+        self.client.post(&self.endpoint, "chat/completions", &body).await
+    }
+}
+
+/// What a response says.
+pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
+    openai::answer(response)
+}
+
+/// The key in a variable of the environment that this process was started in.
+fn key_of_environment(variable: &str) -> Result<String, String> {
+    let key = std::env::var(variable).unwrap_or_default().trim().to_owned();
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_key {
+        Ok(key)
+    } else {
+        Err(format!("its key_env {variable} is not set where the daemon was started, or holds no key"))
     }
 }
 

@@ -37,11 +37,18 @@ pub(super) async fn call(
     cx: &Context,
     node: Arc<Node>,
     input: Map<String, Value>,
+    fresh: bool,
 ) -> Result<Outcome, ToolError> {
-    if nodes.models.delegates(&node) {
+    if nodes.delegates(&node) {
         return delegate(nodes, cx, node, input).await;
     }
-    match crate::run(&node, input, &nodes.models).await {
+    let worktree = Nodes::worktree(cx)?;
+    let ran = tokio::select! {
+        ran = nodes.run(&node, input, &worktree, fresh) => ran,
+        // The connection to the model closes at once, not after the grace that a cancelled call has.
+        () = cx.cancelled() => return Ok(Outcome::error("the call was cancelled")),
+    };
+    match ran {
         Ok(done) => {
             record(nodes, &node, "done".to_owned(), &done.ledger);
             value(&done.value, Some(done.ledger.meta()))

@@ -13,13 +13,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
 use mcp::prompt::AnyPrompt;
-use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
+use mcp::tool::{AnyTool, Context, Declaration, Tool, ToolError, tool};
 use parking_lot::Mutex;
 use project::Caller;
+use serde_json::{Map, Value};
 
+use crate::cache::Cache;
+use crate::cassette::{self, Cassettes, Mode};
 use crate::folder::Folder;
 use crate::registry::{Recorder, Served, Worktree};
-use crate::{Delegation, Models, Node, NodesSettings, Record};
+use crate::run::{Done, Failure, run_with};
+use crate::usage::Usage;
+use crate::{Delegation, Means, Models, Node, NodesSettings, Record};
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
@@ -31,6 +36,9 @@ pub struct Nodes {
     models: Models,
     delegation: Delegation,
     record: Recorder,
+    cassettes: Cassettes,
+    usage: Usage,
+    cache: Cache,
     /// How many nodes of a worktree are tools of their own.
     listed: usize,
     /// The names of all other tools.
@@ -46,8 +54,18 @@ impl fmt::Debug for Nodes {
 }
 
 impl Nodes {
-    pub fn new(settings: &NodesSettings, models: Models, delegation: Delegation, record: Recorder) -> Nodes {
+    /// `state` is the directory for what is kept of nodes.
+    pub fn new(
+        settings: &NodesSettings,
+        models: Models,
+        delegation: Delegation,
+        state: &Path,
+        record: Recorder,
+    ) -> Nodes {
         Nodes {
+            cassettes: Cassettes::new(settings.cassettes),
+            usage: Usage::new(state.join("usage.jsonl"), settings.tokens_per_day),
+            cache: Cache::new(state.join("cache")),
             path: settings.path.clone(),
             models,
             delegation,
@@ -106,6 +124,24 @@ impl Nodes {
         (self.record)(record);
     }
 
+    /// Whether the caller of a node answers it.
+    fn delegates(&self, node: &Node) -> bool {
+        self.cassettes.mode() != Mode::Replay && self.models.delegates(node)
+    }
+
+    /// Runs a node with all that the project has.
+    async fn run(&self, node: &Node, input: Map<String, Value>, worktree: &Path, fresh: bool) -> Result<Done, Failure> {
+        let recordings = cassette::directory(&self.folder_of(worktree));
+        let is_live = self.cassettes.mode() == Mode::Live;
+        let means = Means {
+            models: &self.models,
+            cassettes: (!is_live).then_some((&self.cassettes, recordings.as_path())),
+            usage: Some(&self.usage),
+            cache: (is_live && !fresh).then_some(&self.cache),
+        };
+        run_with(node, input, means).await
+    }
+
     fn folder_of(&self, worktree: &Path) -> Folder {
         Folder::new(worktree, &self.path).without(self.taken.get().cloned().unwrap_or_default())
     }
@@ -133,6 +169,11 @@ impl Nodes {
         let node = tokio::task::spawn_blocking(move || folder.node(&name)).await.map_err(ToolError::internal)?;
         node.map(Arc::new).map_err(|error| ToolError::user(error.to_string()))
     }
+}
+
+/// What a client is told of a node as a tool, but for where it comes from.
+pub fn declaration(node: &Node) -> Declaration {
+    node_tool::declaration(node, "")
 }
 
 /// All tools of the toolset.

@@ -25,6 +25,11 @@ struct Args {
     /// Its input.
     #[serde(default)]
     input: Map<String, Value>,
+    /// The alias of a model to run it on, instead of its own.
+    model: Option<String>,
+    /// Ask the model even if the value is cached.
+    #[serde(default)]
+    fresh: bool,
 }
 
 pub(super) const NAME: &str = "node_run";
@@ -60,12 +65,18 @@ impl AnyTool for NodeRun {
             wrong_arguments(&self.declaration, said.split(" at line ").next().unwrap_or(&said))
         });
         Box::pin(async move {
-            let Args { node, input } = match args {
+            let Args { node, input, model, fresh } = match args {
                 Ok(args) => args,
                 Err(wrong) => return Ok(wrong),
             };
             let node = self.nodes.node(&cx, node).await?;
-            called::call(&self.nodes, &cx, node, input).await
+            match model {
+                None => called::call(&self.nodes, &cx, node, input, fresh).await,
+                Some(model) => {
+                    let node = Arc::new(node.on_model(&model).map_err(ToolError::internal)?);
+                    called::call(&self.nodes, &cx, node, input, fresh).await
+                }
+            }
         })
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn node_tool(nodes: &Arc<Nodes>, node: &Arc<Node>, worktree: PathBuf,
 }
 
 /// What a client is told of a node.
-fn declaration(node: &Node, origin: &str) -> Declaration {
+pub(super) fn declaration(node: &Node, origin: &str) -> Declaration {
     let description = format!("{}{origin}", node.description);
     Declaration {
         output_schema: Some(called::output_schema(node.output.json.clone())),
@@ -74,7 +74,7 @@ impl AnyTool for NodeTool {
                     self.node.name
                 )));
             }
-            called::call(&self.nodes, &cx, self.node.clone(), input).await
+            called::call(&self.nodes, &cx, self.node.clone(), input, false).await
         })
     }
 }

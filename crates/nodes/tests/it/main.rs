@@ -3,4 +3,5 @@
 mod calls;
 mod delegated;
 mod endpoint;
+mod engine;
 mod files;
