@@ -133,3 +133,40 @@ fn aside(path: &Path) -> PathBuf {
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_day_s_budget_outlives_the_daemon_and_ends_with_the_day() {
+        static NOW: AtomicU64 = AtomicU64::new(20_000 * DAY + 5);
+        let place = tempfile::tempdir().expect("a directory");
+        let open = || Usage::at(place.path().join("nodes/usage.jsonl"), 1_000, || NOW.load(Ordering::Relaxed));
+        let spent = |counted, leaves| Spent {
+            at: 0,
+            node: "n".to_owned(),
+            hash: "h".to_owned(),
+            model: "m".to_owned(),
+            class: Class::Done,
+            tokens: None,
+            counted,
+            leaves,
+        };
+        let usage = open();
+        usage.note(spent(700, true));
+        usage.note(spent(5_000, false));
+        assert_eq!((usage.spent_today(), usage.allows(300)), (700, Ok(())));
+        // Another life.
+        let usage = open();
+        assert_eq!(
+            usage.allows(301).unwrap_err(),
+            "this attempt needs about 301 tokens and 700 left the machine today; nodes.tokens_per_day allows 1000 (the day is UTC's)"
+        );
+        NOW.fetch_add(DAY, Ordering::Relaxed);
+        assert_eq!(usage.allows(1_000), Ok(()));
+        assert_eq!(read_all(&place.path().join("nodes/usage.jsonl")).expect("read").len(), 2);
+    }
+}

@@ -89,8 +89,8 @@ pub(crate) struct Chosen {
 /// The live toolset of a choice.
 pub(crate) struct LiveChoice {
     pub part: usize,
-    /// Empty where all of its tools are listed anyway.
-    pub core: &'static [&'static str],
+    /// What is listed then: its core, and what jobs are reached by. Empty where all of its tools are listed anyway.
+    pub core: Vec<&'static str>,
     pub name: &'static str,
     /// Empty where it is in the instructions anyway.
     pub instructions: &'static str,
@@ -191,7 +191,10 @@ impl Catalog {
         let live = live.map(|PartToolset { toolset, part, .. }| LiveChoice {
             part: *part,
             name: toolset.name,
-            core: if is_default { toolset.core } else { &[] },
+            core: match is_default {
+                true => toolset.core.iter().chain(&mcp::server::JOB_TOOLS).copied().collect(),
+                false => Vec::new(),
+            },
             instructions: if is_default { toolset.instructions } else { "" },
         });
         let instructions: Vec<&str> = chosen.iter().map(|entry| entry.toolset.instructions).collect();

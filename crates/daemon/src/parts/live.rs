@@ -89,7 +89,7 @@ impl Branch {
             registry,
             prompts: prompts.clone(),
             added: BTreeSet::new(),
-            core: choice.core,
+            core: choice.core.clone(),
             group: choice.name,
         };
         target.take(live.as_ref());
@@ -120,7 +120,7 @@ struct Target {
     /// The names of what was added.
     added: BTreeSet<String>,
     /// What is listed while the worktree has something.
-    core: &'static [&'static str],
+    core: Vec<&'static str>,
     group: &'static str,
 }
 

@@ -29,12 +29,7 @@ pub(crate) struct NodesPart {
 impl Part for NodesPart {
     fn open(setup: &Setup<'_>) -> NodesPart {
         let settings: NodesSettings = setup.config.of();
-        let mut models = Models::new(&settings);
-        for request in &setup.config.withheld {
-            if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
-                models.withhold(alias, "hob.toml asks for it and you have not granted that; `hob trust` shows it");
-            }
-        }
+        let models = Models::of(setup.config);
         let journal = setup.journal.clone();
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
         let record = Arc::new(move |record| journal.record(record));

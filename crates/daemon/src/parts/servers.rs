@@ -127,6 +127,10 @@ impl Parts {
             server = server.seal_key(seal.key);
         }
         let server = finish(self.complete(server, &chosen.extras, surface, None));
+        if let Some(live) = &chosen.live {
+            // What is listed once a worktree brings something is not listed before.
+            server.registry().unlist(live.name, live.core.iter().map(|name| (*name).to_owned()));
+        }
         servers.insert(key, server.clone());
         Ok(server)
     }

@@ -35,7 +35,7 @@ struct ReadArgs {
     id: String,
 }
 
-/// Ends a job.
+/// Ends a job that an earlier call became.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CancelArgs {

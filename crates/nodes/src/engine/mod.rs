@@ -1,7 +1,7 @@
 //! The offline engine: a real model server for tests, without a key, a network or foreign weights. The server is llama.cpp's
 //! own; its model is written here, and says under a schema the shortest value that the decoder lets through.
 //!
-//! It needs a Python with one package: [`INSTALL`] says how to get it.
+//! It needs a Python with one package; [`EngineError::NotInstalled`] says how to get it.
 
 mod model;
 
@@ -18,9 +18,6 @@ use crate::{ModelSettings, Models, NodesSettings};
 
 /// The package and its version: another one may decode otherwise.
 pub const PACKAGE: &str = "xllamacpp==2026.10.11549";
-/// The lines that install it.
-pub const INSTALL: &str = "python3 -m venv .hob/llm && .hob/llm/bin/pip install -q xllamacpp==2026.10.11549    # 34 MB";
-
 const SERVE: &str = include_str!("serve.py");
 /// How long the server may take to listen. It takes half a second.
 const START_TIME: Duration = Duration::from_secs(60);
@@ -36,8 +33,11 @@ pub struct Engine {
 /// Why there is no engine.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("the offline engine is not installed; run:\n  {INSTALL}")]
-    NotInstalled,
+    #[error(
+        "the offline engine is not installed (34 MB); run:\n  python3 -m venv {0}\n  {0}/bin/pip install -q {PACKAGE}",
+        project::visible::path(.venv)
+    )]
+    NotInstalled { venv: PathBuf },
     #[error("the offline engine's files: {0}")]
     Files(#[from] io::Error),
     #[error("the offline engine: {0}")]
@@ -54,7 +54,7 @@ impl Engine {
     pub async fn start(venv: &Path, guard: Guard) -> Result<Engine, EngineError> {
         let python = venv.join("bin/python");
         if !python.is_file() {
-            return Err(EngineError::NotInstalled);
+            return Err(EngineError::NotInstalled { venv: venv.to_owned() });
         }
         let directory = tempfile::tempdir()?;
         let file = directory.path().join("fixed.gguf");

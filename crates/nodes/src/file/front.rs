@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::template::Template;
 use super::yaml::{self, Key, Kind, Tree};
-use super::{Check, Example, Node, Policy, Problem, Sampling, hash, properties, short};
+use super::{Check, Example, Expectation, Matcher, Node, Policy, Problem, Sampling, Trial, hash, properties, short};
 use crate::schema::Schema;
 
 const KEYS: &[&str] = &[
@@ -21,6 +21,7 @@ const KEYS: &[&str] = &[
     "policy",
     "checks",
     "examples",
+    "tests",
 ];
 
 /// Reads a whole file.
@@ -56,6 +57,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
     let checks = keys.get("checks").map(|tree| reader.checks(tree)).unwrap_or_default();
     let examples = keys.get("examples").map(|tree| reader.examples(tree)).unwrap_or_default();
 
+    let trials = keys.get("tests").map(|tree| reader.trials(tree)).unwrap_or_default();
+
     let (Some(template), Some(input), Some(output)) = (template, input, output) else {
         return Err(reader.problems);
     };
@@ -84,7 +87,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         policy,
         checks,
         examples,
+        trials,
         template,
+        judge: None,
         hash: hash(text),
         text: text.to_owned(),
         lints,
@@ -95,6 +100,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
     if reader.problems.is_empty() {
         for example in &node.examples {
             reader.example(&node, example);
+        }
+        for trial in &node.trials {
+            if let Err(problems) = node.complete(trial.input.clone()) {
+                reader.say(trial.line, format!("the test's input: {}", problems.join("; ")));
+            }
         }
     }
     if reader.problems.is_empty() { Ok(node) } else { Err(reader.problems) }
@@ -353,6 +363,55 @@ impl Reader {
             }
         }
         examples
+    }
+
+    fn trials(&mut self, tree: &Tree) -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for item in self.list(tree, "tests") {
+            let keys = self.map(item, "a test", &["input", "expect", "repeat", "pass"], false);
+            let mut whole = |name: &str| {
+                let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=100).contains(value));
+                let number =
+                    keys.get(name).and_then(|tree| self.number(tree, name, "a whole number from 1 to 100", read));
+                number.and_then(|number| u32::try_from(number).ok())
+            };
+            let repeat = whole("repeat").unwrap_or(1);
+            let pass = whole("pass").unwrap_or(repeat).min(repeat);
+            let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
+            match keys.get("input").map(Tree::to_json) {
+                Some(Value::Object(input)) => trials.push(Trial { input, expect, repeat, pass, line: item.line }),
+                _ => self.say(item.line, "a test has `input`, a map, and `expect`, such as { /score: { \">=\": 4 } }"),
+            }
+        }
+        trials
+    }
+
+    fn expectations(&mut self, tree: &Tree) -> Vec<Expectation> {
+        let Kind::Map(entries) = &tree.kind else {
+            self.say(tree.line, "`expect` is a map from places in the value, such as /score, to what is there");
+            return Vec::new();
+        };
+        let mut expectations = Vec::new();
+        for (key, wanted) in entries {
+            if !(key.name.is_empty() || key.name.starts_with('/')) {
+                self.say(
+                    key.line,
+                    format!("`{}` is no place in the value: it begins with /, such as /{}", key.name, key.name),
+                );
+                continue;
+            }
+            let operators = match &wanted.kind {
+                Kind::Map(operators) => operators.iter().map(|(name, operand)| (name.name.as_str(), operand)).collect(),
+                _ => vec![("is", wanted)],
+            };
+            for (operator, operand) in operators {
+                match Matcher::new(operator, operand.to_json()) {
+                    Ok(matcher) => expectations.push(Expectation { at: key.name.clone(), matcher }),
+                    Err(why) => self.say(operand.line, why),
+                }
+            }
+        }
+        expectations
     }
 
     /// An example must be what it shows.

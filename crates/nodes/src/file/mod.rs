@@ -1,12 +1,13 @@
 //! A node file: front matter (YAML) and a body (a template) → a checked [`Node`]. Everything that is wrong is said at once,
 //! each with its line.
 //!
-//! The keys are dotprompt's with dotprompt's meaning; `policy`, `checks` and `examples` are ours. A key with a dot in it
+//! The keys are dotprompt's with dotprompt's meaning; `policy`, `checks`, `examples` and `tests` are ours. A key with a dot in it
 //! belongs to somebody else and is kept.
 
 mod front;
 mod short;
 mod template;
+mod trial;
 mod yaml;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
 pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
+pub use trial::{Expectation, Matcher, OPERATORS, Trial, Tried};
 
 /// The end of the name of a node file.
 pub const SUFFIX: &str = ".node.md";
@@ -58,7 +60,11 @@ pub struct Node {
     pub policy: Policy,
     pub(crate) checks: Vec<Check>,
     pub examples: Vec<Example>,
+    /// The tests in its file.
+    pub trials: Vec<Trial>,
     pub(crate) template: Template,
+    /// Of a node in Rust.
+    pub(crate) judge: Option<Judge>,
     /// What identifies this version: a hash of the whole text.
     pub hash: String,
     /// The whole text: what is begun with this version ends with it, over a restart too.
@@ -109,12 +115,30 @@ impl fmt::Debug for Check {
     }
 }
 
+/// A check in Rust: the input and the output → what is wrong.
+#[derive(Clone)]
+pub(crate) struct Judge(std::sync::Arc<JudgeFn>);
+
+type JudgeFn = dyn Fn(&Map<String, Value>, &Value) -> Vec<String> + Send + Sync;
+
+impl Judge {
+    pub(crate) fn new(judge: impl Fn(&Map<String, Value>, &Value) -> Vec<String> + Send + Sync + 'static) -> Judge {
+        Judge(std::sync::Arc::new(judge))
+    }
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Judge")
+    }
+}
+
 /// An input with its right output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Example {
     pub input: Map<String, Value>,
     pub output: Value,
-    line: usize,
+    pub(crate) line: usize,
 }
 
 impl Node {
@@ -148,7 +172,9 @@ impl Node {
         if !problems.is_empty() {
             return problems;
         }
-        self.checks.iter().filter_map(|check| check.problem(input, output)).collect()
+        let mut problems: Vec<String> = self.checks.iter().filter_map(|check| check.problem(input, output)).collect();
+        problems.extend(self.judge.iter().flat_map(|judge| judge.0(input, output)));
+        problems
     }
 
     /// What the model is told, for an input that [`Node::complete`] has accepted.

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use project::Config;
 use serde_json::Value;
 
 use crate::Node;
@@ -123,6 +124,27 @@ impl Models {
             match Model::new(alias, said, client.clone()) {
                 Ok(model) => drop(models.by_alias.insert(alias.clone(), Arc::new(model))),
                 Err(why) => drop(models.unusable.insert(alias.clone(), why)),
+            }
+        }
+        models
+    }
+
+    /// One model without a key, at this address.
+    ///
+    /// # Errors
+    /// When the address cannot be used.
+    pub fn at(url: &str, model: &str) -> Result<Models, String> {
+        let said = ModelSettings { url: url.to_owned(), model: model.to_owned(), key_file: None, key_env: None };
+        let one = Model::new(model, &said, Client::default())?;
+        Ok(Models { by_alias: [(model.to_owned(), Arc::new(one))].into(), ..Models::default() })
+    }
+
+    /// The models of a project's configuration; those that wait for a grant are named and cannot be used.
+    pub fn of(config: &Config) -> Models {
+        let mut models = Models::new(&config.of::<NodesSettings>());
+        for request in &config.withheld {
+            if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
+                models.withhold(alias, "hob.toml asks for it and you have not granted that; `hob trust` shows it");
             }
         }
         models

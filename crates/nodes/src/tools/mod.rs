@@ -1,6 +1,7 @@
 //! The tools, one file each.
 
 mod called;
+mod node_check;
 mod node_prompt;
 mod node_run;
 mod node_submit;
@@ -181,6 +182,7 @@ pub fn tools(nodes: &Arc<Nodes>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         node_run::node_run(nodes),
         tool(node_submit::NodeSubmit(nodes.clone())),
+        tool(node_check::NodeCheck(nodes.clone())),
         tool(nodes_status::NodesStatus(nodes.clone())),
     ]
 }

@@ -5,3 +5,6 @@ mod delegated;
 mod endpoint;
 mod engine;
 mod files;
+mod hostile;
+mod reloads;
+mod typed;

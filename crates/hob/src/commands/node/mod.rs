@@ -1,4 +1,7 @@
-//! `hob node`: node files from a shell. `new` and `check` need no daemon; `run` and `list` ask the daemon, as an agent does.
+//! `hob node`: node files from a shell. `run` and `list` ask the daemon, as an agent does; the others need none.
+
+mod kept;
+mod trial;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -29,6 +32,10 @@ enum Sub {
     Check(Check),
     List(List),
     Run(Run),
+    Test(trial::Test),
+    Record(trial::Record),
+    Usage(kept::UsageOf),
+    Gc(kept::Gc),
 }
 
 /// Write a first node file
@@ -71,6 +78,10 @@ impl NodeCommand {
             Sub::New(new) => new.run(project),
             Sub::Check(check) => check.run(project),
             Sub::List(list) => call(project, "nodes_status", Map::new(), list.json),
+            Sub::Test(test) => test.run(project),
+            Sub::Record(record) => record.run(project),
+            Sub::Usage(usage) => usage.run(project),
+            Sub::Gc(gc) => gc.run(project),
             Sub::Run(run) => {
                 let input: Value = serde_json::from_str(&run.input).ok().filter(Value::is_object).ok_or_else(|| {
                     Failure::new("the input is no JSON object")
@@ -96,6 +107,17 @@ fn call(project: &Project, tool: &str, arguments: Map<String, Value>, json: bool
 fn place(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
     Ok((project.worktree(&super::cwd()?), config.of::<NodesSettings>().path))
+}
+
+/// The node files of the current worktree.
+fn folder(project: &Project) -> Result<Folder, Failure> {
+    let (worktree, path) = place(project)?;
+    Ok(Folder::new(&worktree, &path).without(daemon::tool_names().into()))
+}
+
+/// The directory of what is kept of nodes.
+fn state(project: &Project) -> PathBuf {
+    project.state_dir().join("nodes")
 }
 
 const FIRST: &str = "---
