@@ -70,6 +70,11 @@ impl Usage {
         ))
     }
 
+    /// What may leave the machine in a day.
+    pub fn per_day(&self) -> u64 {
+        self.per_day
+    }
+
     /// What left the machine today.
     pub fn spent_today(&self) -> u64 {
         let day = (self.now)() / DAY;

@@ -6,6 +6,7 @@ mod keywords;
 mod recorded;
 mod valid;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use nodes::engine::Engine;
@@ -23,7 +24,7 @@ pub(crate) fn venv() -> Option<PathBuf> {
     }
     assert!(std::env::var_os("CI").is_none(), "the offline engine is not installed, and CI must have everything");
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    eprintln!("skipped: {test}: the offline engine is not installed (`cargo xtask setup`)");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: the offline engine is not installed (`cargo xtask setup`)");
     None
 }
 
