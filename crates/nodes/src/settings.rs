@@ -11,6 +11,9 @@ use serde::Deserialize;
 
 use crate::cassette::Mode;
 
+/// The alias that stands for the caller itself.
+pub(crate) const DELEGATE: &str = "delegate";
+
 /// What is configured for nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodesSettings {
@@ -93,7 +96,7 @@ impl Settings for NodesSettings {
             self.cassettes = mode;
         }
         for (alias, model) in &table.models {
-            if alias == crate::provider::DELEGATE {
+            if alias == DELEGATE {
                 return Err(
                     file.refused("nodes.models.delegate: `delegate` is the caller itself; name the model otherwise")
                 );

@@ -6,8 +6,9 @@ use process::Guard;
 
 use crate::cassette::{self, Cassettes, Mode};
 use crate::engine::Engine;
-use crate::file::{Trial, Tried};
+use crate::file::Trial;
 use crate::folder::Folder;
+use crate::run::{Ledger, run_with};
 use crate::usage::Usage;
 use crate::{Means, Models, Node};
 
@@ -85,7 +86,7 @@ impl Suite<'_> {
                 cache: None,
             };
             for trial in trials(&node) {
-                let tried = trial.run(&node, means, engine.is_none()).await;
+                let tried = tried(&trial, &node, means, engine.is_none()).await;
                 each(Report { node: name.clone(), line: trial.line, tried, of: (trial.repeat, trial.pass) });
             }
         }
@@ -109,4 +110,40 @@ fn trials(node: &Node) -> Vec<Trial> {
 
 fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
+}
+
+/// How a test went, over all its repeats.
+#[derive(Debug)]
+pub struct Tried {
+    pub passed: u32,
+    /// Why the others did not, each once.
+    pub failures: Vec<String>,
+    pub ledgers: Vec<Ledger>,
+}
+
+/// Runs a test. With `judges` the value is compared with what is expected; without, it only has to be of its type.
+async fn tried(trial: &Trial, node: &Node, means: Means<'_>, judges: bool) -> Tried {
+    let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new() };
+    for _ in 0..trial.repeat {
+        let problems = match run_with(node, trial.input.clone(), means).await {
+            Ok(done) => {
+                let problems = if judges { trial.problems(&done.value) } else { Vec::new() };
+                tried.ledgers.push(done.ledger);
+                problems
+            }
+            Err(failure) => {
+                tried.ledgers.push(failure.ledger);
+                vec![failure.why]
+            }
+        };
+        if problems.is_empty() {
+            tried.passed += 1;
+        }
+        for problem in problems {
+            if !tried.failures.contains(&problem) {
+                tried.failures.push(problem);
+            }
+        }
+    }
+    tried
 }

@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp::prompt::Prompts;
 use mcp::resource::{Resources, TemplateError};
@@ -105,7 +106,8 @@ impl Parts {
         if tools.has_some() && !live.instructions.is_empty() {
             instructions = format!("{instructions} {}", live.instructions);
         }
-        let server = standing.sibling(info(instructions), registry);
+        // A file may be saved at any time.
+        let server = standing.sibling(info(instructions), registry).list_fresh_for(Duration::ZERO);
         let server = self.complete(server, &chosen.extras, surface, Some(tools.prompts().clone()));
         Ok(self.branches.add(key, server, tools))
     }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use mcp::tool::{Declaration, Effect, wrapped};
 use serde_json::{Map, Value, json};
 
+use super::split::split;
 use super::template::Template;
 use super::yaml::{self, Key, Kind, Tree};
 use super::{Check, Example, Expectation, Matcher, Node, Policy, Problem, Sampling, Trial, hash, properties, short};
@@ -94,8 +96,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         text: text.to_owned(),
         lints,
     };
-    if let Err(why) = crate::tools::node_tool::check(&node) {
-        reader.say(1, why);
+    if let Err(error) = as_tool(&node).check() {
+        reader.say(1, error.to_string());
     }
     if reader.problems.is_empty() {
         for example in &node.examples {
@@ -108,29 +110,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         }
     }
     if reader.problems.is_empty() { Ok(node) } else { Err(reader.problems) }
-}
-
-/// The front matter, the body, and how many lines are before the body.
-fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
-    let begin = || Problem::at(1, "a node file begins with a line `---`, below which its front matter stands");
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.split_inclusive('\n').next().unwrap_or_default();
-    if first.trim_end() != "---" {
-        return Err(begin());
-    }
-    let (mut at, mut lines) = (first.len(), 1);
-    for line in text[first.len()..].split_inclusive('\n') {
-        lines += 1;
-        if line.trim_end() == "---" {
-            let body = &text[at + line.len()..];
-            return match body.trim().is_empty() {
-                true => Err(Problem::at(lines, "the body is empty: below the front matter stands the prompt")),
-                false => Ok((&text[first.len()..at], body, lines)),
-            };
-        }
-        at += line.len();
-    }
-    Err(Problem::at(1, "the front matter does not end: put a line `---` below it"))
 }
 
 /// Reads trees, and keeps what is wrong with them.
@@ -429,6 +408,13 @@ impl Reader {
             }
         }
     }
+}
+
+/// The node as a tool, for what clients demand of one.
+fn as_tool(node: &Node) -> Declaration {
+    let output_schema = Some(wrapped(node.output.json.clone(), []));
+    let input = node.input.json.clone();
+    Declaration { output_schema, ..Declaration::new(&node.name, &node.description, input, Effect::READ) }
 }
 
 /// Compiles a check; only `input` and `output` can be read.

@@ -6,6 +6,7 @@
 
 mod front;
 mod short;
+mod split;
 mod template;
 mod trial;
 mod yaml;
@@ -19,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
 pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
-pub use trial::{Expectation, Matcher, OPERATORS, Trial, Tried};
+pub use trial::{Expectation, Matcher, OPERATORS, Trial};
 
 /// The end of the name of a node file.
 pub const SUFFIX: &str = ".node.md";

@@ -1,13 +1,9 @@
-//! The tests of a node's file: an input, and what its value must be like. They run on any engine: recordings, the offline
-//! engine (which shows that the node works, not that its answers are good), or the models themselves.
+//! The tests in a node's file: an input, and what its value must be like.
 
 use std::fmt;
 
 use regex::Regex;
 use serde_json::{Map, Value};
-
-use super::Node;
-use crate::run::{Ledger, Means, run_with};
 
 /// A test of a node.
 #[derive(Debug, Clone)]
@@ -89,44 +85,9 @@ impl fmt::Display for Matcher {
     }
 }
 
-/// How a test went.
-#[derive(Debug)]
-pub struct Tried {
-    pub passed: u32,
-    /// Why the others did not, each once.
-    pub failures: Vec<String>,
-    pub ledgers: Vec<Ledger>,
-}
-
 impl Trial {
-    /// Runs it. With `judges` the value is compared with what is expected; without, it only has to be of its type.
-    pub async fn run(&self, node: &Node, means: Means<'_>, judges: bool) -> Tried {
-        let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new() };
-        for _ in 0..self.repeat {
-            let problems = match run_with(node, self.input.clone(), means).await {
-                Ok(done) => {
-                    let problems = if judges { self.problems(&done.value) } else { Vec::new() };
-                    tried.ledgers.push(done.ledger);
-                    problems
-                }
-                Err(failure) => {
-                    tried.ledgers.push(failure.ledger);
-                    vec![failure.why]
-                }
-            };
-            if problems.is_empty() {
-                tried.passed += 1;
-            }
-            for problem in problems {
-                if !tried.failures.contains(&problem) {
-                    tried.failures.push(problem);
-                }
-            }
-        }
-        tried
-    }
-
-    fn problems(&self, value: &Value) -> Vec<String> {
+    /// What is otherwise than expected.
+    pub(crate) fn problems(&self, value: &Value) -> Vec<String> {
         let expectation = |expectation: &Expectation| {
             let found = value.pointer(&expectation.at);
             let fits = found.is_some_and(|found| expectation.matcher.fits(found));

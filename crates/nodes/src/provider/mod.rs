@@ -14,12 +14,9 @@ use serde_json::Value;
 
 use crate::Node;
 use crate::outcome::{Class, Tokens};
-use crate::settings::{ModelSettings, NodesSettings};
+use crate::settings::{DELEGATE, ModelSettings, NodesSettings};
 pub(crate) use http::Response;
 use http::{Client, Endpoint};
-
-/// The alias that stands for the caller itself.
-pub const DELEGATE: &str = "delegate";
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::run::{FailureKind, Ledger};
 use crate::{Node, Record};
 
 /// The schema of the structured content of a call whose value is of this schema.
-pub(super) fn output_schema(value: Value) -> Value {
+pub fn output_schema(value: Value) -> Value {
     let text = json!({"type": "string"});
     let delegate = json!({
         "type": "object",

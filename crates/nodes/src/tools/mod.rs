@@ -5,7 +5,7 @@ mod node_check;
 mod node_prompt;
 mod node_run;
 mod node_submit;
-pub(crate) mod node_tool;
+mod node_tool;
 mod nodes_status;
 
 use std::collections::{BTreeSet, HashMap};
@@ -18,6 +18,8 @@ use mcp::tool::{AnyTool, Context, Declaration, Tool, ToolError, tool};
 use parking_lot::Mutex;
 use project::Caller;
 use serde_json::{Map, Value};
+
+pub use called::output_schema;
 
 use crate::cache::Cache;
 use crate::cassette::{self, Cassettes, Mode};

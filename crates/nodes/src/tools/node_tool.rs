@@ -35,11 +35,6 @@ pub(super) fn declaration(node: &Node, origin: &str) -> Declaration {
     }
 }
 
-/// Why a node cannot be a tool, if it cannot.
-pub(crate) fn check(node: &Node) -> Result<(), String> {
-    declaration(node, "").check().map_err(|error| error.to_string())
-}
-
 /// Who answers, and what that costs: nothing (local), money (paid), or the caller's own tokens (delegate).
 pub(super) fn answered_by(models: &Models, node: &Node) -> String {
     if models.delegates(node) {

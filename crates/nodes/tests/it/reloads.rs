@@ -199,3 +199,25 @@ async fn five_hundred_files_are_loaded_and_one_more_is_too_many() {
     assert_eq!(served.entries.len(), 500, "what was served still is");
     assert_eq!(served.error.as_deref(), Some("nodes/ has more than 500 node files, the limit"));
 }
+
+#[tokio::test]
+async fn the_journal_hears_what_becomes_of_a_file() {
+    let place = tempfile::tempdir().expect("a directory");
+    let folder = place.path().join("nodes");
+    std::fs::create_dir(&folder).expect("a directory");
+    let file = folder.join("a.node.md");
+    std::fs::write(&file, text(0)).expect("written");
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let kept = heard.clone();
+    let recorder = Arc::new(move |record: nodes::Record| kept.lock().push(record));
+    let worktree = Worktree::follow(Folder::new(place.path(), "nodes"), recorder).await;
+    std::fs::write(&file, "broken").expect("written");
+    until(&worktree, "broken", |served| served.entries["a"].state() == State::LastGood).await;
+    std::fs::remove_file(&file).expect("removed");
+    until(&worktree, "gone", |served| served.entries.is_empty()).await;
+    let heard: Vec<String> = heard.lock().iter().map(|record| format!("{record:?}")).collect();
+    let words = ["NodeServed { node: \"a\"", "NodeInvalid { node: \"a\"", "NodeGone { node: \"a\""];
+    assert_eq!(heard.len(), 3, "{heard:?}");
+    assert!(heard.iter().zip(words).all(|(record, word)| record.starts_with(word)), "{heard:?}");
+    assert!(heard[1].contains("nodes/a.node.md:1: a node file begins with a line `---`"), "{heard:?}");
+}
