@@ -142,7 +142,10 @@ fn without_mail_the_entry_leaves_it_out() {
     let project = fresh();
     project.run(["init", "--agent", "claude", "--agent", "opencode", "--mail", "off"]).ok();
     let read = |file: &str| serde_json::from_str::<serde_json::Value>(&project.read(file)).unwrap();
-    assert_eq!(read(".mcp.json")["mcpServers"]["hob"]["args"], serde_json::json!(["mcp", "repl", "ask", "code", "work"]));
+    assert_eq!(
+        read(".mcp.json")["mcpServers"]["hob"]["args"],
+        serde_json::json!(["mcp", "repl", "ask", "code", "work"])
+    );
     assert_eq!(
         read("opencode.json")["mcp"]["hob"]["command"],
         serde_json::json!(["hob", "mcp", "repl", "ask", "code", "work"])

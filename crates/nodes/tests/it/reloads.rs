@@ -79,11 +79,18 @@ async fn five_hundred_edits_with_eight_callers() {
         random % most
     };
     let mut saves = BTreeMap::<&str, u32>::new();
+    // A broken file that goes and comes back has no last good version.
+    let mut broken = BTreeSet::new();
     for edit in 1..=500 {
         let name = names[below(3) as usize];
         let path = folder.join(format!("{name}.node.md"));
         let whole = text(edit);
-        let kind = match below(5) {
+        let what = below(5);
+        let kind = match what {
+            3 if broken.contains(name) => {
+                save(name, &whole, &good);
+                "saved"
+            }
             0 => {
                 // Half of it, and then all.
                 std::fs::write(&path, &whole[..whole.len() / 2]).expect("written");
@@ -117,6 +124,11 @@ async fn five_hundred_edits_with_eight_callers() {
                 "saved"
             }
         };
+        match kind {
+            "broken" => _ = broken.insert(name),
+            "aside" => {}
+            _ => _ = broken.remove(name),
+        }
         *saves.entry(kind).or_default() += 1;
         if below(4) == 0 {
             tokio::time::sleep(Duration::from_millis(below(60))).await; // sleeps: edits come at any time

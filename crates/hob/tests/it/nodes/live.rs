@@ -1,7 +1,7 @@
 //! A file that is saved, edited, broken and deleted, and the tool that it is.
 
 use serde_json::{Value, json};
-use testkit::{McpPeer, TestProject, until};
+use testkit::{McpPeer, TestProject, tokens, until};
 
 use super::{RATE, hash, names, other_hash, tool};
 use crate::fresh;
@@ -96,6 +96,24 @@ fn what_is_there_is_listed_from_the_first_answer() {
         prompt["messages"].as_array().unwrap().iter().map(|message| &message["content"]["text"]).collect();
     assert_eq!(said[0], "You rate texts.");
     assert!(said[1].as_str().unwrap().contains("\nIt rained.\n"), "{prompt}");
+}
+
+/// What a model reads of the part's own tools, those of jobs included.
+#[test]
+fn the_part_s_own_tools_cost_at_most_their_budget() {
+    let project = fresh();
+    let mut peer = project.mcp(&["nodes"]);
+    peer.initialize();
+    let listed = peer.result("tools/list", json!({}));
+    let cost = |tool: &Value| {
+        let text = |field: &str| tool[field].as_str().unwrap().to_owned();
+        tokens::count(&format!("{}\n{}\n{}", text("name"), text("description"), tool["inputSchema"]))
+    };
+    let costs: Vec<(&str, usize)> =
+        listed["tools"].as_array().unwrap().iter().map(|tool| (tool["name"].as_str().unwrap(), cost(tool))).collect();
+    let total: usize = costs.iter().map(|(_, cost)| cost).sum();
+    println!("{total} tokens: {costs:?}");
+    assert!(total <= 700, "{total} tokens: {costs:?}");
 }
 
 #[test]
