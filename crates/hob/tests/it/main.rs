@@ -25,6 +25,7 @@ mod listing;
 mod mail;
 mod moved;
 mod newcomer;
+mod nodes;
 mod parents;
 mod resources;
 mod roots;
