@@ -36,7 +36,9 @@ use anyhow::{Result, bail};
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  setup [demo|tests|all]   install what the demonstration or the tests need, by the ordinary package managers
+  setup [demo|judges|tests|all]
+                           install what the demonstration or the tests need, the language servers that judge among it, by
+                           the ordinary package managers
   demo                     build hob and play a real conversation with GHCi through it
   test                     install what is missing, then check formatting, lints and the house rules, and run all tests
   tidy                     check the house rules only

@@ -5,6 +5,7 @@ mod find_callees;
 mod find_callers;
 mod find_matches;
 mod find_uses;
+mod judged;
 mod outline;
 mod show_constructors;
 mod show_definition;
@@ -26,6 +27,8 @@ use tokio::sync::Semaphore;
 use crate::answer::{Found, undefined};
 use crate::definition::Definition;
 use crate::head::Head;
+use crate::pool::{Options, Pool};
+use crate::running::Running;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
 use crate::syntax::Language;
 
@@ -43,11 +46,30 @@ pub const CORE: &[&str] = &[
 const AT_ONCE: usize = 2;
 
 /// What the tools share.
-pub struct Questions(Semaphore);
+pub struct Questions {
+    searches: Semaphore,
+    pub(crate) pool: Pool,
+}
 
 impl Questions {
+    /// Without judges: what is found by syntax stays undecided.
     pub fn new() -> Arc<Questions> {
-        Arc::new(Questions(Semaphore::new(AT_ONCE)))
+        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(None) })
+    }
+
+    /// With language servers as judges, which are started when they are first needed.
+    pub fn with_judges(options: Options) -> Arc<Questions> {
+        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
+    }
+
+    /// The servers of all worktrees.
+    pub fn servers(&self) -> Vec<Running> {
+        self.pool.all().iter().map(Running::of).collect()
+    }
+
+    /// Ends all servers; nothing of them is left then.
+    pub async fn end(&self) {
+        self.pool.end().await;
     }
 }
 
@@ -112,7 +134,7 @@ async fn searched<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     let since = Instant::now();
-    let _slot = questions.0.acquire().await.map_err(ToolError::internal)?;
+    let _slot = questions.searches.acquire().await.map_err(ToolError::internal)?;
     let scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));

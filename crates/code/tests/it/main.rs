@@ -4,8 +4,12 @@
 
 mod borderline;
 mod callees;
+mod disturbed;
+mod judged;
+mod lies;
 mod marked;
 mod matches;
 mod predecessor;
+mod servers;
 mod worktree;
 mod wrong_use;

@@ -84,6 +84,8 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Start the language servers of this worktree again
+    Restart,
 }
 
 #[derive(Debug, Args)]
@@ -153,8 +155,10 @@ impl Outline {
 
 impl CodeCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let What::Status { json } = self.what;
-        ask(project, "code_status", Vec::new(), json)
+        match self.what {
+            What::Status { json } => ask(project, "code_status", Vec::new(), json),
+            What::Restart => ask(project, "code_status", vec![("restart", json!(true))], false),
+        }
     }
 }
 

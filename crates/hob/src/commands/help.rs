@@ -80,7 +80,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("callees", &[("hob callees Shape::area", ""), ("hob callees main --external", "what other libraries define too")]),
     ("def", &[("hob def Shape::area", "")]),
     ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
-    ("code", &[("hob code status", "")]),
+    ("code", &[("hob code status", ""), ("hob code restart", "its language servers, when their fault is mended")]),
     ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
     (
         "policy",
