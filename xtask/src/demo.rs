@@ -35,6 +35,15 @@ cold :: Bool
 cold = warm 3 > 3
 ";
 
+const NODE: &str = "\
+---
+description: Rates a text.
+input: { schema: { text: string } }
+output: { schema: { reason: string, score: integer 1..5 } }
+---
+Rate this text from 1 to 5, and say why: {{ text | data }}
+";
+
 pub(crate) fn run() -> Result<()> {
     let has_ghci = setup::demo()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
@@ -77,6 +86,7 @@ fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
     } else {
         python(&mut conversation)?
     }
+    node(&mut conversation, dir)?;
     conversation.agent.finish()?;
     code(hob, dir)?;
     question(hob, dir)
@@ -114,6 +124,33 @@ fn code(hob: &Path, dir: &Path) -> Result<()> {
     let what = "a match that one more shape breaks";
     conversation.call("find_matches", json!({ "type_name": "Shape", "change": "add" }), what, breaks)?;
     conversation.agent.finish()
+}
+
+/// A prompt file is saved and is a tool; without a model the agent answers it, and its answer is checked.
+fn node(conversation: &mut Conversation, dir: &Path) -> Result<()> {
+    println!("\nA prompt is saved as a file, nodes/rate.node.md:\n\n{}", indented(NODE));
+    std::fs::create_dir(dir.join("nodes")).context("could not make nodes/")?;
+    std::fs::write(dir.join("nodes/rate.node.md"), NODE).context("could not write the node")?;
+    let begun = Instant::now();
+    let time = std::time::Duration::from_secs(30);
+    loop {
+        let listed = conversation.agent.request("tools/list", json!({}), time)?;
+        if listed["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == "rate") {
+            break;
+        }
+        if begun.elapsed() > time {
+            bail!("the file is no tool after {} s", time.as_secs());
+        }
+    }
+    println!("  it is a tool {} ms later", begun.elapsed().as_millis());
+    let call = json!({ "text": "It rained." });
+    let asked = conversation
+        .call("rate", call, "a prompt and a ticket", |result| result["structuredContent"]["state"] == "delegate")?;
+    let ticket = asked["structuredContent"]["delegate"]["ticket"].clone();
+    let wrong = json!({ "ticket": ticket, "value": { "reason": "wet", "score": 9 } });
+    conversation.call("node_submit", wrong, "what is wrong with it", |result| status(result) == "rejected")?;
+    let right = json!({ "ticket": ticket, "value": { "reason": "wet", "score": 2 } });
+    conversation.call("node_submit", right, "the typed value", |result| status(result) == "accepted").map(drop)
 }
 
 /// An agent asks, `hob answer` answers, and the answer comes beside the agent's next result.

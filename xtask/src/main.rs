@@ -58,6 +58,7 @@ usage: cargo xtask TASK
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench hooks [--quick]    what agents wait for at their hooks' events, beside an empty program, Node and Python; writes
                            docs/generated/bench-hooks.md
+  bench nodes [--quick]    a node beside the bare request to its model, or it fails; writes docs/generated/bench-nodes.md
   bench work [--quick]     questions about the work beside one `git status`, or it fails; writes docs/generated/bench-work.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
   score code truth [--quick]

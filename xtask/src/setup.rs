@@ -186,6 +186,8 @@ impl Tools {
         for program in ["poetry", "uv"] {
             link(&of_sessions.join("bin").join(program), &dir.join("bin").join(program))?;
         }
+        // A venv is known by where its interpreter is called, so the whole of it is linked.
+        link(&python_packages("llm", &root().join("xtask/llm/requirements.txt"))?, &dir.join("llm"))?;
         let bin = venv.join("bin");
         let python = bin.join("python");
         let scripts = dir.join("node");

@@ -145,7 +145,8 @@ async fn request(
         ..Hello::brief(&daemon.project, &cwd)
     };
     let caller = Caller::new(&daemon.project, &hello, daemon.connections.next_number(), pid);
-    let server = daemon.parts.server(&hello, |server| server).map_err(|error| fault(error.to_string()))?;
+    let served = daemon.parts.server(&hello, &caller.worktree, |server| server).await;
+    let server = served.map_err(|error| fault(error.to_string()))?.server;
     let options = ConnectionOptions {
         caller: Arc::new(caller),
         limits: daemon.connection_limits(),

@@ -74,7 +74,7 @@ impl Http {
     /// Serves until the daemon's connections must close.
     pub(crate) async fn serve(self, daemon: Arc<Daemon>, leaving: impl Future<Output = ()>) -> io::Result<()> {
         let hello = Hello::new(Role::Mcp, &daemon.project, daemon.project.root());
-        let server = daemon.parts.http_server(&hello).map_err(io::Error::other)?;
+        let served = daemon.parts.http_server(&hello, daemon.project.root()).await.map_err(io::Error::other)?;
         let limits = HttpLimits {
             body: usize::try_from(daemon.config.limits.line_bytes).unwrap_or(usize::MAX),
             body_time: BODY_TIME,
@@ -93,7 +93,7 @@ impl Http {
             ..HttpOptions::default()
         };
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
-        http::serve(listener, server, options, leaving).await
+        http::serve(listener, served.server.clone(), options, leaving).await
     }
 }
 

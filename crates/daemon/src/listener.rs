@@ -181,8 +181,9 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         return;
     };
     let caller = Caller::new(&daemon.project, &hello, daemon.connections.next_number(), peer.pid);
-    let server = match daemon.parts.server(&hello, |server| control::add_methods(server, &daemon)) {
-        Ok(server) => server,
+    let add_control = |server| control::add_methods(server, &daemon);
+    let served = match daemon.parts.server(&hello, &caller.worktree, add_control).await {
+        Ok(served) => served,
         Err(error) => return refuse(&daemon, &mut stream, &error.to_string()).await,
     };
     let slot = match daemon.connections.enter(&caller) {
@@ -196,7 +197,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     };
     let accepted = HelloAck::accepted(number, &daemon.life);
     let accepted = match hello.role {
-        Role::Mcp => daemon.parts.tool_summaries.add_to(accepted, server.registry()),
+        Role::Mcp => daemon.parts.tool_summaries.add_to(accepted, served.server.registry()),
         Role::Control => accepted,
     };
     if !answer(&mut stream, &accepted).await {
@@ -211,7 +212,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         shutdown: Some(leaving),
         ..ConnectionOptions::default()
     };
-    slot.leave(match mcp::transport::unix::serve(&server, stream, options).await {
+    slot.leave(match mcp::transport::unix::serve(&served.server, stream, options).await {
         End::Input => "its input ended",
         End::Shutdown => "the daemon stopped",
         End::PeerGone(_) => "its peer was gone",

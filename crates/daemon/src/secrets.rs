@@ -6,9 +6,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use hmac::{Hmac, Mac};
 use project::SecretsDir;
 use project::visible::path as shown;
 use project::{Project, private};
+use sha2::Sha256;
 
 /// How many random bytes a secret has.
 const BYTES: usize = 32;
@@ -41,6 +43,14 @@ impl Seal {
         let kept = SecretsDir::hold(project).map_err(failed(project.state_dir().to_owned()))?;
         let path = kept.seal_key_path();
         Ok(Seal { key: secret(&path).map_err(failed(path))?, _kept: kept })
+    }
+
+    /// A key for one use, from which neither this key nor that of another use can be found.
+    pub(crate) fn key_for(&self, what: &str) -> [u8; BYTES] {
+        // HKDF-Expand (RFC 5869) with one block.
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
+        mac.update(format!("hob {what}\x01").as_bytes());
+        mac.finalize().into_bytes().into()
     }
 }
 

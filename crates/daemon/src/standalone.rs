@@ -32,14 +32,15 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     let runtime = lifecycle::runtime().map_err(StandaloneError::Stdio)?;
     let served = runtime.block_on(async {
         let parts = Parts::new(project, &config, &Journal::in_memory(), None)?;
-        let server = parts.standalone_server(hello)?;
+        let caller = Caller::new(project, hello, 1, 0);
+        let served = parts.standalone_server(hello, &caller.worktree).await?;
         tokio::spawn(::process::subreaper::task());
         let options = ConnectionOptions {
-            caller: Arc::new(Caller::new(project, hello, 1, 0)),
+            caller: Arc::new(caller),
             result_form: clients::result_form(hello, config.results),
             ..ConnectionOptions::default()
         };
-        let end = mcp::transport::stdio::serve(&server, stdio, options).await;
+        let end = mcp::transport::stdio::serve(&served.server, stdio, options).await;
         parts.shutdown().await;
         // The agent is gone, however it ended.
         end.map(drop).map_err(StandaloneError::Stdio)

@@ -4,7 +4,7 @@
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use mcp::tool::{self, Declaration, Registry};
 use project::{HelloAck, Repeat, RepeatRule};
@@ -15,6 +15,8 @@ pub(crate) struct ToolSummaries(Mutex<HashMap<usize, ToolSummary>>);
 
 #[derive(Clone)]
 struct ToolSummary {
+    /// Its registry: while this is held, no other has its address.
+    of: Weak<Registry>,
     /// The registry's revision that was summarised.
     revision: u64,
     listing: String,
@@ -27,6 +29,7 @@ impl ToolSummaries {
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
         let mut summaries = self.0.lock();
+        summaries.retain(|_, known| known.of.strong_count() > 0);
         let known =
             summaries.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| ToolSummary::of(registry, revision));
         if known.revision != revision {
@@ -38,7 +41,7 @@ impl ToolSummaries {
 }
 
 impl ToolSummary {
-    fn of(registry: &Registry, revision: u64) -> ToolSummary {
+    fn of(registry: &Arc<Registry>, revision: u64) -> ToolSummary {
         let tools = registry.list();
         let declarations = || tools.iter().map(|tool| tool.declaration());
         let mut hasher = DefaultHasher::new();
@@ -54,6 +57,7 @@ impl ToolSummary {
             }
         }
         ToolSummary {
+            of: Arc::downgrade(registry),
             revision,
             listing: format!("{:016x}", hasher.finish()),
             read_only: read_only.map(|declaration| declaration.name.clone()).collect(),

@@ -1,9 +1,10 @@
-//! The node files of a worktree. They are read at every call, so that what is saved is what is called; links are not followed,
-//! and what is read is bounded.
+//! The node files of a worktree, as they are on disk. Links are not followed, and what is read is bounded. [`registry`](crate::registry)
+//! follows them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::file::{FILE_MAX, SUFFIX};
 use crate::{Node, Problem};
@@ -17,6 +18,8 @@ pub struct Folder {
     worktree: PathBuf,
     /// Relative to the worktree.
     path: PathBuf,
+    /// Names that no node may have: those of other tools.
+    taken: Arc<BTreeSet<String>>,
 }
 
 /// Why there is no node.
@@ -26,6 +29,8 @@ pub enum FolderError {
     Unknown { name: String, folder: String, there: Vec<String>, near: Option<String> },
     #[error("{file} is invalid:\n{}", listed(.file, .problems))]
     Invalid { file: String, problems: Vec<Problem> },
+    #[error("{file}: {why}")]
+    Name { file: String, why: String },
     #[error("{file}: {source}")]
     Read { file: String, source: io::Error },
     #[error("{folder} has more than {MAX_FILES} node files, the limit")]
@@ -48,7 +53,23 @@ fn listed(file: &str, problems: &[Problem]) -> String {
 
 impl Folder {
     pub fn new(worktree: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Folder {
-        Folder { worktree: worktree.into(), path: path.into() }
+        Folder { worktree: worktree.into(), path: path.into(), taken: Arc::default() }
+    }
+
+    /// Refuses these names: a file never takes the place of a tool.
+    #[must_use]
+    pub fn without(self, taken: Arc<BTreeSet<String>>) -> Folder {
+        Folder { taken, ..self }
+    }
+
+    /// The worktree.
+    pub fn worktree(&self) -> &Path {
+        &self.worktree
+    }
+
+    /// The directory of its node files, relative to it.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The name of a node's file, relative to the worktree.
@@ -93,26 +114,60 @@ impl Folder {
     pub fn node(&self, name: &str) -> Result<Node, FolderError> {
         let names = self.names()?;
         if !names.iter().any(|known| known == name) {
-            let near = mcp::tool::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
-            return Err(FolderError::Unknown { name: name.to_owned(), folder: self.shown(), there: names, near });
+            return Err(self.unknown(name, names));
         }
-        self.read(name)
+        self.file_node(name)
+    }
+
+    /// That there is no node of that name among these.
+    pub(crate) fn unknown(&self, name: &str, names: Vec<String>) -> FolderError {
+        let near = mcp::tool::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
+        FolderError::Unknown { name: name.to_owned(), folder: self.shown(), there: names, near }
     }
 
     /// All nodes, and of those that cannot be used why.
     pub fn all(&self) -> Result<BTreeMap<String, Result<Node, FolderError>>, FolderError> {
-        Ok(self.names()?.into_iter().map(|name| (name.clone(), self.read(&name))).collect())
+        Ok(self.names()?.into_iter().map(|name| (name.clone(), self.file_node(&name))).collect())
     }
 
-    fn read(&self, name: &str) -> Result<Node, FolderError> {
-        read(&self.worktree.join(self.file(name)), name, project::visible::path(&self.file(name)).to_string())
+    /// The node in a file of that name, whether the directory lists it or not.
+    pub fn file_node(&self, name: &str) -> Result<Node, FolderError> {
+        self.parse(name, &self.text(name)?)
+    }
+
+    /// The text of a node's file.
+    pub(crate) fn text(&self, name: &str) -> Result<String, FolderError> {
+        let path = self.worktree.join(self.file(name));
+        project::regular::read(&path, FILE_MAX)
+            .map_err(|source| FolderError::Read { file: self.shown_file(name), source })
+    }
+
+    /// The node of that text, if it may have that name.
+    pub(crate) fn parse(&self, name: &str, text: &str) -> Result<Node, FolderError> {
+        let file = self.shown_file(name);
+        if let Err(why) = check_name(name) {
+            return Err(FolderError::Name { file, why });
+        }
+        if self.taken.contains(name) {
+            let why = format!(
+                "{name} is the name of one of hob's own tools, and a file never takes its place; rename the file"
+            );
+            return Err(FolderError::Name { file, why });
+        }
+        Node::parse(name, text).map_err(|problems| FolderError::Invalid { file, problems })
+    }
+
+    /// The file as it is named to people.
+    pub(crate) fn shown_file(&self, name: &str) -> String {
+        project::visible::path(&self.file(name)).to_string()
     }
 }
 
-/// Reads a node file wherever it lies. `shown` is how it is named in errors.
-pub fn read(path: &Path, name: &str, shown: String) -> Result<Node, FolderError> {
-    match project::regular::read(path, FILE_MAX) {
-        Ok(text) => Node::parse(name, &text).map_err(|problems| FolderError::Invalid { file: shown, problems }),
-        Err(source) => Err(FolderError::Read { file: shown, source }),
+/// Why a node cannot have that name, if it cannot.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    match (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
+        true => Ok(()),
+        false => Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned()),
     }
 }

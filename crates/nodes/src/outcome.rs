@@ -1,9 +1,9 @@
 //! How an attempt at a model ended, and the tokens that it took.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How an attempt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// With a value that conforms.
@@ -26,15 +26,17 @@ pub enum Class {
     Unparseable,
     /// JSON, and not what was asked for.
     Invalid,
+    /// No model may be asked, and there is no recording.
+    NotRecorded,
 }
 
 /// Tokens as the server counted them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     #[serde(rename = "in")]
     pub input: u64,
     #[serde(rename = "out")]
     pub output: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
 }

@@ -9,6 +9,11 @@ use project::trust::{Places, Request};
 use project::{ConfigError, visible};
 use serde::Deserialize;
 
+use crate::cassette::Mode;
+
+/// The alias that stands for the caller itself.
+pub(crate) const DELEGATE: &str = "delegate";
+
 /// What is configured for nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodesSettings {
@@ -17,11 +22,24 @@ pub struct NodesSettings {
     /// The alias of the model for nodes that name none.
     pub model: Option<String>,
     pub models: BTreeMap<String, ModelSettings>,
+    /// How many nodes of a worktree are tools of their own.
+    pub listed: usize,
+    /// The most tokens that leave the machine in a day.
+    pub tokens_per_day: u64,
+    /// Whether models are asked, or recordings are used.
+    pub cassettes: Mode,
 }
 
 impl Default for NodesSettings {
     fn default() -> NodesSettings {
-        NodesSettings { path: PathBuf::from("nodes"), model: None, models: BTreeMap::new() }
+        NodesSettings {
+            path: PathBuf::from("nodes"),
+            model: None,
+            models: BTreeMap::new(),
+            listed: 20,
+            tokens_per_day: 200_000,
+            cassettes: Mode::Live,
+        }
     }
 }
 
@@ -35,6 +53,8 @@ pub struct ModelSettings {
     pub model: String,
     /// A file with the key, which only its owner can read.
     pub key_file: Option<PathBuf>,
+    /// The variable with the key, of the environment that the daemon was started in.
+    pub key_env: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -43,6 +63,9 @@ pub struct NodesTable {
     path: Option<PathBuf>,
     model: Option<String>,
     models: BTreeMap<String, ModelSettings>,
+    listed: Option<usize>,
+    tokens_per_day: Option<u64>,
+    cassettes: Option<Mode>,
 }
 
 impl Settings for NodesSettings {
@@ -62,16 +85,36 @@ impl Settings for NodesSettings {
             self.path = path;
         }
         self.model = table.model.or_else(|| self.model.take());
+        if let Some(listed) = table.listed {
+            self.listed = listed;
+        }
+        if let Some(tokens) = table.tokens_per_day {
+            // What comes with a checkout can only lower it: the tokens are its reader's.
+            self.tokens_per_day = if file.source == Source::Project { tokens.min(self.tokens_per_day) } else { tokens };
+        }
+        if let Some(mode) = table.cassettes {
+            self.cassettes = mode;
+        }
         for (alias, model) in &table.models {
+            if alias == DELEGATE {
+                return Err(
+                    file.refused("nodes.models.delegate: `delegate` is the caller itself; name the model otherwise")
+                );
+            }
             if let Err(why) = crate::address::check(&model.url) {
                 return Err(file.refused(format!("nodes.models.{}: {why}", value::key(alias))));
             }
             if model.key_file.as_ref().is_some_and(|path| !path.is_absolute()) {
                 return Err(file.refused(format!("nodes.models.{}: key_file is an absolute path", value::key(alias))));
             }
-            if file.source == Source::Project && model.key_file.is_some() {
+            if model.key_file.is_some() && model.key_env.is_some() {
+                return Err(
+                    file.refused(format!("nodes.models.{}: it has key_file and key_env; name one", value::key(alias)))
+                );
+            }
+            if file.source == Source::Project && (model.key_file.is_some() || model.key_env.is_some()) {
                 return Err(file.refused(format!(
-                    "nodes.models.{}: key_file is a file of yours: it does not belong into a file that comes with a checkout; \
+                    "nodes.models.{}: key_file and key_env are yours: they do not belong into a file that comes with a checkout; \
                      put the model into your own config.toml (`hob doctor` names it)",
                     value::key(alias)
                 )));
@@ -133,7 +176,7 @@ mod tests {
             (
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"/k\" }",
                 Source::Project,
-                "key_file is a file of yours",
+                "key_file and key_env are yours",
             ),
             (
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"k\" }",

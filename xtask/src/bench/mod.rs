@@ -13,6 +13,7 @@ mod hooks;
 mod mail;
 mod mcp;
 mod memory;
+mod nodes;
 mod paged;
 mod procfs;
 mod report;
@@ -65,6 +66,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["hooks"] {
         return hooks::run(is_quick);
     }
+    if wanted == ["nodes"] {
+        return nodes::run(is_quick);
+    }
     if wanted == ["work"] {
         return work::run(is_quick);
     }
@@ -77,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
         bail!(
-            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, code, cure, hooks, mcp, work or mail",
+            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, code, cure, hooks, mcp, nodes, work or mail",
             parts.join(" ")
         );
     }

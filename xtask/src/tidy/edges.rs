@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("code", &["mcp", "process", "project", "watch"]),
     ("work", &["mcp", "process", "project"]),
     ("mail", &["mcp", "project"]),
-    ("nodes", &["mcp", "project"]),
+    ("nodes", &["mcp", "process", "project", "watch"]),
     ("cure", &["mcp", "project"]),
     ("ask", &["mcp", "project"]),
     ("hooks", &["mcp", "project"]),

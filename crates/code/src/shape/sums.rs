@@ -24,7 +24,16 @@ impl Reading<'_> {
                 let value = statement.and_then(|statement| statement.child_by_field_name("right"));
                 let value =
                     value.and_then(|value| if value.kind() == "type" { value.named_child(0) } else { Some(value) });
-                shape.constructors.extend(value.into_iter().flat_map(|value| self.united(value, "binary_operator")));
+                let united = |value: Node<'_>| match value.kind() {
+                    // `Union[Circle, Square]`.
+                    "subscript" => children(value)
+                        .into_iter()
+                        .skip(1)
+                        .map(|one| self.constructor(self.said(one), one.start_byte()))
+                        .collect(),
+                    _ => self.united(value, "binary_operator"),
+                };
+                shape.constructors.extend(value.into_iter().flat_map(united));
             }
             (Language::Python, Kind::Class) => {
                 let bases = node.and_then(|node| self.field(Some(node), "superclasses")).unwrap_or_default();

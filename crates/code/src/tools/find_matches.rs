@@ -212,7 +212,10 @@ fn sum(scope: &Scope, one: &Typed) -> Sum {
             true => tags(scope, &made.name),
             false => Vec::new(),
         };
-        let bare = made.name.trim_matches(['"', '\'']).to_owned();
+        // `geo.Circle` in a union of Python is matched as `Circle`, too.
+        let bare = made.name.trim_matches(['"', '\'']);
+        let bare = if language == Language::Python { bare.rsplit('.').next().unwrap_or(bare) } else { bare };
+        let bare = bare.to_owned();
         let marks = if marks.is_empty() { vec![bare] } else { marks };
         constructors.push((made.name.clone(), marks));
     }

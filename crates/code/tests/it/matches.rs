@@ -251,6 +251,18 @@ fn python_a_constructor_more() {
 }
 
 #[test]
+fn unions_of_python_by_assignment() {
+    for union in ["Circle | Square", "Union[Circle, Square]", "typing.Union[Circle, Square]"] {
+        let text = format!(
+            "class Circle: pass\nclass Square: pass\nShape = {union}\nBITS = A | B\ndef area(s):\n    match s:\n        \
+                            case Circle(): return 1\n        case geo.Square(): return 2\n"
+        );
+        let found = expect!["6 area [match] Circle Square: falls_through, no case runs"];
+        check("a.py", &text, "Shape", "add", found);
+    }
+}
+
+#[test]
 fn go_a_constructor_more() {
     let text = "package a\ntype Color int\nconst (\n\tRed Color = iota\n\tBlue\n\t_\n\tGreen\n)\nconst (\n\tOther = 1\n)\n\
                 func falls(c Color) int {\n\tswitch c {\n\tcase Red, Blue:\n\t\treturn 1\n\t}\n\treturn 0\n}\n\

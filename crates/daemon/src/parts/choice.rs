@@ -5,7 +5,7 @@
 //! once and a tool added later appears everywhere.
 
 use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Registry, nearest};
@@ -70,6 +70,8 @@ struct PartToolset {
     toolset: Toolset,
     /// The index of the part.
     part: usize,
+    /// Whether each worktree brings tools of its own.
+    is_live: bool,
 }
 
 /// What a connection gets.
@@ -79,6 +81,19 @@ pub(crate) struct Chosen {
     pub instructions: String,
     /// The indices of the parts whose resources and prompts are included.
     pub extras: Vec<usize>,
+    /// The index of the part whose toolset is live, if it is chosen, with the tools that are listed once a worktree has
+    /// some of its own, and what a model is told then.
+    pub live: Option<LiveChoice>,
+}
+
+/// The live toolset of a choice.
+pub(crate) struct LiveChoice {
+    pub part: usize,
+    /// What is listed then: its core, and what jobs are reached by. Empty where all of its tools are listed anyway.
+    pub core: Vec<&'static str>,
+    pub name: &'static str,
+    /// Empty where it is in the instructions anyway.
+    pub instructions: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -137,12 +152,12 @@ impl Catalog {
     /// What these parts offer. `enabled` are the toolsets for connections that name none; `None` for the cores of the
     /// default ones, an empty list for all.
     pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
-        let entry = |toolset, part| PartToolset { toolset, part };
+        let entry = |toolset, part, is_live| PartToolset { toolset, part, is_live };
         let parts = || parts.iter().enumerate();
-        let toolsets = parts().map(|(number, part)| entry(part.toolset(), number));
+        let toolsets = parts().map(|(number, part)| entry(part.toolset(), number, part.is_live()));
         let toolsets = toolsets.filter(|entry| entry.toolset.has_tools()).collect();
         let of_part = |(number, part): (usize, &Arc<dyn Part>)| {
-            part.profiles().into_iter().map(move |profile| entry(profile, number))
+            part.profiles().into_iter().map(move |profile| entry(profile, number, false))
         };
         Catalog::new(toolsets, parts().flat_map(of_part).collect(), enabled)
     }
@@ -168,11 +183,26 @@ impl Catalog {
         };
         let source = if matches!(choice, Choice::Profile(_)) { &self.profiles } else { &self.toolsets };
         let chosen: Vec<&PartToolset> = source.iter().filter(is_chosen).collect();
+        // The default listing has a live toolset too: it lists nothing until a worktree brings something.
+        let is_default = choice == Choice::Cores;
+        let is_live =
+            |entry: &&PartToolset| entry.is_live && (is_default || chosen.iter().any(|one| one.part == entry.part));
+        let live = self.toolsets.iter().find(is_live).filter(|_| !matches!(choice, Choice::Profile(_)));
+        let live = live.map(|PartToolset { toolset, part, .. }| LiveChoice {
+            part: *part,
+            name: toolset.name,
+            core: match is_default {
+                true => toolset.core.iter().chain(&mcp::server::JOB_TOOLS).copied().collect(),
+                false => Vec::new(),
+            },
+            instructions: if is_default { toolset.instructions } else { "" },
+        });
         let instructions: Vec<&str> = chosen.iter().map(|entry| entry.toolset.instructions).collect();
         let mut registries = self.registries.lock();
         Ok(Chosen {
             instructions: instructions.join(" "),
             extras: chosen.iter().filter(|entry| entry.toolset.extras).map(|entry| entry.part).collect(),
+            live,
             registry: registries.entry(choice.clone()).or_insert_with(|| self.registry(&choice, &chosen)).clone(),
         })
     }
@@ -192,6 +222,13 @@ impl Catalog {
             registry.unlist(set.name, set.rest().map(|tool| tool.declaration().name.clone()));
         }
         Arc::new(registry)
+    }
+
+    /// The names of all tools, of every toolset and profile, and of those that come with them.
+    pub(crate) fn tool_names(&self) -> BTreeSet<String> {
+        let tools = self.toolsets().chain(self.profiles()).flat_map(|set| &set.tools);
+        let names = tools.map(|tool| tool.declaration().name.clone());
+        names.chain([more_tools::NAME].into_iter().chain(mcp::server::JOB_TOOLS).map(str::to_owned)).collect()
     }
 
     /// The toolsets, for a listing.
@@ -255,6 +292,7 @@ mod tests {
                 extras: false,
             },
             part: 0,
+            is_live: false,
         };
         let enabled = enabled.iter().map(|name| (*name).to_owned()).collect();
         Catalog::new(

@@ -9,6 +9,7 @@ mod code;
 mod cure;
 mod hooks;
 mod hooks_context;
+mod live;
 pub mod mail;
 mod more_tools;
 mod neighbours;
@@ -17,7 +18,7 @@ mod repl;
 mod servers;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,10 +35,12 @@ use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
 pub(crate) use self::hooks_context::{Hooked, PersonAnswering, PersonAsked, Told};
+pub(crate) use self::live::Live;
 pub(crate) use self::neighbours::{Neighbours, Said};
 pub(crate) use self::servers::Parts;
 use crate::connections::Connections;
 use crate::journal::Journal;
+use crate::secrets::Seal;
 
 /// The parts, in the order in which they are listed.
 const PARTS: &[Entry] = &[
@@ -86,6 +89,19 @@ pub(crate) trait Part: Send + Sync + 'static {
 
     /// Adds the part's prompts.
     fn add_prompts(&self, _: &Prompts) {}
+
+    /// Hears the names of all tools that do not come from files: those of every toolset and profile.
+    fn reserve(&self, _: &BTreeSet<String>) {}
+
+    /// Whether the toolset is *live*: each worktree brings tools of its own by its files.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// Follows the files of a worktree; all of its tools are there when it returns. Only of a live toolset.
+    fn follow<'a>(&'a self, _worktree: &'a Path) -> Following<'a> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// Adds the part's own methods beside MCP's, whatever tools the connection chose.
     fn add_methods(&self, server: Server, _: Surface) -> Server {
@@ -190,6 +206,9 @@ pub(crate) trait Part: Send + Sync + 'static {
 /// Chooses the text beside a result: for its call, and the tool.
 pub(crate) type Beside = Box<dyn Fn(&Context, &Declaration) -> Option<String> + Send + Sync>;
 
+/// What a live toolset has in a worktree, while it is followed.
+pub(crate) type Following<'a> = Pin<Box<dyn Future<Output = Option<Box<dyn Live>>> + Send + 'a>>;
+
 /// A future of a part.
 pub(crate) type BoxFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
@@ -204,6 +223,15 @@ pub(crate) struct Setup<'a> {
     pub connections: Option<&'a Arc<Connections>>,
     /// What the other parts know; they are all made after this one is opened.
     pub neighbours: &'a Arc<Neighbours>,
+    /// The project's key; `None` if it cannot be kept.
+    pub seal: Option<&'a Seal>,
+}
+
+impl Setup<'_> {
+    /// A key for one use, which is the same over restarts of the daemon; `None` if it cannot be kept.
+    fn seal_for(&self, what: &str) -> Option<[u8; 32]> {
+        self.seal.map(|seal| seal.key_for(what))
+    }
 }
 
 /// The kind of connection, which decides the methods beside the tools.
@@ -312,6 +340,12 @@ pub fn declared(
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
     let registry = Catalog::of(&parts, Some(enabled))?.choose(toolsets, profile)?.registry;
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
+}
+
+/// The names of all tools that do not come from files: those of every toolset and profile.
+pub fn tool_names() -> BTreeSet<String> {
+    let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
+    Catalog::of(&parts, None).map(|catalog| catalog.tool_names()).unwrap_or_default()
 }
 
 /// The toolsets of a connection that asks for none: the configured ones, otherwise the defaults.

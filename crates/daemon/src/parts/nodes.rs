@@ -1,16 +1,25 @@
 //! Nodes, functions whose body is a prompt, in the daemon.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::nodes::registry::{Served, Worktree};
 use ::nodes::tools::{self, Nodes};
-use ::nodes::{Models, NodesSettings};
+use ::nodes::{Delegation, Models, NodesSettings};
+use mcp::prompt::AnyPrompt;
+use mcp::tool::AnyTool;
 use project::Config;
 use project::config::Section;
+use tokio::sync::watch::Receiver;
 
-use super::{Part, Setup, Toolset};
+use super::{BoxFuture, Following, Live, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "Nodes are prompt files of the project with a typed input and output: nodes_status lists them, node_run \
 runs one on its model. Its value conforms to its type; whether it is true is a model's word.";
+
+/// What the key is for that seals the tickets of delegated calls.
+const TICKETS: &str = "tickets of delegated calls";
 
 /// The models, and where node files lie.
 pub(crate) struct NodesPart {
@@ -20,18 +29,20 @@ pub(crate) struct NodesPart {
 impl Part for NodesPart {
     fn open(setup: &Setup<'_>) -> NodesPart {
         let settings: NodesSettings = setup.config.of();
-        let mut models = Models::new(&settings);
-        for request in &setup.config.withheld {
-            if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
-                models.withhold(alias, "hob.toml asks for it and you have not granted that; `hob trust` shows it");
-            }
-        }
-        NodesPart { nodes: Arc::new(Nodes { path: settings.path, models }) }
+        let models = Models::of(setup.config);
+        let journal = setup.journal.clone();
+        let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
+        let record = Arc::new(move |record| journal.record(record));
+        let state = setup.project.state_dir().join("nodes");
+        NodesPart { nodes: Arc::new(Nodes::new(&settings, models, delegation, &state, record)) }
     }
 
     fn declared() -> NodesPart {
-        let path = NodesSettings::default().path;
-        NodesPart { nodes: Arc::new(Nodes { path, models: Models::default() }) }
+        // Nothing is called, so nothing is kept.
+        let delegation = Delegation::new(None, PathBuf::new());
+        let settings = NodesSettings::default();
+        let nodes = Nodes::new(&settings, Models::default(), delegation, Path::new(""), Arc::new(|_| ()));
+        NodesPart { nodes: Arc::new(nodes) }
     }
 
     fn toolset(&self) -> Toolset {
@@ -46,6 +57,22 @@ impl Part for NodesPart {
         }
     }
 
+    fn reserve(&self, names: &BTreeSet<String>) {
+        self.nodes.reserve(names.clone());
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn follow<'a>(&'a self, worktree: &'a Path) -> Following<'a> {
+        Box::pin(async move {
+            let worktree = self.nodes.follow(worktree).await;
+            let changes = worktree.changes();
+            Some(Box::new(Followed { nodes: self.nodes.clone(), worktree, changes }) as Box<dyn Live>)
+        })
+    }
+
     fn section() -> Option<Section> {
         Some(Section::of::<NodesSettings>())
     }
@@ -54,5 +81,30 @@ impl Part for NodesPart {
         let models = Models::new(&config.of::<NodesSettings>());
         let unusable = models.list().filter_map(|(alias, model)| Some((alias.to_owned(), model.err()?.to_owned())));
         unusable.map(|(alias, why)| format!("the model {alias:?} of nodes: {why}")).collect()
+    }
+}
+
+/// The nodes of a worktree.
+struct Followed {
+    nodes: Arc<Nodes>,
+    worktree: Arc<Worktree>,
+    changes: Receiver<Arc<Served>>,
+}
+
+impl Live for Followed {
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        self.nodes.tools_of(&self.worktree)
+    }
+
+    fn prompts(&self) -> Vec<Arc<dyn AnyPrompt>> {
+        self.nodes.prompts_of(&self.worktree)
+    }
+
+    fn changed(&mut self) -> BoxFuture<'_> {
+        Box::pin(async move {
+            if self.changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
     }
 }

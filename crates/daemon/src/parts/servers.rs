@@ -3,7 +3,9 @@
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp::prompt::Prompts;
 use mcp::resource::{Resources, TemplateError};
@@ -12,6 +14,7 @@ use project::{Config, Hello, Project, Role, VERSION};
 use serde_json::{Map, Value, json};
 
 use super::choice::Catalog;
+use super::live::{Branch, Branches, Served};
 use super::{ChoiceError, HttpAgent, Neighbours, PARTS, Part, Run, Setup, Surface};
 use crate::connections::Connections;
 use crate::journal::Journal;
@@ -23,6 +26,8 @@ pub(crate) struct Parts {
     parts: Vec<Arc<dyn Part>>,
     catalog: Catalog,
     servers: Mutex<HashMap<(Surface, usize), Server>>,
+    /// Their siblings with the tools of a worktree.
+    branches: Branches,
     /// Seals the tickets of open questions; random for this life if it cannot be stored.
     seal: Option<Seal>,
     /// What front-ends are told about their tools.
@@ -38,10 +43,6 @@ impl Parts {
         connections: Option<&Arc<Connections>>,
     ) -> Result<Parts, ChoiceError> {
         let neighbours = Neighbours::new(connections);
-        let setup = Setup { project, config, journal, connections, neighbours: &neighbours };
-        let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
-        neighbours.introduce(&parts);
-        let catalog = Catalog::of(&parts, config.toolsets.clone())?;
         let seal = Seal::of(project);
         let seal = seal.inspect_err(|error| {
             // Without a daemon they end with this process anyway.
@@ -50,30 +51,65 @@ impl Parts {
             }
         });
         let seal = seal.ok();
-        Ok(Parts { parts, catalog, servers: Mutex::default(), seal, tool_summaries: ToolSummaries::default() })
+        let setup = Setup { project, config, journal, connections, neighbours: &neighbours, seal: seal.as_ref() };
+        let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
+        neighbours.introduce(&parts);
+        let catalog = Catalog::of(&parts, config.toolsets.clone())?;
+        let names = catalog.tool_names();
+        parts.iter().for_each(|part| part.reserve(&names));
+        let (servers, branches, tool_summaries) = (Mutex::default(), Branches::default(), ToolSummaries::default());
+        Ok(Parts { parts, catalog, servers, branches, seal, tool_summaries })
     }
 
     /// The server for a connection, or why there is none. `add_control` adds the daemon's own methods, for connections
-    /// of the command line.
-    pub(crate) fn server(
+    /// of the command line. What comes with it is kept while the connection stands.
+    pub(crate) async fn server(
         &self,
         hello: &Hello,
+        worktree: &Path,
         add_control: impl FnOnce(Server) -> Server,
-    ) -> Result<Server, ChoiceError> {
+    ) -> Result<Served, ChoiceError> {
         match hello.role {
-            Role::Mcp => self.server_with(hello, Surface::Agent, |server| server),
-            Role::Control => self.server_with(hello, Surface::Control, add_control),
+            Role::Mcp => self.live_server(hello, worktree, Surface::Agent).await,
+            // A command names a node to node_run, so it needs no tool made of one.
+            Role::Control => self.server_with(hello, Surface::Control, add_control).map(Served::standing),
         }
     }
 
-    /// The server for callers over HTTP.
-    pub(crate) fn http_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
-        self.server_with(hello, Surface::Http, |server| server)
+    /// The server for callers over HTTP. They share one listing, which is that of the project's root.
+    pub(crate) async fn http_server(&self, hello: &Hello, root: &Path) -> Result<Served, ChoiceError> {
+        self.live_server(hello, root, Surface::Http).await
     }
 
     /// The server for an agent without a daemon.
-    pub(crate) fn standalone_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
-        self.server_with(hello, Surface::Agent, |server| server)
+    pub(crate) async fn standalone_server(&self, hello: &Hello, worktree: &Path) -> Result<Served, ChoiceError> {
+        self.live_server(hello, worktree, Surface::Agent).await
+    }
+
+    /// The server with the tools that a worktree brings, if the choice has a live toolset.
+    async fn live_server(&self, hello: &Hello, worktree: &Path, surface: Surface) -> Result<Served, ChoiceError> {
+        let standing = self.server_with(hello, surface, |server| server)?;
+        let chosen = self.catalog.choose(&hello.toolsets, hello.profile.as_deref())?;
+        let Some(live) = &chosen.live else { return Ok(Served::standing(standing)) };
+        let key = (surface, Arc::as_ptr(&chosen.registry).addr(), worktree.to_owned());
+        if let Some(branch) = self.branches.get(&key) {
+            return Ok(branch);
+        }
+        let following = match self.parts.get(live.part) {
+            Some(part) => part.follow(worktree).await,
+            None => None,
+        };
+        let Some(following) = following else { return Ok(Served::standing(standing)) };
+        let registry = Arc::new(standing.registry().fork());
+        let tools = Branch::new(following, registry.clone(), live);
+        let mut instructions = chosen.instructions.clone();
+        if tools.has_some() && !live.instructions.is_empty() {
+            instructions = format!("{instructions} {}", live.instructions);
+        }
+        // A file may be saved at any time.
+        let server = standing.sibling(info(instructions), registry).list_fresh_for(Duration::ZERO);
+        let server = self.complete(server, &chosen.extras, surface, Some(tools.prompts().clone()));
+        Ok(self.branches.add(key, server, tools))
     }
 
     fn server_with(
@@ -88,21 +124,27 @@ impl Parts {
         if let Some(server) = servers.get(&key) {
             return Ok(server.clone());
         }
-        let info = ServerInfo {
-            title: Some("hob".to_owned()),
-            description: Some("Keeps warm what a coding agent cannot keep for itself.".to_owned()),
-            instructions: Some(chosen.instructions),
-            ..ServerInfo::new("hob", VERSION)
-        };
-        let mut server = Server::new(info, chosen.registry.clone());
+        let mut server = Server::new(info(chosen.instructions), chosen.registry.clone());
         if let Some(seal) = &self.seal {
             server = server.seal_key(seal.key);
         }
-        if chosen.registry.list().iter().any(|tool| tool.declaration().job_after.is_some()) {
+        let server = finish(self.complete(server, &chosen.extras, surface, None));
+        if let Some(live) = &chosen.live {
+            // What is listed once a worktree brings something is not listed before.
+            server.registry().unlist(live.name, live.core.iter().map(|name| (*name).to_owned()));
+        }
+        servers.insert(key, server.clone());
+        Ok(server)
+    }
+
+    /// Adds to a server what its parts have besides tools. Prompts that change are there even while they are none.
+    fn complete(&self, mut server: Server, extras: &[usize], surface: Surface, live: Option<Arc<Prompts>>) -> Server {
+        if server.registry().list().iter().any(|tool| tool.declaration().job_after.is_some()) {
             server = server.jobs();
         }
-        let (resources, prompts) = (Arc::<Resources>::default(), Arc::<Prompts>::default());
-        let extras = || chosen.extras.iter().filter_map(|part| self.parts.get(*part));
+        let is_live = live.is_some();
+        let (resources, prompts) = (Arc::<Resources>::default(), live.unwrap_or_default());
+        let extras = || extras.iter().filter_map(|part| self.parts.get(*part));
         let add = |part: &Arc<dyn Part>| -> Result<(), TemplateError> {
             part.add_prompts(&prompts);
             part.add_resources(&resources)
@@ -127,13 +169,10 @@ impl Parts {
         if *resources.changes().borrow() > 0 {
             server = server.resources(resources);
         }
-        if *prompts.changes().borrow() > 0 {
+        if is_live || *prompts.changes().borrow() > 0 {
             server = server.prompts(prompts);
         }
-        let server = self.parts.iter().fold(server, |server, part| part.add_methods(server, surface));
-        let server = finish(server);
-        servers.insert(key, server.clone());
-        Ok(server)
+        self.parts.iter().fold(server, |server, part| part.add_methods(server, surface))
     }
 
     /// The tools to choose from.
@@ -183,5 +222,14 @@ impl Parts {
         for part in &self.parts {
             part.shutdown().await;
         }
+    }
+}
+
+fn info(instructions: String) -> ServerInfo {
+    ServerInfo {
+        title: Some("hob".to_owned()),
+        description: Some("Keeps warm what a coding agent cannot keep for itself.".to_owned()),
+        instructions: Some(instructions),
+        ..ServerInfo::new("hob", VERSION)
     }
 }

@@ -105,6 +105,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob node new summarize", "writes nodes/summarize.node.md"),
             ("hob node check", "all node files, each error with its line"),
             ("hob node run summarize '{\"text\": \"It rained.\"}'", ""),
+            ("hob node test --engine fixed", "the tests in node files, on a model of hob's own"),
         ],
     ),
     ("brief", &[("hob brief", ""), ("hob brief --end", "what is unfinished, each with what finishes it")]),

@@ -26,6 +26,7 @@ mod listing;
 mod mail;
 mod moved;
 mod newcomer;
+mod nodes;
 mod parents;
 mod resources;
 mod roots;

@@ -91,6 +91,8 @@ transcripts! {
     code_status: "tools/code_status";
     command_code: "commands/code";
     node_run: "tools/node_run";
+    node_check: "tools/node_check";
+    node_submit: "tools/node_submit" needs "python3";
     nodes_status: "tools/nodes_status";
     command_node: "commands/node";
     work_brief: "tools/work_brief" needs "git";

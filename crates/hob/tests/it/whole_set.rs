@@ -314,9 +314,13 @@ fn results_of_the_nodes_tools_conform() {
     assert!(project.run(["node", "new", "summarize"]).ok().contains("nodes/summarize.node.md is written"));
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
-    let tools = list(&mut peer);
+    let mut tools = list(&mut peer);
+    // How jobs are reached is the library's own, and a node's own tool is not of the part.
+    tools.retain(|tool| !text(tool, "name").starts_with("job_") && text(tool, "name") != "summarize");
     let input = json!({"text": "It rained."});
     let calls = [
+        ("node_submit", json!({"ticket": "none", "value": {"summary": "Rain."}})),
+        ("node_check", json!({"path": "nodes/summarize.node.md"})),
         ("node_run", json!({"node": "summarize", "input": input})),
         ("nodes_status", json!({})),
         ("nodes_status", json!({"node": "summarize"})),

@@ -35,13 +35,16 @@ struct ReadArgs {
     id: String,
 }
 
-/// Ends a job.
+/// Ends a job that an earlier call became.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CancelArgs {
     /// The job's id.
     id: String,
 }
+
+/// Their names.
+pub const NAMES: [&str; 3] = ["job_wait", "job_read", "job_cancel"];
 
 /// All three tools.
 pub(super) fn all(jobs: &Arc<Jobs>) -> [Arc<dyn AnyTool>; 3] {

@@ -50,6 +50,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+pub use job_tools::NAMES as JOB_TOOLS;
 pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
@@ -86,7 +87,7 @@ struct Shared {
     list_fresh_for: OnceLock<Duration>,
     /// What the lists were when the server first served.
     served: OnceLock<Revisions>,
-    suspended: SuspendedCalls,
+    suspended: Arc<SuspendedCalls>,
     /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
     /// What the embedder puts before tools' results.
@@ -119,7 +120,7 @@ impl Server {
                 page_size: AtomicUsize::new(lists::PAGE_SIZE),
                 list_fresh_for: OnceLock::new(),
                 served: OnceLock::new(),
-                suspended: SuspendedCalls::default(),
+                suspended: Arc::default(),
                 budget: OnceLock::new(),
                 beside: Beside::default(),
                 jobs: Arc::default(),
@@ -131,6 +132,19 @@ impl Server {
                 shutdown: watch::channel(false).0,
             }),
         }
+    }
+
+    /// A server with other tools that shares with this one what outlives connections: its open questions, its jobs and its
+    /// end. Resources, prompts, methods and what stands beside results are its own. With it a program can serve some clients
+    /// other tools, and drop that server when they are gone, and nothing is lost with it.
+    #[must_use]
+    pub fn sibling(&self, info: ServerInfo, registry: Arc<Registry>) -> Server {
+        let fresh = Server::new(info, registry).shared;
+        let mut shared = Arc::into_inner(fresh).expect("nobody else has it yet");
+        shared.suspended = self.shared.suspended.clone();
+        shared.jobs = self.shared.jobs.clone();
+        shared.shutdown = self.shared.shutdown.clone();
+        Server { shared: Arc::new(shared) }
     }
 
     /// A server with a program's own tools. [`Server::registry`] takes more of them at run time.

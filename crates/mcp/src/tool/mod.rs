@@ -40,8 +40,7 @@ pub use repeat::Repeat;
 pub use resumed::{Named, Resumed};
 pub(crate) use schema::takes_nothing;
 pub use schema::{Nulls, input_schema, output_schema, trim};
-pub use typed::tool;
-pub(crate) use typed::wrong_arguments;
+pub use typed::{tool, wrong_arguments};
 pub use wrapper::{Case, wrapped};
 
 pub use crate::content::{Annotations, Content, Icon, Media, Role, Theme};

@@ -97,8 +97,38 @@ impl Registry {
     /// Serves these tools without listing them, until a call on the connection asks for their group
     /// ([`Context::list_more`]): a client's model reads every listed tool at every turn, and rarely needs all.
     pub fn unlist(&self, group: &str, tools: impl IntoIterator<Item = String>) {
-        self.unlisted.write().extend(tools.into_iter().map(|tool| (tool, group.to_owned())));
-        self.revision.send_modify(|revision| *revision += 1);
+        let mut unlisted = self.unlisted.write();
+        let mut is_change = false;
+        for tool in tools {
+            is_change |= unlisted.insert(tool, group.to_owned()).as_deref() != Some(group);
+        }
+        drop(unlisted);
+        if is_change {
+            self.revision.send_modify(|revision| *revision += 1);
+        }
+    }
+
+    /// Lists these tools again, whatever group they were put into.
+    pub fn relist<'a>(&self, tools: impl IntoIterator<Item = &'a str>) {
+        let mut unlisted = self.unlisted.write();
+        let before = unlisted.len();
+        for tool in tools {
+            unlisted.remove(tool);
+        }
+        let is_change = unlisted.len() != before;
+        drop(unlisted);
+        if is_change {
+            self.revision.send_modify(|revision| *revision += 1);
+        }
+    }
+
+    /// A registry with the same tools, listed alike. From then on each changes without the other.
+    #[must_use]
+    pub fn fork(&self) -> Registry {
+        let fork = Registry::default();
+        fork.tools.replace(&[], self.list().into_iter().map(|tool| (tool.declaration().name.clone(), tool)).collect());
+        fork.unlisted.write().clone_from(&self.unlisted.read());
+        fork
     }
 
     /// Whether a client that was given these groups has the tool in its listing.

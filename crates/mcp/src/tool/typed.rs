@@ -181,8 +181,9 @@ fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
     fields.iter().take(MAX_FIELDS).find(wrong).map(|(name, _)| name.clone())
 }
 
-/// The outcome that says what is wrong with the arguments and what would be right.
-pub(crate) fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
+/// The outcome that says what is wrong with the arguments and what would be right. For a tool that reads its arguments by hand;
+/// `problem` is what its parser says, without a position.
+pub fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     let schema = &declaration.input_schema;
     let unknown = unknown_field(problem, schema);
     let problem = unknown.as_deref().unwrap_or(problem);

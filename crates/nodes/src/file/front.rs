@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use mcp::tool::{Declaration, Effect, wrapped};
 use serde_json::{Map, Value, json};
 
+use super::split::split;
 use super::template::Template;
 use super::yaml::{self, Key, Kind, Tree};
-use super::{Check, Example, Node, Policy, Problem, Sampling, hash, properties, short};
+use super::{Check, Example, Expectation, Matcher, Node, Policy, Problem, Sampling, Trial, hash, properties, short};
 use crate::schema::Schema;
 
 const KEYS: &[&str] = &[
@@ -21,6 +23,7 @@ const KEYS: &[&str] = &[
     "policy",
     "checks",
     "examples",
+    "tests",
 ];
 
 /// Reads a whole file.
@@ -56,6 +59,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
     let checks = keys.get("checks").map(|tree| reader.checks(tree)).unwrap_or_default();
     let examples = keys.get("examples").map(|tree| reader.examples(tree)).unwrap_or_default();
 
+    let trials = keys.get("tests").map(|tree| reader.trials(tree)).unwrap_or_default();
+
     let (Some(template), Some(input), Some(output)) = (template, input, output) else {
         return Err(reader.problems);
     };
@@ -84,39 +89,27 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         policy,
         checks,
         examples,
+        trials,
         template,
+        judge: None,
         hash: hash(text),
+        text: text.to_owned(),
         lints,
     };
+    if let Err(error) = as_tool(&node).check() {
+        reader.say(1, error.to_string());
+    }
     if reader.problems.is_empty() {
         for example in &node.examples {
             reader.example(&node, example);
         }
+        for trial in &node.trials {
+            if let Err(problems) = node.complete(trial.input.clone()) {
+                reader.say(trial.line, format!("the test's input: {}", problems.join("; ")));
+            }
+        }
     }
     if reader.problems.is_empty() { Ok(node) } else { Err(reader.problems) }
-}
-
-/// The front matter, the body, and how many lines are before the body.
-fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
-    let begin = || Problem::at(1, "a node file begins with a line `---`, below which its front matter stands");
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let first = text.split_inclusive('\n').next().unwrap_or_default();
-    if first.trim_end() != "---" {
-        return Err(begin());
-    }
-    let (mut at, mut lines) = (first.len(), 1);
-    for line in text[first.len()..].split_inclusive('\n') {
-        lines += 1;
-        if line.trim_end() == "---" {
-            let body = &text[at + line.len()..];
-            return match body.trim().is_empty() {
-                true => Err(Problem::at(lines, "the body is empty: below the front matter stands the prompt")),
-                false => Ok((&text[first.len()..at], body, lines)),
-            };
-        }
-        at += line.len();
-    }
-    Err(Problem::at(1, "the front matter does not end: put a line `---` below it"))
 }
 
 /// Reads trees, and keeps what is wrong with them.
@@ -206,7 +199,7 @@ impl Reader {
     }
 
     fn policy(&mut self, tree: &Tree) -> Policy {
-        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens"], false);
+        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens", "cache", "tool"], false);
         let mut policy = Policy::default();
         let mut whole = |name: &str, most: u64| {
             let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=most).contains(value));
@@ -217,6 +210,22 @@ impl Reader {
         }
         if let Some(tokens) = whole("tokens", 10_000_000) {
             policy.tokens = tokens;
+        }
+        if let Some(tree) = keys.get("cache") {
+            let time = match &tree.kind {
+                Kind::Text(text) => seconds(text).filter(|time| (1..=30 * 86_400).contains(time)),
+                _ => None,
+            };
+            match time {
+                Some(time) => policy.cache = Some(Duration::from_secs(time)),
+                None => self.say(tree.line, "`cache` is a time such as 10m, 6h or 1d, at most 30d"),
+            }
+        }
+        if let Some(tree) = keys.get("tool") {
+            match tree.kind {
+                Kind::Bool(tool) => policy.tool = tool,
+                _ => self.say(tree.line, "`tool` is true or false"),
+            }
         }
         if let Some(tree) = keys.get("timeout") {
             let time = match &tree.kind {
@@ -335,6 +344,55 @@ impl Reader {
         examples
     }
 
+    fn trials(&mut self, tree: &Tree) -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for item in self.list(tree, "tests") {
+            let keys = self.map(item, "a test", &["input", "expect", "repeat", "pass"], false);
+            let mut whole = |name: &str| {
+                let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=100).contains(value));
+                let number =
+                    keys.get(name).and_then(|tree| self.number(tree, name, "a whole number from 1 to 100", read));
+                number.and_then(|number| u32::try_from(number).ok())
+            };
+            let repeat = whole("repeat").unwrap_or(1);
+            let pass = whole("pass").unwrap_or(repeat).min(repeat);
+            let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
+            match keys.get("input").map(Tree::to_json) {
+                Some(Value::Object(input)) => trials.push(Trial { input, expect, repeat, pass, line: item.line }),
+                _ => self.say(item.line, "a test has `input`, a map, and `expect`, such as { /score: { \">=\": 4 } }"),
+            }
+        }
+        trials
+    }
+
+    fn expectations(&mut self, tree: &Tree) -> Vec<Expectation> {
+        let Kind::Map(entries) = &tree.kind else {
+            self.say(tree.line, "`expect` is a map from places in the value, such as /score, to what is there");
+            return Vec::new();
+        };
+        let mut expectations = Vec::new();
+        for (key, wanted) in entries {
+            if !(key.name.is_empty() || key.name.starts_with('/')) {
+                self.say(
+                    key.line,
+                    format!("`{}` is no place in the value: it begins with /, such as /{}", key.name, key.name),
+                );
+                continue;
+            }
+            let operators = match &wanted.kind {
+                Kind::Map(operators) => operators.iter().map(|(name, operand)| (name.name.as_str(), operand)).collect(),
+                _ => vec![("is", wanted)],
+            };
+            for (operator, operand) in operators {
+                match Matcher::new(operator, operand.to_json()) {
+                    Ok(matcher) => expectations.push(Expectation { at: key.name.clone(), matcher }),
+                    Err(why) => self.say(operand.line, why),
+                }
+            }
+        }
+        expectations
+    }
+
     /// An example must be what it shows.
     fn example(&mut self, node: &Node, example: &Example) {
         match node.complete(example.input.clone()) {
@@ -350,6 +408,13 @@ impl Reader {
             }
         }
     }
+}
+
+/// The node as a tool, for what clients demand of one.
+fn as_tool(node: &Node) -> Declaration {
+    let output_schema = Some(wrapped(node.output.json.clone(), []));
+    let input = node.input.json.clone();
+    Declaration { output_schema, ..Declaration::new(&node.name, &node.description, input, Effect::READ) }
 }
 
 /// Compiles a check; only `input` and `output` can be read.
@@ -377,6 +442,8 @@ fn seconds(text: &str) -> Option<u64> {
     match &text[at..] {
         "s" => Some(number),
         "m" => number.checked_mul(60),
+        "h" => number.checked_mul(3_600),
+        "d" => number.checked_mul(86_400),
         _ => None,
     }
 }

@@ -1,12 +1,14 @@
 //! A node file: front matter (YAML) and a body (a template) → a checked [`Node`]. Everything that is wrong is said at once,
 //! each with its line.
 //!
-//! The keys are dotprompt's with dotprompt's meaning; `policy`, `checks` and `examples` are ours. A key with a dot in it
+//! The keys are dotprompt's with dotprompt's meaning; `policy`, `checks`, `examples` and `tests` are ours. A key with a dot in it
 //! belongs to somebody else and is kept.
 
 mod front;
 mod short;
+mod split;
 mod template;
+mod trial;
 mod yaml;
 
 use std::fmt;
@@ -17,7 +19,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
-pub(crate) use template::{Rendered, Template};
+pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
+pub use trial::{Expectation, Matcher, OPERATORS, Trial};
 
 /// The end of the name of a node file.
 pub const SUFFIX: &str = ".node.md";
@@ -58,9 +61,15 @@ pub struct Node {
     pub policy: Policy,
     pub(crate) checks: Vec<Check>,
     pub examples: Vec<Example>,
+    /// The tests in its file.
+    pub trials: Vec<Trial>,
     pub(crate) template: Template,
+    /// Of a node in Rust.
+    pub(crate) judge: Option<Judge>,
     /// What identifies this version: a hash of the whole text.
     pub hash: String,
+    /// The whole text: what is begun with this version ends with it, over a restart too.
+    pub(crate) text: String,
     /// What could be better.
     pub lints: Vec<Problem>,
 }
@@ -82,11 +91,15 @@ pub struct Policy {
     pub timeout: Duration,
     /// The most tokens of the whole call, asked and answered.
     pub tokens: u64,
+    /// For how long a value is given again for the same input.
+    pub cache: Option<Duration>,
+    /// Whether the node is a tool of its own; else it is called through `node_run`.
+    pub tool: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000 }
+        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000, cache: None, tool: true }
     }
 }
 
@@ -103,18 +116,43 @@ impl fmt::Debug for Check {
     }
 }
 
+/// A check in Rust: the input and the output → what is wrong.
+#[derive(Clone)]
+pub(crate) struct Judge(std::sync::Arc<JudgeFn>);
+
+type JudgeFn = dyn Fn(&Map<String, Value>, &Value) -> Vec<String> + Send + Sync;
+
+impl Judge {
+    pub(crate) fn new(judge: impl Fn(&Map<String, Value>, &Value) -> Vec<String> + Send + Sync + 'static) -> Judge {
+        Judge(std::sync::Arc::new(judge))
+    }
+}
+
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Judge")
+    }
+}
+
 /// An input with its right output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Example {
     pub input: Map<String, Value>,
     pub output: Value,
-    line: usize,
+    pub(crate) line: usize,
 }
 
 impl Node {
     /// Reads a node file. `name` is that of the file, without its end.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         front::read(name, text)
+    }
+
+    /// The same version of the node on another model.
+    pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
+        let node = Node::parse(&self.name, &self.text)
+            .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
+        Ok(Node { models: vec![alias.to_owned()], ..node })
     }
 
     /// The whole input: defaults filled in. `Err` says what is wrong with what was given.
@@ -135,7 +173,9 @@ impl Node {
         if !problems.is_empty() {
             return problems;
         }
-        self.checks.iter().filter_map(|check| check.problem(input, output)).collect()
+        let mut problems: Vec<String> = self.checks.iter().filter_map(|check| check.problem(input, output)).collect();
+        problems.extend(self.judge.iter().flat_map(|judge| judge.0(input, output)));
+        problems
     }
 
     /// What the model is told, for an input that [`Node::complete`] has accepted.
@@ -169,6 +209,6 @@ fn properties(schema: &Value) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
 }
 
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }

@@ -14,6 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 
+/// What renders: another version may render otherwise.
+pub(crate) const ENGINE: &str = "minijinja 3.1.0";
 const NAME: &str = "body";
 /// Instructions of the template engine that one rendering may take.
 const FUEL: u64 = 2_000_000;

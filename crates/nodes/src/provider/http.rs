@@ -22,6 +22,9 @@ use crate::outcome::Class;
 /// The longest answer, in bytes.
 const ANSWER_MAX: usize = 16 * 1024 * 1024;
 
+/// The shortest key that is taken out of answers: a shorter one is no secret.
+const SECRET_MIN: usize = 8;
+
 type Https = Pool<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A base address and the key for it.
@@ -29,6 +32,8 @@ pub(super) struct Endpoint {
     base: String,
     host: String,
     key: Option<HeaderValue>,
+    /// The key itself: what a server echoes of it is taken out.
+    secret: Option<String>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -40,13 +45,14 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Endpoint, String> {
         let (base, host) = address::checked(url)?;
+        let secret = key.clone().filter(|key| key.len() >= SECRET_MIN);
         let key = key.map(|key| {
             let mut value =
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| "its key is no header".to_owned())?;
             value.set_sensitive(true);
             Ok::<_, String>(value)
         });
-        Ok(Endpoint { base, host, key: key.transpose()? })
+        Ok(Endpoint { base, host, key: key.transpose()?, secret })
     }
 
     pub(super) fn is_loopback(&self) -> bool {
@@ -55,10 +61,18 @@ impl Endpoint {
 }
 
 /// A server's answer.
-pub(super) struct Response {
+#[derive(Debug, Clone)]
+pub(crate) struct Response {
     pub status: u16,
     pub retry_after: Option<Duration>,
     pub body: Bytes,
+}
+
+impl Response {
+    /// One that was recorded.
+    pub(crate) fn recorded(status: u16, body: String) -> Response {
+        Response { status, retry_after: None, body: body.into() }
+    }
 }
 
 /// The client, with its connections. Made when it is first used: reading the machine's certificates takes a while.
@@ -90,7 +104,19 @@ impl Client {
         let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
         let body = body.map_err(|error| transport(format!("the answer of {host} ended early: {error}")))?;
-        Ok(Response { status, retry_after: seconds.map(Duration::from_secs), body: body.to_bytes() })
+        Ok(Response {
+            status,
+            retry_after: seconds.map(Duration::from_secs),
+            body: without(endpoint.secret.as_deref(), body.to_bytes()),
+        })
+    }
+}
+
+/// The bytes without the secret. Some servers repeat a wrong key in their error.
+fn without(secret: Option<&str>, body: Bytes) -> Bytes {
+    match (secret, std::str::from_utf8(&body)) {
+        (Some(secret), Ok(text)) if text.contains(secret) => text.replace(secret, "[key]").into(),
+        _ => body,
     }
 }
 

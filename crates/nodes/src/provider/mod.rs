@@ -9,11 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use project::Config;
 use serde_json::Value;
 
 use crate::Node;
 use crate::outcome::{Class, Tokens};
-use crate::settings::{ModelSettings, NodesSettings};
+use crate::settings::{DELEGATE, ModelSettings, NodesSettings};
+pub(crate) use http::Response;
 use http::{Client, Endpoint};
 
 /// One message of a conversation.
@@ -124,11 +126,40 @@ impl Models {
         models
     }
 
+    /// One model without a key, at this address.
+    ///
+    /// # Errors
+    /// When the address cannot be used.
+    pub fn at(url: &str, model: &str) -> Result<Models, String> {
+        let said = ModelSettings { url: url.to_owned(), model: model.to_owned(), key_file: None, key_env: None };
+        let one = Model::new(model, &said, Client::default())?;
+        Ok(Models { by_alias: [(model.to_owned(), Arc::new(one))].into(), ..Models::default() })
+    }
+
+    /// The models of a project's configuration; those that wait for a grant are named and cannot be used.
+    pub fn of(config: &Config) -> Models {
+        let mut models = Models::new(&config.of::<NodesSettings>());
+        for request in &config.withheld {
+            if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
+                models.withhold(alias, "hob.toml asks for it and you have not granted that; `hob trust` shows it");
+            }
+        }
+        models
+    }
+
     /// Notes that a model waits for a grant. One of the same alias that needs none stays.
     pub fn withhold(&mut self, alias: &str, why: &str) {
         if !self.by_alias.contains_key(alias) {
             self.unusable.insert(alias.to_owned(), why.to_owned());
         }
+    }
+
+    /// Whether the caller of a node answers it, rather than a model: its file says so, or no model is configured at all.
+    pub fn delegates(&self, node: &Node) -> bool {
+        let has_named = node.models.iter().any(|alias| self.by_alias.contains_key(alias));
+        let is_named = node.models.iter().any(|alias| alias == DELEGATE);
+        let has_none = self.by_alias.is_empty() && self.unusable.is_empty();
+        !has_named && (is_named || has_none || (node.models.is_empty() && self.default.as_deref() == Some(DELEGATE)))
     }
 
     /// Those that a node is run on, in order. `Err` says what to configure.
@@ -190,7 +221,8 @@ impl Models {
 
 impl Model {
     fn new(alias: &str, said: &ModelSettings, client: Client) -> Result<Model, String> {
-        let key = said.key_file.as_deref().map(read_key).transpose()?;
+        let of_environment = said.key_env.as_deref().map(key_of_environment).transpose()?;
+        let key = said.key_file.as_deref().map(read_key).transpose()?.or(of_environment);
         let endpoint = Endpoint::new(&said.url, key)?;
         Ok(Model {
             alias: alias.to_owned(),
@@ -201,10 +233,31 @@ impl Model {
         })
     }
 
-    pub(crate) async fn ask(&self, request: &Request) -> Result<Answer, Failed> {
+    /// The server's name for it.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The server's response, whatever it says.
+    pub(crate) async fn post(&self, request: &Request) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request);
-        let response = self.client.post(&self.endpoint, "chat/completions", &body).await?;
-        openai::answer(&response)
+        self.client.post(&self.endpoint, "chat/completions", &body).await
+    }
+}
+
+/// What a response says.
+pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
+    openai::answer(response)
+}
+
+/// The key in a variable of the environment that this process was started in.
+fn key_of_environment(variable: &str) -> Result<String, String> {
+    let key = std::env::var(variable).unwrap_or_default().trim().to_owned();
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_key {
+        Ok(key)
+    } else {
+        Err(format!("its key_env {variable} is not set where the daemon was started, or holds no key"))
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// The value in a text; `None` if there is none.
-pub(super) fn value(text: &str) -> Option<Value> {
+pub(crate) fn value(text: &str) -> Option<Value> {
     let text = without_reasoning(text).trim();
     let strict = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
     strict(text).or_else(|| fenced(text).and_then(strict)).or_else(|| first_value(text))

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::cassette::Via;
 use crate::outcome::{Class, Tokens};
 
 /// The member of a result's `_meta`.
@@ -13,16 +14,41 @@ pub const META: &str = "hob/ledger";
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
+    /// The API that was spoken.
+    pub provider: &'static str,
     /// The alias.
     pub model: String,
+    pub via: Via,
+    /// Whether the decoder was given the schema. What it made of it is not known, so the value is checked here.
+    pub enforced: &'static str,
     pub class: Class,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// `null` where the server does not say.
     pub tokens: Option<Tokens>,
+    /// In money: not known.
+    pub cost: Option<f64>,
     pub ms: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+}
+
+impl Attempt {
+    /// None: the value was there, from this model.
+    pub(super) fn cached(model: String) -> Attempt {
+        Attempt {
+            provider: "openai",
+            model,
+            via: Via::Cache,
+            enforced: "none",
+            class: Class::Done,
+            finish: None,
+            tokens: Some(Tokens::default()),
+            cost: None,
+            ms: 0,
+            problems: Vec::new(),
+        }
+    }
 }
 
 /// All of a call.

@@ -59,6 +59,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
+    /// `models` may be none, in replay: then every attempt is at the first.
     pub(super) fn new(
         node: &'a Node,
         input: &'a Map<String, Value>,

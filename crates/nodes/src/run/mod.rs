@@ -1,10 +1,11 @@
 //! A call of a node: render, ask, validate, and ask again where that can help. [`machine`] decides; this performs, within the
 //! call's time and tokens.
 
-mod answer;
+pub(crate) mod answer;
 mod ledger;
 mod machine;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,11 @@ use serde_json::{Map, Value};
 pub use ledger::{Attempt, Ledger, META};
 
 use crate::Node;
+use crate::cache::Cache;
+use crate::cassette::{Cassettes, Mode, Via};
 use crate::outcome::Class;
-use crate::provider::{Failed, Message, Model, Models};
+use crate::provider::{self, Answer, Failed, Message, Model, Models, Request};
+use crate::usage::{Spent, Usage};
 use machine::{Action, Machine};
 
 /// A checked value, and what it has cost.
@@ -47,56 +51,172 @@ pub enum FailureKind {
     Model(Class),
 }
 
-/// Runs a node. Dropping the future closes the connection to the model.
+impl FailureKind {
+    /// In one word, for the journal.
+    pub(crate) fn word(self) -> String {
+        let word = |class: Class| serde_json::to_value(class).ok().and_then(|word| word.as_str().map(str::to_owned));
+        match self {
+            FailureKind::Input => "input".to_owned(),
+            FailureKind::NoModel => "no_model".to_owned(),
+            FailureKind::Template => "template".to_owned(),
+            FailureKind::Budget => "budget".to_owned(),
+            FailureKind::Model(class) => word(class).unwrap_or_default(),
+        }
+    }
+}
+
+/// What a node is run with.
+#[derive(Debug, Clone, Copy)]
+pub struct Means<'a> {
+    pub models: &'a Models,
+    /// Recordings, and the directory that they are in.
+    pub cassettes: Option<(&'a Cassettes, &'a Path)>,
+    pub usage: Option<&'a Usage>,
+    pub cache: Option<&'a Cache>,
+}
+
+impl<'a> Means<'a> {
+    /// With nothing but models.
+    pub fn of(models: &'a Models) -> Means<'a> {
+        Means { models, cassettes: None, usage: None, cache: None }
+    }
+
+    /// Whether no model may be asked.
+    fn is_replay(&self) -> bool {
+        self.cassettes.is_some_and(|(cassettes, _)| cassettes.mode() == Mode::Replay)
+    }
+}
+
+/// Runs a node on these models alone. Dropping the future closes the connection to the model.
 pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Result<Done, Failure> {
+    run_with(node, given, Means::of(models)).await
+}
+
+/// Runs a node. Dropping the future closes the connection to the model.
+pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Done, Failure> {
     let mut ledger = Ledger { node_hash: node.hash.clone(), ..Ledger::default() };
-    let (input, prompt, models) = match prepare(node, given, models) {
+    let (input, prompt, models) = match prepare(node, given, means) {
         Ok(prepared) => prepared,
         Err((kind, why)) => return Err(Failure { kind, why, ledger }),
     };
+    let aliases: Vec<String> = models.iter().map(|model| model.alias.clone()).collect();
+    let cache = means.cache.zip(node.policy.cache);
+    if let Some((model, value)) = cache.and_then(|(cache, _)| cache.get(node, &aliases, &input)) {
+        ledger.attempts.push(Attempt::cached(model));
+        return Ok(Done { value, ledger });
+    }
     let deadline = Instant::now() + node.policy.timeout;
     let mut machine = Machine::new(node, &input, prompt, models.len());
     let mut action = machine.begin();
     loop {
         let (model, after, request) = match action {
-            Action::Ask { model, after, request } => (&models[model], after, request),
-            Action::Done(value) => return Ok(Done { value, ledger }),
+            Action::Ask { model, after, request } => (models.get(model), after, request),
+            Action::Done(value) => {
+                if let Some((cache, lasts)) = cache {
+                    let model = ledger.attempts.last().map(|attempt| attempt.model.clone()).unwrap_or_default();
+                    if let Err(error) = cache.put(node, &aliases, &input, (model, value.clone()), lasts) {
+                        tracing::warn!(%error, "a value was not cached");
+                    }
+                }
+                return Ok(Done { value, ledger });
+            }
             Action::Fail { class, why } => return Err(Failure { kind: FailureKind::Model(class), why, ledger }),
         };
-        let budget = node.policy.tokens;
         let estimate = request.estimate();
-        if ledger.tokens() + estimate > budget {
-            let spent = ledger.tokens();
-            let why = format!(
-                "this attempt needs about {estimate} tokens and {spent} are spent; policy.tokens of the node allows {budget}"
-            );
+        if let Err(why) = allowed(node, &ledger, means, model.map(Arc::as_ref), estimate) {
             return Err(Failure { kind: FailureKind::Budget, why, ledger });
         }
         let left = deadline.saturating_duration_since(Instant::now());
+        // Nobody is asked in replay, so there is nothing to wait for.
+        let after = if means.is_replay() { Duration::ZERO } else { after };
         if left <= after {
             return Err(out_of_time(node, ledger));
         }
-        tokio::time::sleep(after).await;
+        if !after.is_zero() {
+            tokio::time::sleep(after).await;
+        }
         let begun = Instant::now();
         let left = deadline.saturating_duration_since(begun);
-        let outcome = match tokio::time::timeout(left, model.ask(&request)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Failed::new(Class::Transport, "no answer in time")),
-        };
+        let attempt = u32::try_from(ledger.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let asked = tokio::time::timeout(left, ask(node, means, model.map(Arc::as_ref), &request, attempt)).await;
+        let (via, outcome) =
+            asked.unwrap_or_else(|_| (Via::Direct, Err(Failed::new(Class::Transport, "no answer in time"))));
         let (class, problems, next) = machine.ended(outcome.as_ref());
         let answer = outcome.as_ref().ok();
-        ledger.attempts.push(Attempt {
-            model: model.alias.clone(),
+        let attempt = Attempt {
+            provider: "openai",
+            model: model.map_or_else(String::new, |model| model.alias.clone()),
+            via,
+            enforced: "best_effort",
             class,
             finish: answer.map(|answer| answer.finish_word.clone()),
             tokens: answer.and_then(|answer| answer.tokens),
+            cost: None,
             ms: ledger::millis(begun.elapsed()),
             problems,
-        });
+        };
+        if let (Some(usage), Some(model), Via::Direct) = (means.usage, model, via) {
+            usage.note(spent(node, model, &attempt, estimate));
+        }
+        ledger.attempts.push(attempt);
         if begun.elapsed() >= left && outcome.is_err() {
             return Err(out_of_time(node, ledger));
         }
         action = next;
+    }
+}
+
+/// What the model or the recording says.
+async fn ask(
+    node: &Node,
+    means: Means<'_>,
+    model: Option<&Model>,
+    request: &Request,
+    attempt: u32,
+) -> (Via, Result<Answer, Failed>) {
+    let response = match (means.cassettes, model) {
+        (Some((cassettes, directory)), model) => cassettes.ask(directory, node, model, request, attempt).await,
+        (None, Some(model)) => model.post(request).await.map(|response| (Via::Direct, response)),
+        (None, None) => Err(Failed::new(Class::NotRecorded, "no model is configured")),
+    };
+    match response {
+        Ok((via, response)) => (via, provider::answer(&response)),
+        // A recording that is missing was looked for in the cassette.
+        Err(failed) if failed.class == Class::NotRecorded => (Via::Cassette, Err(failed)),
+        Err(failed) => (Via::Direct, Err(failed)),
+    }
+}
+
+/// Why an attempt may not be made, if it may not.
+fn allowed(node: &Node, ledger: &Ledger, means: Means<'_>, model: Option<&Model>, estimate: u64) -> Result<(), String> {
+    let (budget, spent) = (node.policy.tokens, ledger.tokens());
+    if spent + estimate > budget {
+        return Err(format!(
+            "this attempt needs about {estimate} tokens and {spent} are spent; policy.tokens of the node allows {budget}"
+        ));
+    }
+    match (means.usage, model) {
+        (Some(usage), Some(model)) if !model.is_local && !means.is_replay() => usage.allows(estimate),
+        _ => Ok(()),
+    }
+}
+
+fn spent(node: &Node, model: &Model, attempt: &Attempt, estimate: u64) -> Spent {
+    let counted = match (attempt.tokens, attempt.class) {
+        (Some(tokens), _) => tokens.input + tokens.output,
+        // Nothing was read that could cost.
+        (None, Class::Busy | Class::Rejected | Class::TooLong) => 0,
+        (None, _) => estimate,
+    };
+    Spent {
+        at: 0,
+        node: node.name.clone(),
+        hash: node.hash.clone(),
+        model: attempt.model.clone(),
+        class: attempt.class,
+        tokens: attempt.tokens,
+        counted,
+        leaves: !model.is_local,
     }
 }
 
@@ -114,22 +234,35 @@ fn people_time(time: Duration) -> String {
 type Prepared = (Map<String, Value>, Vec<Message>, Vec<Arc<Model>>);
 
 /// The whole input, what is said first, and whom it is said to.
-fn prepare(node: &Node, given: Map<String, Value>, models: &Models) -> Result<Prepared, (FailureKind, String)> {
+fn prepare(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Prepared, (FailureKind, String)> {
     let input = node
         .complete(given)
         .map_err(|problems| (FailureKind::Input, format!("the input of {}: {}", node.name, problems.join("; "))))?;
-    let models = models.for_node(node).map_err(|why| (FailureKind::NoModel, why))?;
+    let models = match means.models.for_node(node) {
+        Ok(models) => models,
+        // A recording needs none.
+        Err(_) if means.is_replay() => Vec::new(),
+        Err(why) => return Err((FailureKind::NoModel, why)),
+    };
     let prompt = prompt(node, &input).map_err(|problem| (FailureKind::Template, problem))?;
-    Ok((input, prompt, models))
+    Ok((input, with_schema(node, prompt), models))
 }
 
-/// The messages: system, the examples as turns, and the input. The schema is said too, since a server may ignore its field.
+/// The messages with the schema in the system's, since a server may ignore its field.
+fn with_schema(node: &Node, mut prompt: Vec<Message>) -> Vec<Message> {
+    let form = format!("Answer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
+    match prompt.first_mut() {
+        Some(first) if first.role == "system" => first.text.push_str(&format!("\n\n{form}")),
+        _ => prompt.insert(0, Message::system(form)),
+    }
+    prompt
+}
+
+/// The messages: system, the examples as turns, and the input.
 pub(crate) fn prompt(node: &Node, input: &Map<String, Value>) -> Result<Vec<Message>, String> {
     let in_file = |problem: crate::Problem| format!("{}{}:{problem}", node.name, crate::file::SUFFIX);
     let rendered = node.render(input).map_err(in_file)?;
-    let form = format!("Answer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
-    let system = rendered.system.map_or_else(|| form.clone(), |system| format!("{system}\n\n{form}"));
-    let mut messages = vec![Message::system(system)];
+    let mut messages: Vec<Message> = rendered.system.map(Message::system).into_iter().collect();
     for example in &node.examples {
         let input = node.complete(example.input.clone()).map_err(|problems| problems.join("; "))?;
         messages.push(Message::user(node.render(&input).map_err(in_file)?.user));

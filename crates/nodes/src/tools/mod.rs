@@ -1,37 +1,190 @@
 //! The tools, one file each.
 
+mod called;
+mod node_check;
+mod node_prompt;
 mod node_run;
+mod node_submit;
+mod node_tool;
 mod nodes_status;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
 
-use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
+use mcp::prompt::AnyPrompt;
+use mcp::tool::{AnyTool, Context, Declaration, Tool, ToolError, tool};
+use parking_lot::Mutex;
 use project::Caller;
+use serde_json::{Map, Value};
 
-use crate::Models;
+pub use called::output_schema;
+
+use crate::cache::Cache;
+use crate::cassette::{self, Cassettes, Mode};
 use crate::folder::Folder;
+use crate::registry::{Recorder, Served, Worktree};
+use crate::run::{Done, Failure, run_with};
+use crate::usage::Usage;
+use crate::{Delegation, Means, Models, Node, NodesSettings, Record};
 
 /// The tools that a connection is offered first.
-pub const CORE: &[&str] = &[node_run::NodeRun::NAME, nodes_status::NodesStatus::NAME];
+pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
 
 /// What the tools share.
-#[derive(Debug)]
 pub struct Nodes {
     /// The directory of node files, relative to each worktree.
-    pub path: PathBuf,
-    pub models: Models,
+    path: PathBuf,
+    models: Models,
+    delegation: Delegation,
+    record: Recorder,
+    cassettes: Cassettes,
+    usage: Usage,
+    cache: Cache,
+    /// How many nodes of a worktree are tools of their own.
+    listed: usize,
+    /// The names of all other tools.
+    taken: OnceLock<Arc<BTreeSet<String>>>,
+    /// The worktrees that are followed.
+    followed: Mutex<HashMap<PathBuf, Weak<Worktree>>>,
+}
+
+impl fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nodes").field("path", &self.path).field("models", &self.models).finish_non_exhaustive()
+    }
 }
 
 impl Nodes {
-    /// The caller's node files.
-    fn folder(&self, cx: &Context) -> Result<Folder, ToolError> {
-        let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
-        Ok(Folder::new(&caller.worktree, &self.path))
+    /// `state` is the directory for what is kept of nodes.
+    pub fn new(
+        settings: &NodesSettings,
+        models: Models,
+        delegation: Delegation,
+        state: &Path,
+        record: Recorder,
+    ) -> Nodes {
+        Nodes {
+            cassettes: Cassettes::new(settings.cassettes),
+            usage: Usage::new(state.join("usage.jsonl"), settings.tokens_per_day),
+            cache: Cache::new(state.join("cache")),
+            path: settings.path.clone(),
+            models,
+            delegation,
+            record,
+            listed: settings.listed,
+            taken: OnceLock::new(),
+            followed: Mutex::default(),
+        }
     }
+
+    /// Says the names of all other tools, which no node may have. Only the first call counts.
+    pub fn reserve(&self, taken: BTreeSet<String>) {
+        self.taken.get_or_init(|| Arc::new(taken));
+    }
+
+    /// Follows a worktree's node files, until the last holder drops what this gives. All are loaded when it returns.
+    pub async fn follow(&self, worktree: &Path) -> Arc<Worktree> {
+        if let Some(followed) = self.followed(worktree) {
+            return followed;
+        }
+        let new = Arc::new(Worktree::follow(self.folder_of(worktree), self.record.clone()).await);
+        let mut followed = self.followed.lock();
+        followed.retain(|_, worktree| worktree.strong_count() > 0);
+        // Another may have begun meanwhile.
+        if let Some(other) = followed.get(worktree).and_then(Weak::upgrade) {
+            return other;
+        }
+        followed.insert(worktree.to_owned(), Arc::downgrade(&new));
+        new
+    }
+
+    fn followed(&self, worktree: &Path) -> Option<Arc<Worktree>> {
+        self.followed.lock().get(worktree).and_then(Weak::upgrade)
+    }
+
+    /// The tools of a worktree's nodes: the first by name.
+    pub fn tools_of(self: &Arc<Self>, worktree: &Worktree) -> Vec<Arc<dyn AnyTool>> {
+        let folder = self.folder_of(worktree.path());
+        let tool = |node: &Arc<Node>| {
+            node_tool::node_tool(self, node, worktree.path().to_owned(), &folder.shown_file(&node.name))
+        };
+        self.listed(&worktree.served()).map(tool).collect()
+    }
+
+    /// The prompts of a worktree's nodes.
+    pub fn prompts_of(&self, worktree: &Worktree) -> Vec<Arc<dyn AnyPrompt>> {
+        self.listed(&worktree.served()).map(node_prompt::node_prompt).collect()
+    }
+
+    fn listed<'a>(&self, served: &'a Served) -> impl Iterator<Item = &'a Arc<Node>> {
+        let nodes = served.entries.values().filter_map(|entry| entry.node.as_ref());
+        nodes.filter(|node| node.policy.tool).take(self.listed)
+    }
+
+    fn record(&self, record: Record) {
+        (self.record)(record);
+    }
+
+    /// Whether the caller of a node answers it.
+    fn delegates(&self, node: &Node) -> bool {
+        self.cassettes.mode() != Mode::Replay && self.models.delegates(node)
+    }
+
+    /// Runs a node with all that the project has.
+    async fn run(&self, node: &Node, input: Map<String, Value>, worktree: &Path, fresh: bool) -> Result<Done, Failure> {
+        let recordings = cassette::directory(&self.folder_of(worktree));
+        let is_live = self.cassettes.mode() == Mode::Live;
+        let means = Means {
+            models: &self.models,
+            cassettes: (!is_live).then_some((&self.cassettes, recordings.as_path())),
+            usage: Some(&self.usage),
+            cache: (is_live && !fresh).then_some(&self.cache),
+        };
+        run_with(node, input, means).await
+    }
+
+    fn folder_of(&self, worktree: &Path) -> Folder {
+        Folder::new(worktree, &self.path).without(self.taken.get().cloned().unwrap_or_default())
+    }
+
+    /// The caller's worktree.
+    fn worktree(cx: &Context) -> Result<PathBuf, ToolError> {
+        let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+        Ok(caller.worktree.clone())
+    }
+
+    /// The node of this name in the caller's worktree: the version that is served, or, where nobody follows the files, that
+    /// of the file.
+    async fn node(&self, cx: &Context, name: String) -> Result<Arc<Node>, ToolError> {
+        let worktree = Nodes::worktree(cx)?;
+        let folder = self.folder_of(&worktree);
+        if let Some(followed) = self.followed(&worktree) {
+            let served = followed.served();
+            let Some(entry) = served.entries.get(&name) else {
+                let unknown = folder.unknown(&name, served.entries.keys().cloned().collect());
+                return Err(ToolError::user(served.error.clone().unwrap_or_else(|| unknown.to_string())));
+            };
+            let error = || ToolError::user(entry.error.clone().unwrap_or_default());
+            return entry.node.clone().ok_or_else(error);
+        }
+        let node = tokio::task::spawn_blocking(move || folder.node(&name)).await.map_err(ToolError::internal)?;
+        node.map(Arc::new).map_err(|error| ToolError::user(error.to_string()))
+    }
+}
+
+/// What a client is told of a node as a tool, but for where it comes from.
+pub fn declaration(node: &Node) -> Declaration {
+    node_tool::declaration(node, "")
 }
 
 /// All tools of the toolset.
 pub fn tools(nodes: &Arc<Nodes>) -> Vec<Arc<dyn AnyTool>> {
-    vec![tool(node_run::NodeRun(nodes.clone())), tool(nodes_status::NodesStatus(nodes.clone()))]
+    vec![
+        node_run::node_run(nodes),
+        tool(node_submit::NodeSubmit(nodes.clone())),
+        tool(node_check::NodeCheck(nodes.clone())),
+        tool(nodes_status::NodesStatus(nodes.clone())),
+    ]
 }

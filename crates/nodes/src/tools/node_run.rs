@@ -1,75 +1,82 @@
 //! `node_run`: runs a node of the caller's worktree and gives its checked value.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{
+    AnyTool, BoxFuture, Context, Declaration, Effect, Example, Outcome, ToolError, input_schema, wrong_arguments,
+};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::Nodes;
-use crate::run::{FailureKind, Ledger};
+use super::{Nodes, called};
+
+/// After how long a call becomes a job.
+pub(super) const JOB_AFTER: Duration = Duration::from_secs(45);
 
 /// Runs a node, a prompt file with a typed input and output, on its model; gives the checked value. nodes_status lists them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+struct Args {
     /// The node's name.
     node: String,
     /// Its input.
     #[serde(default)]
     input: Map<String, Value>,
+    /// The alias of a model to run it on, instead of its own.
+    model: Option<String>,
+    /// Ask the model even if the value is cached.
+    #[serde(default)]
+    fresh: bool,
 }
 
-/// A model's answer that conforms to the node's output.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Output {
-    /// Of the type that the node states.
-    value: Value,
-    #[serde(skip)]
-    ledger: Ledger,
+pub(super) const NAME: &str = "node_run";
+
+struct NodeRun {
+    declaration: Declaration,
+    nodes: Arc<Nodes>,
 }
 
-pub(super) struct NodeRun(pub Arc<Nodes>);
+/// The tool. It is made by hand: its structured content has a case of its own.
+pub(super) fn node_run(nodes: &Arc<Nodes>) -> Arc<dyn AnyTool> {
+    let (description, schema) = input_schema::<Args>();
+    let value = json!({"description": "Of the type that the node states."});
+    let arguments = json!({"node": "summarize", "input": {"text": "It rained all day."}});
+    let declaration = Declaration {
+        title: Some("Run a node".to_owned()),
+        output_schema: Some(called::output_schema(value)),
+        job_after: Some(JOB_AFTER),
+        examples: vec![Example { title: "A node with one input", arguments, text: None }],
+        ..Declaration::new(NAME, description, schema, Effect::READ.open_world())
+    };
+    Arc::new(NodeRun { declaration, nodes: nodes.clone() })
+}
 
-impl Tool for NodeRun {
-    const NAME: &'static str = "node_run";
-    const TITLE: &'static str = "Run a node";
-    const EFFECT: Effect = Effect::READ.open_world();
-    type Args = Args;
-    type Output = Output;
+impl AnyTool for NodeRun {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
 
-    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let folder = self.0.folder(&cx)?;
-        let name = args.node;
-        let node = tokio::task::spawn_blocking(move || folder.node(&name)).await.map_err(ToolError::internal)?;
-        let node = node.map_err(|error| ToolError::user(error.to_string()))?;
-        match crate::run(&node, args.input, &self.0.models).await {
-            Ok(done) => Ok(Output { value: done.value, ledger: done.ledger }),
-            Err(failure) => {
-                let spent = match failure.ledger.attempts.len() {
-                    0 => String::new(),
-                    attempts => format!(" (attempts: {attempts}, tokens: {})", failure.ledger.tokens()),
-                };
-                let error = ToolError::user(format!("{}{spent}", failure.why));
-                Err(match failure.kind {
-                    FailureKind::Input => error.hint(format!("The node's input: {}", node.input.json)),
-                    _ => error,
-                })
+    fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
+        let args = serde_json::from_str::<Args>(arguments.map_or("{}", RawValue::get)).map_err(|error| {
+            let said = error.to_string();
+            wrong_arguments(&self.declaration, said.split(" at line ").next().unwrap_or(&said))
+        });
+        Box::pin(async move {
+            let Args { node, input, model, fresh } = match args {
+                Ok(args) => args,
+                Err(wrong) => return Ok(wrong),
+            };
+            let node = self.nodes.node(&cx, node).await?;
+            match model {
+                None => called::call(&self.nodes, &cx, node, input, fresh).await,
+                Some(model) => {
+                    let node = Arc::new(node.on_model(&model).map_err(ToolError::internal)?);
+                    called::call(&self.nodes, &cx, node, input, fresh).await
+                }
             }
-        }
-    }
-
-    fn text(output: &Output) -> String {
-        format!("A model's answer: {}", output.value)
-    }
-
-    fn result_meta(output: &Output) -> Option<Map<String, Value>> {
-        Some(output.ledger.meta())
-    }
-
-    fn examples() -> Vec<Example> {
-        let arguments = json!({"node": "summarize", "input": {"text": "It rained all day."}});
-        vec![Example { title: "A node with one input", arguments, text: None }]
+        })
     }
 }

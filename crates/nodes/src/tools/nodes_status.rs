@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Nodes;
+use super::node_tool::answered_by;
 use crate::Models;
-use crate::folder::{Folder, FolderError};
+use crate::registry::{Entry, Served, State};
 
 /// The nodes of your worktree, with their inputs and outputs; of invalid ones, the errors and their lines.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,6 +23,12 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     nodes: Vec<Status>,
+    /// Tokens that left this machine today, and how many may.
+    left_today: u64,
+    tokens_per_day: u64,
+    /// Why the directory of node files cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// One node file.
@@ -29,23 +36,26 @@ pub(super) struct Output {
 #[schemars(inline)]
 struct Status {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    state: State,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     /// JSON Schema.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<Value>,
     /// JSON Schema.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Value>,
-    /// The models that it would run on, in order.
-    models: Vec<String>,
-    /// Why it cannot run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Who answers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answered_by: Option<String>,
+    /// Why it cannot run, or what is wrong with the file while the version before it is served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// What could be better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// Of this version of the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Of the version that is served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
 }
 
@@ -59,14 +69,32 @@ impl Tool for NodesStatus {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (folder, nodes) = (self.0.folder(&cx)?, self.0.clone());
-        let looked = tokio::task::spawn_blocking(move || look(&folder, &nodes.models, args.node.as_deref()));
-        let nodes = looked.await.map_err(ToolError::internal)?;
-        Ok(Output { nodes: nodes.map_err(|error| ToolError::user(error.to_string()))? })
+        let worktree = Nodes::worktree(&cx)?;
+        let folder = self.0.folder_of(&worktree);
+        let served = match self.0.followed(&worktree) {
+            Some(followed) => followed.served(),
+            // Nobody follows the files: they are read now.
+            None => {
+                let (folder, nothing) = (folder.clone(), Served::default());
+                let read = tokio::task::spawn_blocking(move || Served::read(&folder, &nothing).0);
+                Arc::new(read.await.map_err(ToolError::internal)?)
+            }
+        };
+        if let Some(name) = args.node.as_ref().filter(|name| !served.entries.contains_key(*name)) {
+            let unknown = folder.unknown(name, served.entries.keys().cloned().collect());
+            return Err(ToolError::user(served.error.clone().unwrap_or_else(|| unknown.to_string())));
+        }
+        let wanted = served.entries.iter().filter(|(name, _)| args.node.as_ref().is_none_or(|node| node == *name));
+        let nodes = wanted.map(|(name, entry)| status(name, entry, &self.0.models)).collect();
+        let (left_today, tokens_per_day) = (self.0.usage.spent_today(), self.0.usage.per_day());
+        Ok(Output { nodes, left_today, tokens_per_day, error: served.error.clone() })
     }
 
     fn text(output: &Output) -> String {
-        let lines: Vec<String> = output.nodes.iter().map(line).collect();
+        let usage = format!("{} of {} tokens left this machine today", output.left_today, output.tokens_per_day);
+        let usage = (output.left_today > 0).then_some(usage);
+        let lines: Vec<String> =
+            output.error.iter().cloned().chain(output.nodes.iter().map(line)).chain(usage).collect();
         if lines.is_empty() {
             "No node files here; `hob node new NAME` writes one.".to_owned()
         } else {
@@ -75,46 +103,20 @@ impl Tool for NodesStatus {
     }
 }
 
-fn look(folder: &Folder, models: &Models, only: Option<&str>) -> Result<Vec<Status>, FolderError> {
-    let found = match only {
-        Some(name) => match folder.node(name) {
-            Err(error @ FolderError::Unknown { .. }) => return Err(error),
-            node => vec![(name.to_owned(), node)],
-        },
-        None => folder.all()?.into_iter().collect(),
-    };
-    let status = |(name, node): (String, Result<crate::Node, FolderError>)| match node {
-        Err(error) => Status {
-            name,
-            description: None,
-            input: None,
-            output: None,
-            models: Vec::new(),
-            error: Some(error.to_string()),
-            notes: Vec::new(),
-            hash: None,
-        },
-        Ok(node) => {
-            let (found, error) = match models.for_node(&node) {
-                Ok(found) => (found, None),
-                Err(why) => (Vec::new(), Some(why)),
-            };
-            let place = |alias: &str, is_local: bool| {
-                format!("{alias}{}", if is_local { "" } else { " (not on this machine)" })
-            };
-            Status {
-                name,
-                description: Some(node.description),
-                input: Some(node.input.json),
-                output: Some(node.output.json),
-                models: found.iter().map(|model| place(&model.alias, model.is_local)).collect(),
-                error,
-                notes: node.lints.iter().map(|lint| format!("line {lint}")).collect(),
-                hash: Some(node.hash),
-            }
-        }
-    };
-    Ok(found.into_iter().map(status).collect())
+fn status(name: &str, entry: &Entry, models: &Models) -> Status {
+    let node = entry.node.as_deref();
+    let cannot_run = node.filter(|node| !models.delegates(node)).and_then(|node| models.for_node(node).err());
+    Status {
+        name: name.to_owned(),
+        state: entry.state(),
+        description: node.map(|node| node.description.clone()),
+        input: node.map(|node| node.input.json.clone()),
+        output: node.map(|node| node.output.json.clone()),
+        answered_by: node.map(|node| answered_by(models, node)),
+        error: entry.error.clone().or(cannot_run),
+        notes: node.iter().flat_map(|node| &node.lints).map(|lint| format!("line {lint}")).collect(),
+        hash: node.map(|node| node.hash.clone()),
+    }
 }
 
 fn line(node: &Status) -> String {
@@ -122,11 +124,15 @@ fn line(node: &Status) -> String {
     if let (Some(description), Some(input), Some(output)) = (&node.description, &node.input, &node.output) {
         text.push_str(&format!("{}\n  input {input}\n  output {output}", project::visible(description)));
     }
-    if !node.models.is_empty() {
-        text.push_str(&format!("\n  model {}", node.models.join(", then ")));
+    if let Some(answered_by) = &node.answered_by {
+        text.push_str(&format!("\n  {answered_by}"));
     }
     if let Some(error) = &node.error {
-        text.push_str(&format!("\n  cannot run: {error}"));
+        let what = match node.state {
+            State::LastGood => "the version before the last change is served, because",
+            State::Serving | State::Invalid => "cannot run:",
+        };
+        text.push_str(&format!("\n  {what} {error}"));
     }
     node.notes.iter().for_each(|note| text.push_str(&format!("\n  note: {note}")));
     text

@@ -20,7 +20,7 @@ policy: { attempts: 3, timeout: 20s }
 const GOOD: &str = r#"{"reason":"short","score":2}"#;
 
 fn models(urls: &[&str]) -> Models {
-    let model = |url: &str| ModelSettings { url: url.to_owned(), model: "m".to_owned(), key_file: None };
+    let model = |url: &str| ModelSettings { url: url.to_owned(), model: "m".to_owned(), key_file: None, key_env: None };
     let aliases = ["first", "second"].iter().zip(urls);
     let models = aliases.map(|(alias, url)| ((*alias).to_owned(), model(url))).collect();
     Models::new(&NodesSettings { models, ..NodesSettings::default() })

@@ -68,8 +68,8 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("acme.team", "team")],
         expect![[r#"
-        10: the front matter has no key `team`; keys: name, variant, description, model, config, input, output, metadata, policy, checks, examples
-    "#]],
+            10: the front matter has no key `team`; keys: name, variant, description, model, config, input, output, metadata, policy, checks, examples, tests
+        "#]],
     );
     check(
         &[("{{ symbol }}", "{{ symbl }}")],

@@ -1,5 +1,12 @@
 //! Node files, and calls of them, through the public face.
 
+#![expect(clippy::unwrap_used, reason = "the lints' exception for tests leaves out their helpers")]
+
 mod calls;
+mod delegated;
 mod endpoint;
+mod engine;
 mod files;
+mod hostile;
+mod reloads;
+mod typed;

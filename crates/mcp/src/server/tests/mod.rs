@@ -18,6 +18,7 @@ mod named_asks;
 mod process;
 mod reading;
 mod result_meta;
+mod siblings;
 mod sockets;
 mod streams;
 mod taps;

@@ -1,4 +1,7 @@
-//! `hob node`: node files from a shell. `new` and `check` need no daemon; `run` and `list` ask the daemon, as an agent does.
+//! `hob node`: node files from a shell. `run` and `list` ask the daemon, as an agent does; the others need none.
+
+mod kept;
+mod trial;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -29,6 +32,10 @@ enum Sub {
     Check(Check),
     List(List),
     Run(Run),
+    Test(trial::Test),
+    Record(trial::Record),
+    Usage(kept::UsageOf),
+    Gc(kept::Gc),
 }
 
 /// Write a first node file
@@ -71,6 +78,10 @@ impl NodeCommand {
             Sub::New(new) => new.run(project),
             Sub::Check(check) => check.run(project),
             Sub::List(list) => call(project, "nodes_status", Map::new(), list.json),
+            Sub::Test(test) => test.run(project),
+            Sub::Record(record) => record.run(project),
+            Sub::Usage(usage) => usage.run(project),
+            Sub::Gc(gc) => gc.run(project),
             Sub::Run(run) => {
                 let input: Value = serde_json::from_str(&run.input).ok().filter(Value::is_object).ok_or_else(|| {
                     Failure::new("the input is no JSON object")
@@ -98,6 +109,17 @@ fn place(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
     Ok((project.worktree(&super::cwd()?), config.of::<NodesSettings>().path))
 }
 
+/// The node files of the current worktree.
+fn folder(project: &Project) -> Result<Folder, Failure> {
+    let (worktree, path) = place(project)?;
+    Ok(Folder::new(&worktree, &path).without(daemon::tool_names().into()))
+}
+
+/// The directory of what is kept of nodes.
+fn state(project: &Project) -> PathBuf {
+    project.state_dir().join("nodes")
+}
+
 const FIRST: &str = "---
 description: Summarize a text in one sentence
 input: { schema: { text: string } }
@@ -109,10 +131,10 @@ output: { schema: { summary: \"string ..200, one sentence\" } }
 
 impl New {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-        if self.name.is_empty() || self.name.len() > 64 || !is_name(&self.name) {
-            let why = "the name of a node has 1 to 64 letters, digits, `_` and `-`";
-            return Err(Failure::new(why).exit(Exit::Usage));
+        folder::check_name(&self.name).map_err(|why| Failure::new(why).exit(Exit::Usage))?;
+        if daemon::tool_names().contains(&self.name) {
+            let why = format!("{} is the name of one of hob's own tools, and a file never takes its place", self.name);
+            return Err(Failure::new(why).hint("Name it otherwise.").exit(Exit::Usage));
         }
         let (worktree, path) = place(project)?;
         // Also refuses a directory that is a link.
@@ -140,10 +162,10 @@ impl New {
 impl Check {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (worktree, path) = place(project)?;
+        let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
         let files = match self.files.is_empty() {
             false => self.files,
             true => {
-                let folder = Folder::new(&worktree, &path);
                 let names = folder.names().map_err(Failure::new)?;
                 if names.is_empty() {
                     return Err(Failure::new(format_args!("{}/ has no node files", shown(&path)))
@@ -159,7 +181,11 @@ impl Check {
             let Some(name) = name else {
                 return Err(Failure::new(format_args!("{}: the name of a node file ends with {SUFFIX}", shown(named))));
             };
-            match folder::read(file, name, shown(named).to_string()) {
+            // A file may be checked wherever it lies.
+            let directory = file.parent().map_or_else(PathBuf::new, std::path::Path::to_path_buf);
+            let within = directory.strip_prefix(&worktree).unwrap_or(&directory);
+            let here = Folder::new(&worktree, within).without(daemon::tool_names().into());
+            match here.file_node(name) {
                 Ok(node) => told(named, &node),
                 Err(error) => {
                     wrong += 1;

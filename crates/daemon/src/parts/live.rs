@@ -1,0 +1,152 @@
+//! Live toolsets: the tools and prompts that a worktree brings by its files. Each worktree has a registry and a server of its
+//! own, a sibling of the one without them; they are gone with the worktree's last connection.
+
+use parking_lot::Mutex;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+use mcp::prompt::{AnyPrompt, Prompts};
+use mcp::server::Server;
+use mcp::tool::{AnyTool, Registry};
+use tokio::task::JoinHandle;
+
+use super::choice::LiveChoice;
+use super::{BoxFuture, Surface};
+
+/// What a live toolset has in a worktree. Followed until it is dropped.
+pub(crate) trait Live: Send + Sync {
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>>;
+
+    fn prompts(&self) -> Vec<Arc<dyn AnyPrompt>>;
+
+    /// Returns once something has changed since the last call; never, if nothing will.
+    fn changed(&mut self) -> BoxFuture<'_>;
+}
+
+/// The server of a connection, and what must be kept while it stands.
+#[derive(Clone)]
+pub(crate) struct Served {
+    pub server: Server,
+    _branch: Option<Arc<Kept>>,
+}
+
+impl Served {
+    pub(super) fn standing(server: Server) -> Served {
+        Served { server, _branch: None }
+    }
+}
+
+/// The servers of worktrees, by the kind of connection, the registry without the worktree's tools, and the worktree.
+#[derive(Default)]
+pub(super) struct Branches(Mutex<HashMap<Key, Weak<Kept>>>);
+
+type Key = (Surface, usize, PathBuf);
+
+struct Kept {
+    server: Server,
+    _branch: Branch,
+}
+
+impl Branches {
+    pub(super) fn get(&self, key: &Key) -> Option<Served> {
+        let kept = self.0.lock().get(key).and_then(Weak::upgrade)?;
+        Some(Served { server: kept.server.clone(), _branch: Some(kept) })
+    }
+
+    /// Keeps a server for those that come, unless there is one by now: then that one is given.
+    pub(super) fn add(&self, key: Key, server: Server, branch: Branch) -> Served {
+        let mut branches = self.0.lock();
+        branches.retain(|_, kept| kept.strong_count() > 0);
+        let known = branches.get(&key).and_then(Weak::upgrade);
+        let kept = known.unwrap_or_else(|| {
+            let kept = Arc::new(Kept { server, _branch: branch });
+            branches.insert(key, Arc::downgrade(&kept));
+            kept
+        });
+        Served { server: kept.server.clone(), _branch: Some(kept) }
+    }
+}
+
+/// The tools and prompts of a worktree in a registry, while they are followed.
+pub(super) struct Branch {
+    prompts: Arc<Prompts>,
+    has_some: bool,
+    following: JoinHandle<()>,
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+impl Branch {
+    /// Adds what there is, and then what comes.
+    pub(super) fn new(mut live: Box<dyn Live>, registry: Arc<Registry>, choice: &LiveChoice) -> Branch {
+        let prompts = Arc::<Prompts>::default();
+        let mut target = Target {
+            registry,
+            prompts: prompts.clone(),
+            added: BTreeSet::new(),
+            core: choice.core.clone(),
+            group: choice.name,
+        };
+        target.take(live.as_ref());
+        let has_some = !target.added.is_empty();
+        let following = tokio::spawn(async move {
+            loop {
+                live.changed().await;
+                target.take(live.as_ref());
+            }
+        });
+        Branch { prompts, has_some, following }
+    }
+
+    pub(super) fn prompts(&self) -> &Arc<Prompts> {
+        &self.prompts
+    }
+
+    /// Whether the worktree had something to begin with.
+    pub(super) fn has_some(&self) -> bool {
+        self.has_some
+    }
+}
+
+/// Where the tools and prompts go.
+struct Target {
+    registry: Arc<Registry>,
+    prompts: Arc<Prompts>,
+    /// The names of what was added.
+    added: BTreeSet<String>,
+    /// What is listed while the worktree has something.
+    core: Vec<&'static str>,
+    group: &'static str,
+}
+
+impl Target {
+    fn take(&mut self, live: &dyn Live) {
+        let mut tools = live.tools();
+        tools.retain(|tool| match tool.check() {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!(%error, "a tool that a file brings is not served");
+                false
+            }
+        });
+        let names: BTreeSet<String> = tools.iter().map(|tool| tool.declaration().name.clone()).collect();
+        let gone: Vec<&str> = self.added.difference(&names).map(String::as_str).collect();
+        // A name of our own is refused where the file is read; this is for one that got through.
+        let is_ours = |name: &String| !self.added.contains(name) && self.registry.get(name).is_some();
+        let tools = tools.into_iter().filter(|tool| !is_ours(&tool.declaration().name));
+        if let Err(error) = self.registry.replace(gone.iter().copied(), tools.collect::<Vec<_>>()) {
+            tracing::error!(%error, "the tools that files bring are what they were");
+        }
+        self.prompts.replace(gone, live.prompts());
+        match names.is_empty() {
+            false => self.registry.relist(self.core.iter().copied()),
+            true => self.registry.unlist(self.group, self.core.iter().map(|name| (*name).to_owned())),
+        }
+        self.added = names;
+    }
+}

@@ -1,0 +1,86 @@
+//! `hob node usage` and `hob node gc`: what is kept of calls.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use nodes::NodesSettings;
+use nodes::cache::Cache;
+use nodes::cassette::Cassettes;
+use nodes::usage::{self, Usage};
+use project::{Config, Project};
+use serde_json::json;
+
+use super::{folder, state};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Show what nodes have cost: attempts and tokens by node and model
+#[derive(Debug, Args)]
+pub(super) struct UsageOf {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Remove recordings that no node produces any more, and values that have expired
+#[derive(Debug, Args)]
+pub(super) struct Gc {}
+
+#[derive(Debug, Default)]
+struct Sum {
+    attempts: u64,
+    failures: u64,
+    input: u64,
+    output: u64,
+    unknown: u64,
+}
+
+impl UsageOf {
+    pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
+        let path = state(project).join("usage.jsonl");
+        let per_day = config.of::<NodesSettings>().tokens_per_day;
+        let today = Usage::new(path.clone(), per_day).spent_today();
+        let mut sums = BTreeMap::<(String, String), Sum>::new();
+        for spent in usage::read_all(&path).map_err(Failure::new)? {
+            let sum = sums.entry((spent.node, spent.model)).or_default();
+            sum.attempts += 1;
+            sum.failures += u64::from(spent.class != nodes::outcome::Class::Done);
+            match spent.tokens {
+                Some(tokens) => (sum.input, sum.output) = (sum.input + tokens.input, sum.output + tokens.output),
+                None => sum.unknown += 1,
+            }
+        }
+        if self.json {
+            let rows = sums.iter().map(|((node, model), sum)| {
+                json!({
+                    "node": node, "model": model, "attempts": sum.attempts, "failures": sum.failures,
+                    "tokens_in": sum.input, "tokens_out": sum.output, "attempts_without_counts": sum.unknown,
+                })
+            });
+            let rows: Vec<_> = rows.collect();
+            terminal::line(
+                json!({"nodes": rows, "left_the_machine_today": today, "tokens_per_day": per_day}).to_string(),
+            );
+            return Ok(Exit::Done);
+        }
+        for ((node, model), sum) in &sums {
+            let unknown = if sum.unknown == 0 { String::new() } else { format!(", {} without counts", sum.unknown) };
+            terminal::line(format!(
+                "{node} on {model}: {} attempts ({} failed{unknown}), {} tokens in, {} out",
+                sum.attempts, sum.failures, sum.input, sum.output
+            ));
+        }
+        terminal::line(format!("{today} of {per_day} tokens left this machine today ({})", usage::SETTING));
+        Ok(Exit::Done)
+    }
+}
+
+impl Gc {
+    pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let (removed, kept) = Cassettes::collect_garbage(&folder(project)?).map_err(Failure::new)?;
+        let expired = Cache::new(state(project).join("cache")).collect_garbage().map_err(Failure::new)?;
+        terminal::line(format!("{removed} recordings removed, {kept} kept; {expired} expired values removed"));
+        Ok(Exit::Done)
+    }
+}

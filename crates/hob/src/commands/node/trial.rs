@@ -1,0 +1,89 @@
+//! `hob node test` and `hob node record`: the tests in node files, in this process.
+
+use clap::{Args, ValueEnum};
+use nodes::Models;
+use nodes::suite::{Answering, Report, Suite};
+use nodes::usage::Usage;
+use project::{Config, Project};
+
+use super::{folder, state};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Run the tests in node files
+#[derive(Debug, Args)]
+pub(super) struct Test {
+    /// The nodes, all of the worktree if none is named
+    nodes: Vec<String>,
+    /// What answers
+    #[arg(long, value_enum, default_value_t = Engine::Cassette)]
+    engine: Engine,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// A real server with a model of ours: whether each node works, in milliseconds; expectations are not compared
+    Fixed,
+    /// What `hob node record` has recorded, and nobody else
+    Cassette,
+    /// The models
+    Live,
+}
+
+/// Run the tests in node files on their models, and record the answers beside the files
+#[derive(Debug, Args)]
+pub(super) struct Record {
+    /// The nodes, all of the worktree if none is named
+    nodes: Vec<String>,
+}
+
+impl Test {
+    pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let answering = match self.engine {
+            Engine::Fixed => Answering::Fixed,
+            Engine::Cassette => Answering::Cassette,
+            Engine::Live => Answering::Live,
+        };
+        run(project, &self.nodes, answering)
+    }
+}
+
+impl Record {
+    pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        run(project, &self.nodes, Answering::Record)
+    }
+}
+
+fn run(project: &Project, nodes: &[String], answering: Answering) -> Result<Exit, Failure> {
+    let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
+    let folder = folder(project)?;
+    let settings = config.of::<nodes::NodesSettings>();
+    let usage = Usage::new(state(project).join("usage.jsonl"), settings.tokens_per_day);
+    let models = Models::of(&config);
+    // Not in the checkout, which could bring a program of that name.
+    let venv = state(project).join("llm");
+    let suite = Suite { folder: &folder, models: &models, usage: &usage, venv: &venv };
+    let (mut count, mut failed) = (0, 0);
+    let each = |report: Report| {
+        count += 1;
+        failed += usize::from(!report.passes());
+        told(&report);
+    };
+    suite.run(nodes, answering, each).map_err(Failure::new)?;
+    match (count, failed) {
+        (0, _) => Err(Failure::new("there is no test and no example in these node files")
+            .hint("Write some: tests: [ { input: { text: a }, expect: { /score: { \">=\": 4 } } } ]")),
+        (_, 0) => Ok(Exit::Done),
+        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed"))),
+    }
+}
+
+fn told(report: &Report) {
+    let word = if report.passes() { "ok" } else { "failed" };
+    let times = if report.of.0 == 1 { String::new() } else { format!(" ({} of {})", report.tried.passed, report.of.0) };
+    let tokens: u64 = report.tried.ledgers.iter().map(nodes::run::Ledger::tokens).sum();
+    terminal::line(format!("{}:{}: {word}{times}, {tokens} tokens", report.node, report.line));
+    for failure in &report.tried.failures {
+        terminal::line(format!("  {failure}"));
+    }
+}

@@ -1,0 +1,94 @@
+//! Without any model, an agent answers a node itself: what it is given, and what becomes of its answer.
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, is_alive, kill_hard, until};
+
+use super::RATE;
+use crate::fresh;
+
+fn begin(peer: &mut McpPeer) -> String {
+    let delegated = peer.call("rate", json!({"text": "It rained."}));
+    assert_eq!(delegated.structured["state"], "delegate", "{delegated:?}");
+    delegated.structured["delegate"]["ticket"].as_str().unwrap().to_owned()
+}
+
+fn submit(peer: &mut McpPeer, ticket: &str, value: Value) -> Value {
+    peer.call("node_submit", json!({"ticket": ticket, "value": value})).structured
+}
+
+#[test]
+fn an_agent_answers_a_node_itself() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let delegated = peer.call("rate", json!({"text": "It rained."}));
+    let asked = &delegated.structured["delegate"];
+    let (ticket, schema) = (asked["ticket"].as_str().unwrap(), asked["schema"].to_string());
+    assert!(delegated.text.contains(ticket) && delegated.text.contains(&schema), "{}", delegated.text);
+    let prompt: usize =
+        asked["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().len()).sum();
+    assert!(delegated.text.len() <= prompt + schema.len() + 600, "{}", delegated.text);
+    // A wrong value and a right one.
+    let wrong = peer.call("node_submit", json!({"ticket": ticket, "value": {"reason": "r", "score": 7}}));
+    assert_eq!(wrong.structured["status"], "rejected");
+    assert_eq!((wrong.is_error, &wrong.structured["attempts_left"]), (false, &json!(1)));
+    assert!(wrong.text.contains("/score: it is greater than the maximum of 5, got 7"), "{}", wrong.text);
+    let value = json!({"reason": "r", "score": 4});
+    let id =
+        peer.request("tools/call", json!({"name": "node_submit", "arguments": {"ticket": ticket, "value": value}}));
+    let right = peer.response(id)["result"].clone();
+    assert_eq!(
+        (&right["structuredContent"]["status"], &right["structuredContent"]["value"]),
+        (&json!("accepted"), &value)
+    );
+    assert_eq!(right["_meta"]["hob/ledger"]["attempts"][0]["via"], "delegate");
+    // Twice: the same answer; another value changes nothing.
+    assert_eq!(submit(&mut peer, ticket, value.clone()), right["structuredContent"]);
+    let again = submit(&mut peer, ticket, json!({"reason": "other", "score": 1}));
+    assert_eq!((&again["status"], &again["value"]), (&json!("accepted"), &value));
+    // Forged.
+    let forged = format!("A{}", &ticket[1..]);
+    assert_eq!(submit(&mut peer, &forged, value.clone())["status"], "unknown");
+    assert_eq!(submit(&mut peer, "please", value)["status"], "unknown");
+    // An input that does not decode.
+    let misspelt = peer.call("rate", json!({"txt": "It rained."}));
+    assert!(misspelt.is_error && misspelt.text.contains("\"text\" is a required property"), "{misspelt:?}");
+}
+
+#[test]
+fn a_ticket_is_its_agents_alone() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let mut ada = project.mcp(&["--as", "ada"]);
+    let mut bob = project.mcp(&["--as", "bob"]);
+    ada.initialize();
+    bob.initialize();
+    let ticket = begin(&mut ada);
+    let value = json!({"reason": "r", "score": 4});
+    assert_eq!(submit(&mut bob, &ticket, value.clone())["status"], "unknown");
+    assert_eq!(submit(&mut ada, &ticket, value)["status"], "accepted");
+}
+
+#[test]
+fn a_ticket_outlives_its_daemon() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let (ticket, answered) = (begin(&mut peer), begin(&mut peer));
+    let value = json!({"reason": "r", "score": 4});
+    assert_eq!(submit(&mut peer, &answered, value.clone())["status"], "accepted");
+    let daemon = project.daemon_pid().expect("a daemon after a call");
+    kill_hard(daemon);
+    until("the daemon to end", || (!is_alive(daemon)).then_some(()));
+    assert_eq!(submit(&mut peer, &ticket, value.clone())["status"], "accepted");
+    let other = json!({"reason": "other", "score": 1});
+    assert_eq!(submit(&mut peer, &answered, other)["value"], value, "answered once, over a restart too");
+    // In another project it is nothing.
+    let elsewhere = fresh();
+    elsewhere.write("nodes/rate.node.md", RATE);
+    let mut stranger = elsewhere.mcp(&[]);
+    stranger.initialize();
+    assert_eq!(submit(&mut stranger, &ticket, value)["status"], "unknown");
+}

@@ -1,0 +1,42 @@
+//! Node files through the real binary, as an agent meets them: a file is a tool, and where there is no model the agent
+//! answers it itself.
+
+mod delegated;
+mod live;
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, until};
+
+const RATE: &str = r#"---
+description: Rates a text.
+input: { schema: { text: string } }
+output: { schema: { reason: string ..50, score: integer 1..5 } }
+policy: { attempts: 2 }
+---
+{% block system %}You rate texts.{% endblock %}
+{% block user %}{{ text | data }}{% endblock %}
+"#;
+
+/// The names of the listed tools.
+fn names(peer: &mut McpPeer) -> Vec<String> {
+    let listed = peer.result("tools/list", json!({}));
+    let tools = listed["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The listed tool of that name.
+fn tool(peer: &mut McpPeer, name: &str) -> Option<Value> {
+    let listed = peer.result("tools/list", json!({}));
+    listed["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).cloned()
+}
+
+/// The version of the node that answers a call.
+fn hash(peer: &mut McpPeer, name: &str) -> String {
+    let result = peer.result("tools/call", json!({"name": name, "arguments": {"text": "a"}}));
+    result["_meta"]["hob/ledger"]["node_hash"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+}
+
+/// Waits until another version answers, and says which.
+fn other_hash(peer: &mut McpPeer, name: &str, than: &str) -> String {
+    until("another version of the node", || Some(hash(peer, name)).filter(|hash| hash != than))
+}

@@ -1,0 +1,220 @@
+//! What a node costs beside the bare request, one `name<TAB>value` a line, microseconds where nothing else is said.
+//! `cargo xtask bench nodes` runs this program and sets each figure beside its floor and its target.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nodes::cassette::{Cassettes, Mode};
+use nodes::folder::Folder;
+use nodes::registry::Worktree;
+use nodes::{Means, Models, Node};
+use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
+
+// Its output is what it is for.
+#[allow(clippy::print_stdout)]
+fn say(name: &str, value: f64) {
+    println!("{name}\t{value:.2}");
+}
+
+fn main() {
+    let quick = std::env::args().any(|arg| arg == "--quick");
+    let times = |full: usize| if quick { full / 10 } else { full };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    calls(&runtime, times(5_000));
+    replays(&runtime, times(10_000));
+    loading(&runtime, times(10).max(3));
+    saves(&runtime, times(200));
+}
+
+fn text(version: usize) -> String {
+    format!(
+        "---\ndescription: Rates a text, version {version}.\ninput: {{ schema: {{ text: string }} }}\noutput: {{ schema: {{ reason: string ..200, score: integer 1..5 }} }}\n---\n\
+         {{% block system %}}You rate texts.{{% endblock %}}{{% block user %}}{{{{ text | data }}}}{{% endblock %}}\n"
+    )
+}
+
+fn node() -> Node {
+    Node::parse("rate", &text(0)).expect("valid")
+}
+
+fn input() -> Map<String, Value> {
+    Map::from_iter([("text".to_owned(), Value::from("It rained all day, and the river rose."))])
+}
+
+/// Answers every request on every connection with the same value, as a model's server does.
+fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
+    let message = json!({"role": "assistant", "content": "{\"reason\":\"It is about the weather.\",\"score\":2}"});
+    let body = json!({
+        "choices": [{"message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 90, "completion_tokens": 12},
+    });
+    let body = body.to_string();
+    let answer =
+        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let answer = answer.clone();
+            std::thread::spawn(move || {
+                stream.set_nodelay(true).expect("set");
+                let mut reader = BufReader::new(stream);
+                while read_request(&mut reader).is_some() {
+                    if reader.get_mut().write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+/// The body of the next request or answer.
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(body)
+}
+
+/// A call beside the same bytes over one kept connection, in turns.
+fn calls(runtime: &Runtime, times: usize) {
+    let url = server();
+    let models = Models::at(&url, "m").expect("an address");
+    let node = node();
+    let address = url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let mut floor = TcpStream::connect(&address).expect("connected");
+    floor.set_nodelay(true).expect("set");
+    let mut reader = BufReader::new(floor.try_clone().expect("a clone"));
+    let system =
+        format!("You rate texts.\n\nAnswer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
+    let schema = json!({"name": "rate", "schema": node.output.json});
+    let body = json!({
+        "model": "m",
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": "<data-0000000000000000>\nIt rained all day, and the river rose.\n</data-0000000000000000>"}],
+        "max_tokens": 2000,
+        "response_format": {"type": "json_schema", "json_schema": schema},
+    })
+    .to_string();
+    let request = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let (mut bare, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..times {
+        let begun = Instant::now();
+        floor.write_all(request.as_bytes()).expect("written");
+        read_request(&mut reader).expect("answered");
+        bare.push(begun.elapsed());
+        let begun = Instant::now();
+        runtime.block_on(nodes::run(&node, input(), &models)).expect("a value");
+        ours.push(begun.elapsed());
+    }
+    say("bare request, p50", percentile(&mut bare, 50));
+    say("bare request, p99", percentile(&mut bare, 99));
+    say("call, p50", percentile(&mut ours, 50));
+    say("call, p99", percentile(&mut ours, 99));
+}
+
+/// Calls from a recording, and what they leave behind.
+fn replays(runtime: &Runtime, times: usize) {
+    let url = server();
+    let models = Models::at(&url, "m").expect("an address");
+    let place = tempfile::tempdir().expect("a directory");
+    let node = node();
+    let call = |cassettes: &Cassettes| {
+        let means = Means { cassettes: Some((cassettes, place.path())), ..Means::of(&models) };
+        runtime.block_on(nodes::run_with(&node, input(), means)).expect("a value");
+    };
+    call(&Cassettes::new(Mode::Record));
+    let replay = Cassettes::new(Mode::Replay);
+    call(&replay);
+    let before = resident();
+    let mut taken = Vec::new();
+    for _ in 0..times {
+        let begun = Instant::now();
+        call(&replay);
+        taken.push(begun.elapsed());
+    }
+    say("replayed call, p50", percentile(&mut taken, 50));
+    say("growth by replayed calls, MiB", (resident() - before).max(0.0));
+}
+
+/// Resident memory, in MiB.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(f64::NAN) / 1024.0
+}
+
+/// Five hundred files.
+fn loading(runtime: &Runtime, times: usize) {
+    let place = tempfile::tempdir().expect("a directory");
+    let folder = place.path().join("nodes");
+    std::fs::create_dir(&folder).expect("a directory");
+    for number in 0..500 {
+        std::fs::write(folder.join(format!("n{number}.node.md")), text(number)).expect("written");
+    }
+    let mut taken = Vec::new();
+    for _ in 0..times {
+        let begun = Instant::now();
+        let worktree = runtime.block_on(Worktree::follow(Folder::new(place.path(), "nodes"), Arc::new(|_| ())));
+        taken.push(begun.elapsed());
+        assert_eq!(worktree.served().entries.len(), 500);
+    }
+    say("500 files loaded and checked", percentile(&mut taken, 50));
+}
+
+/// From a save to the new version serving.
+fn saves(runtime: &Runtime, times: usize) {
+    let place = tempfile::tempdir().expect("a directory");
+    let folder = place.path().join("nodes");
+    std::fs::create_dir(&folder).expect("a directory");
+    let mut taken = Vec::new();
+    runtime.block_on(async {
+        let worktree = Worktree::follow(Folder::new(place.path(), "nodes"), Arc::new(|_| ())).await;
+        let mut changes = worktree.changes();
+        for version in 0..times {
+            let begun = Instant::now();
+            std::fs::write(folder.join("rate.node.md"), text(version)).expect("written");
+            let wanted = format!("Rates a text, version {version}.");
+            loop {
+                let served = worktree.served();
+                let node = served.entries.get("rate").and_then(|entry| entry.node.as_ref());
+                if node.is_some_and(|node| node.description == wanted) {
+                    break;
+                }
+                tokio::time::timeout(Duration::from_secs(10), changes.changed())
+                    .await
+                    .expect("in time")
+                    .expect("followed");
+            }
+            taken.push(begun.elapsed());
+        }
+    });
+    say("save to serving, p50", percentile(&mut taken, 50));
+    say("save to serving, p95", percentile(&mut taken, 95));
+}
+
+fn percentile(samples: &mut [Duration], percent: usize) -> f64 {
+    samples.sort_unstable();
+    let at = (samples.len() * percent / 100).min(samples.len() - 1);
+    samples[at].as_secs_f64() * 1e6
+}

@@ -1,0 +1,86 @@
+//! Values that nodes with `policy.cache` gave before, in `.hob/nodes/cache/`, a private file each, until they expire.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::Node;
+
+/// The longest value that is kept, in bytes.
+const VALUE_MAX: u64 = 16 * 1024 * 1024;
+
+/// The values of a project.
+#[derive(Debug)]
+pub struct Cache {
+    directory: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Seconds since 1970.
+    expires: u64,
+    model: String,
+    value: Value,
+}
+
+impl Cache {
+    pub fn new(directory: PathBuf) -> Cache {
+        Cache { directory }
+    }
+
+    /// The value for this version of the node, these models and this input, with the model that gave it. Blocks on the disk.
+    pub(crate) fn get(&self, node: &Node, models: &[String], input: &Map<String, Value>) -> Option<(String, Value)> {
+        let bytes = project::private::read(&self.path(node, models, input), VALUE_MAX).ok()??;
+        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        (kept.expires > now()).then_some((kept.model, kept.value))
+    }
+
+    /// Keeps a value. Blocks on the disk.
+    pub(crate) fn put(
+        &self,
+        node: &Node,
+        models: &[String],
+        input: &Map<String, Value>,
+        (model, value): (String, Value),
+        lasts: Duration,
+    ) -> io::Result<()> {
+        let kept = Kept { expires: now() + lasts.as_secs(), model, value };
+        project::private::replace(&self.path(node, models, input), &serde_json::to_vec(&kept)?)
+    }
+
+    /// Removes what has expired. Gives the number of values removed.
+    ///
+    /// # Errors
+    /// When the directory cannot be read, or a file not removed.
+    pub fn collect_garbage(&self) -> io::Result<usize> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let mut removed = 0;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let bytes = project::private::read(&path, VALUE_MAX)?.unwrap_or_default();
+            let is_over = serde_json::from_slice::<Kept>(&bytes).map_or(true, |kept| kept.expires <= now());
+            if is_over {
+                fs::remove_file(&path)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    fn path(&self, node: &Node, models: &[String], input: &Map<String, Value>) -> PathBuf {
+        let key = json!([node.name, node.hash, models, input]).to_string();
+        self.directory.join(format!("{}.json", &hex::encode(Sha256::digest(key))[..32]))
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

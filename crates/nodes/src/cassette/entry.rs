@@ -1,0 +1,85 @@
+//! An entry: what it was asked for, in parts that can be compared, and the answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::Node;
+use crate::file::TEMPLATE_ENGINE;
+use crate::provider::{Model, Request, Response};
+
+/// What an answer depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Parts {
+    /// The hash of the node's file.
+    pub node: String,
+    pub engine: String,
+    /// Hashes of what is sent.
+    messages: String,
+    schema: String,
+    parameters: String,
+    provider: String,
+    /// The server's name for the model.
+    model: String,
+    attempt: u32,
+}
+
+impl Parts {
+    pub(super) fn of(node: &Node, model: Option<&Model>, request: &Request, attempt: u32) -> Parts {
+        let messages: Vec<_> = request.messages.iter().map(|message| json!([message.role, message.text])).collect();
+        let parameters = json!([request.max_tokens, request.temperature, request.top_p]);
+        Parts {
+            node: node.hash.clone(),
+            engine: TEMPLATE_ENGINE.to_owned(),
+            messages: digest(&json!(messages).to_string()),
+            schema: digest(&request.schema.to_string()),
+            parameters: digest(&parameters.to_string()),
+            provider: "openai".to_owned(),
+            model: model.map_or_else(String::new, |model| model.model().to_owned()),
+            attempt,
+        }
+    }
+
+    /// Identifies them.
+    fn key(&self) -> String {
+        // Its fields are always in the same order.
+        hex::encode(Sha256::digest(serde_json::to_string(self).unwrap_or_default()))
+    }
+
+    /// The names of those that differ.
+    pub(super) fn differences(&self, other: &Parts, with_model: bool) -> Vec<&'static str> {
+        let pairs = [
+            ("node", self.node != other.node),
+            ("template engine", self.engine != other.engine),
+            ("messages", self.messages != other.messages),
+            ("schema", self.schema != other.schema),
+            ("parameters", self.parameters != other.parameters),
+            ("provider", self.provider != other.provider),
+            ("model", with_model && self.model != other.model),
+            ("attempt", self.attempt != other.attempt),
+        ];
+        pairs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+}
+
+fn digest(text: &str) -> String {
+    hex::encode(&Sha256::digest(text)[..8])
+}
+
+/// A recorded answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub key: String,
+    #[serde(flatten)]
+    pub parts: Parts,
+    pub status: u16,
+    /// As it came, without secrets.
+    pub body: String,
+}
+
+impl Entry {
+    pub(super) fn of(parts: Parts, response: &Response) -> Entry {
+        let body = String::from_utf8_lossy(&response.body).into_owned();
+        Entry { key: parts.key(), parts, status: response.status, body }
+    }
+}

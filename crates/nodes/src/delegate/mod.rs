@@ -1,0 +1,187 @@
+//! Delegation: a call that its caller answers itself, where no model is configured. It is given the prompt, the schema and a
+//! ticket; with the ticket comes the value, which is validated like a model's.
+
+mod store;
+mod ticket;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+
+use crate::file::hash;
+use crate::provider::Message;
+use crate::run::answer;
+use crate::{Node, run};
+use store::{Answered, Call, Store};
+use ticket::{Ticket, digest};
+
+/// How long a ticket is valid.
+pub const VALID: Duration = Duration::from_secs(3600);
+
+/// What a caller is asked to answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delegated {
+    pub ticket: String,
+    pub messages: Vec<Message>,
+    /// JSON Schema of the value.
+    pub schema: Value,
+    /// Seconds since 1970.
+    pub expires: u64,
+    /// How many values may be tried.
+    pub attempts: u32,
+}
+
+/// Why a call is not delegated.
+#[derive(Debug, thiserror::Error)]
+pub enum DelegateError {
+    /// The input does not conform.
+    #[error("the input of {node}: {}", .problems.join("; "))]
+    Input { node: String, problems: Vec<String> },
+    #[error("{0}")]
+    Template(String),
+    /// The call could not be kept.
+    #[error("the call could not be kept for its answer: {0}")]
+    Store(#[from] io::Error),
+}
+
+/// What became of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Submitted {
+    /// It conforms; this is the node's value.
+    Accepted {
+        node: String,
+        node_hash: String,
+        value: Value,
+        /// Whether another value was accepted before, which stays.
+        was_answered: bool,
+    },
+    /// It does not conform.
+    Rejected { node: String, problems: Vec<String>, attempts_left: u32 },
+    /// The ticket is older than an hour.
+    Expired,
+    /// No ticket of this project for this caller, or one whose call is not known any more.
+    Unknown,
+}
+
+/// The delegated calls of a project.
+#[derive(Debug)]
+pub struct Delegation {
+    /// Seals tickets.
+    key: [u8; 32],
+    store: Store,
+    /// Held while a record changes: a ticket is answered once.
+    changing: Mutex<()>,
+    /// Seconds since 1970.
+    now: fn() -> u64,
+}
+
+impl Delegation {
+    /// `key` is the project's, for this use alone; without one, tickets are known to this process only. Records are kept in
+    /// the directory, which is made when it is needed.
+    pub fn new(key: Option<[u8; 32]>, directory: PathBuf) -> Delegation {
+        Delegation::at(key, directory, now)
+    }
+
+    /// With a clock of its own.
+    #[doc(hidden)]
+    pub fn at(key: Option<[u8; 32]>, directory: PathBuf, now: fn() -> u64) -> Delegation {
+        Delegation { key: key.unwrap_or_else(random), store: Store::new(directory), changing: Mutex::default(), now }
+    }
+
+    /// Begins a call that the caller answers. Blocks on the disk.
+    pub fn begin(&self, node: &Node, given: Map<String, Value>, principal: &str) -> Result<Delegated, DelegateError> {
+        let input =
+            node.complete(given).map_err(|problems| DelegateError::Input { node: node.name.clone(), problems })?;
+        let messages = run::prompt(node, &input).map_err(DelegateError::Template)?;
+        let now = (self.now)();
+        let ticket =
+            Ticket { id: random(), expires: now + VALID.as_secs(), node: node_hash(&node.hash), input: digest(&input) };
+        let attempts = node.policy.attempts;
+        let call = Call {
+            expires: ticket.expires,
+            node: node.name.clone(),
+            text: node.text.clone(),
+            input,
+            attempts_left: attempts,
+            last: None,
+        };
+        let _changing = self.changing.lock();
+        self.store.make_room(now)?;
+        self.store.put(&ticket.id(), &call)?;
+        Ok(Delegated {
+            ticket: ticket.seal(&self.key, principal),
+            messages,
+            schema: node.output.json.clone(),
+            expires: ticket.expires,
+            attempts,
+        })
+    }
+
+    /// Validates a value. A value that was submitted before gets the same answer again, and counts once. Blocks on the disk.
+    pub fn submit(&self, sealed: &str, value: Value, principal: &str) -> io::Result<Submitted> {
+        let Some(ticket) = Ticket::open(sealed, &self.key, principal) else { return Ok(Submitted::Unknown) };
+        if ticket.expires <= (self.now)() {
+            return Ok(Submitted::Expired);
+        }
+        let _changing = self.changing.lock();
+        let Some(mut call) = self.store.get(&ticket.id())? else { return Ok(Submitted::Unknown) };
+        let node_of_ticket = Node::parse(&call.node, &call.text).ok();
+        let is_of_ticket = node_hash(&hash(&call.text)) == ticket.node && digest(&call.input) == ticket.input;
+        let Some(node) = node_of_ticket.filter(|_| is_of_ticket) else { return Ok(Submitted::Unknown) };
+        let accepted = |value, was_answered| Submitted::Accepted {
+            node: node.name.clone(),
+            node_hash: node.hash.clone(),
+            value,
+            was_answered,
+        };
+        let rejected =
+            |problems, attempts_left| Submitted::Rejected { node: node.name.clone(), problems, attempts_left };
+        let (value, problems) = judged(&node, &call.input, value);
+        if let Some(last) = &call.last {
+            if last.problems.is_empty() {
+                return Ok(accepted(last.value.clone(), last.value != value));
+            }
+            if last.value == value || call.attempts_left == 0 {
+                return Ok(rejected(last.problems.clone(), call.attempts_left));
+            }
+        }
+        if !problems.is_empty() {
+            call.attempts_left = call.attempts_left.saturating_sub(1);
+        }
+        call.last = Some(Answered { value: value.clone(), problems: problems.clone() });
+        self.store.put(&ticket.id(), &call)?;
+        Ok(if problems.is_empty() { accepted(value, false) } else { rejected(problems, call.attempts_left) })
+    }
+}
+
+/// The value that was meant, and what is wrong with it. A model may write the value as a text, or with a fence around it.
+fn judged(node: &Node, input: &Map<String, Value>, value: Value) -> (Value, Vec<String>) {
+    let problems = node.problems(input, &value);
+    if let (false, Value::String(text)) = (problems.is_empty(), &value)
+        && let Some(meant) = answer::value(text)
+    {
+        let problems = node.problems(input, &meant);
+        return (meant, problems);
+    }
+    (value, problems)
+}
+
+fn node_hash(hash: &str) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    // It is eight bytes as hex.
+    let _ = hex::decode_to_slice(hash, &mut bytes);
+    bytes
+}
+
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system has random numbers");
+    bytes
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

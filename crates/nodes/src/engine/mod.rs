@@ -1,0 +1,108 @@
+//! The offline engine: a real model server for tests, without a key, a network or foreign weights. The server is llama.cpp's
+//! own; its model is written here, and says under a schema the shortest value that the decoder lets through.
+//!
+//! It needs a Python with one package; [`EngineError::NotInstalled`] says how to get it.
+
+mod model;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use process::{Child, Guard, SpawnError, Spec};
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+pub use model::{SHA256, gguf};
+
+use crate::{ModelSettings, Models, NodesSettings};
+
+/// The package and its version: another one may decode otherwise.
+pub const PACKAGE: &str = "xllamacpp==2026.10.11549";
+const SERVE: &str = include_str!("serve.py");
+/// How long the server may take to listen. It takes half a second.
+const START_TIME: Duration = Duration::from_secs(60);
+
+/// A running engine; ends when it is dropped.
+pub struct Engine {
+    url: String,
+    child: Child,
+    /// Keeps the model's file.
+    _directory: tempfile::TempDir,
+}
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error(
+        "the offline engine is not installed (34 MB); run:\n  python3 -m venv {0}\n  {0}/bin/pip install -q {PACKAGE}",
+        project::visible::path(.venv)
+    )]
+    NotInstalled { venv: PathBuf },
+    #[error("the offline engine's files: {0}")]
+    Files(#[from] io::Error),
+    #[error("the offline engine: {0}")]
+    Spawn(#[from] SpawnError),
+    #[error("the offline engine did not begin to listen: {0}")]
+    Silent(String),
+}
+
+impl Engine {
+    /// Starts the server with the Python of that venv. Needs a runtime.
+    ///
+    /// # Errors
+    /// When it is not installed or does not begin to listen.
+    pub async fn start(venv: &Path, guard: Guard) -> Result<Engine, EngineError> {
+        let python = venv.join("bin/python");
+        if !python.is_file() {
+            return Err(EngineError::NotInstalled { venv: venv.to_owned() });
+        }
+        let directory = tempfile::tempdir()?;
+        let file = directory.path().join("fixed.gguf");
+        tokio::fs::write(&file, gguf()).await?;
+        let args = [PathBuf::from("-c"), PathBuf::from(SERVE), file, PathBuf::from("0")];
+        // On few cores, threads that wait by spinning take the time of those that work.
+        let env = [("OMP_WAIT_POLICY", "passive"), ("LANG", "C.UTF-8"), ("PATH", "/usr/bin:/bin")];
+        let mut child = Spec { guard, ..Spec::new(python, directory.path()).args(args).env(env) }.spawn()?;
+        let stdout = child.stdout.take().ok_or_else(|| EngineError::Silent("it has no output".to_owned()))?;
+        let mut lines = BufReader::new(stdout).lines();
+        let listening = async {
+            while let Some(line) = lines.next_line().await? {
+                if let Some(url) = line.strip_prefix("LISTENING ") {
+                    return Ok(url.trim().to_owned());
+                }
+            }
+            Err(io::Error::other("it ended; is xllamacpp installed in its venv?"))
+        };
+        let url = match tokio::time::timeout(START_TIME, listening).await {
+            Ok(Ok(url)) => url,
+            Ok(Err(error)) => return Err(EngineError::Silent(error.to_string())),
+            Err(_) => return Err(EngineError::Silent(format!("nothing within {} s", START_TIME.as_secs()))),
+        };
+        // Both pipes are read to their end: a server that cannot write its log waits.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        if let Some(stderr) = child.stderr.take() {
+            tokio::spawn(async move {
+                let mut lines = BufReader::new(stderr).lines();
+                while let Ok(Some(_)) = lines.next_line().await {}
+            });
+        }
+        Ok(Engine { url, child, _directory: directory })
+    }
+
+    /// The base of its OpenAI-compatible API.
+    pub fn url(&self) -> String {
+        format!("{}/v1", self.url)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> i32 {
+        self.child.pid
+    }
+
+    /// It as the only model, under this alias.
+    pub fn models(&self, alias: &str) -> Models {
+        let model = ModelSettings { url: self.url(), model: "fixed".to_owned(), key_file: None, key_env: None };
+        let models = [(alias.to_owned(), model)].into();
+        Models::new(&NodesSettings { models, ..NodesSettings::default() })
+    }
+}

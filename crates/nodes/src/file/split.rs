@@ -1,0 +1,26 @@
+//! A file → its front matter and its body.
+
+use super::Problem;
+
+/// The front matter, the body, and how many lines are before the body.
+pub(super) fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
+    let begin = || Problem::at(1, "a node file begins with a line `---`, below which its front matter stands");
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.split_inclusive('\n').next().unwrap_or_default();
+    if first.trim_end() != "---" {
+        return Err(begin());
+    }
+    let (mut at, mut lines) = (first.len(), 1);
+    for line in text[first.len()..].split_inclusive('\n') {
+        lines += 1;
+        if line.trim_end() == "---" {
+            let body = &text[at + line.len()..];
+            return match body.trim().is_empty() {
+                true => Err(Problem::at(lines, "the body is empty: below the front matter stands the prompt")),
+                false => Ok((&text[first.len()..at], body, lines)),
+            };
+        }
+        at += line.len();
+    }
+    Err(Problem::at(1, "the front matter does not end: put a line `---` below it"))
+}

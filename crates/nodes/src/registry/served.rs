@@ -1,0 +1,108 @@
+//! What is served at one moment, and how it follows from what was served before and the files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::file::hash;
+use crate::folder::{Folder, FolderError};
+use crate::{Node, Record};
+
+/// The nodes of a worktree at one moment.
+#[derive(Debug, Default, PartialEq)]
+pub struct Served {
+    pub entries: BTreeMap<String, Entry>,
+    /// Why the directory cannot be read; the entries are then what they were.
+    pub error: Option<String>,
+}
+
+/// A node file.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The version that is served.
+    pub node: Option<Arc<Node>>,
+    /// What is wrong with the file as it is now.
+    pub error: Option<String>,
+    /// The hash of the file's text as it was read; none if it could not be.
+    read: Option<String>,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        let hash = |entry: &Entry| entry.node.as_ref().map(|node| node.hash.clone());
+        hash(self) == hash(other) && self.error == other.error && self.read == other.read
+    }
+}
+
+/// How a node file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum State {
+    Serving,
+    /// The file is invalid, and the version before it is served.
+    LastGood,
+    Invalid,
+}
+
+impl Entry {
+    pub fn state(&self) -> State {
+        match (&self.node, &self.error) {
+            (Some(_), None) => State::Serving,
+            (Some(_), Some(_)) => State::LastGood,
+            (None, _) => State::Invalid,
+        }
+    }
+}
+
+impl Served {
+    /// What is served once the files are read, and what is new.
+    pub(crate) fn read(folder: &Folder, before: &Served) -> (Served, Vec<Record>) {
+        let worktree = project::visible::path(folder.worktree()).to_string();
+        let names = match folder.names() {
+            Ok(names) => names,
+            Err(error) => {
+                let served = Served { entries: before.entries.clone(), error: Some(error.to_string()) };
+                return (served, Vec::new());
+            }
+        };
+        let mut news = Vec::new();
+        let mut entries = BTreeMap::new();
+        for name in names {
+            let former = before.entries.get(&name);
+            let entry = entry(folder, &name, former);
+            let record = |entry: &Entry| match (&entry.error, &entry.node) {
+                (Some(error), _) => {
+                    Some(Record::NodeInvalid { node: name.clone(), worktree: worktree.clone(), error: error.clone() })
+                }
+                (None, Some(node)) => {
+                    Some(Record::NodeServed { node: name.clone(), worktree: worktree.clone(), hash: node.hash.clone() })
+                }
+                (None, None) => None,
+            };
+            if former != Some(&entry) {
+                news.extend(record(&entry));
+            }
+            entries.insert(name, entry);
+        }
+        let gone = before.entries.keys().filter(|name| !entries.contains_key(*name));
+        news.extend(gone.map(|name| Record::NodeGone { node: name.clone(), worktree: worktree.clone() }));
+        (Served { entries, error: None }, news)
+    }
+}
+
+fn entry(folder: &Folder, name: &str, former: Option<&Entry>) -> Entry {
+    let text = folder.text(name);
+    let read = text.as_ref().ok().map(|text| hash(text));
+    if let Some(former) = former.filter(|former| former.read.is_some() && former.read == read) {
+        return former.clone();
+    }
+    let parsed: Result<Node, FolderError> = text.and_then(|text| folder.parse(name, &text));
+    match parsed {
+        Ok(node) => Entry { node: Some(Arc::new(node)), error: None, read },
+        Err(error) => {
+            // A file never takes a tool's name, whatever was served before.
+            let last = former.and_then(|former| former.node.clone());
+            Entry { node: last, error: Some(error.to_string()), read }
+        }
+    }
+}

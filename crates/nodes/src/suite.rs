@@ -1,0 +1,149 @@
+//! The tests of many nodes, for a command: in this process, without a daemon. Blocks.
+
+use std::path::Path;
+
+use process::Guard;
+
+use crate::cassette::{self, Cassettes, Mode};
+use crate::engine::Engine;
+use crate::file::Trial;
+use crate::folder::Folder;
+use crate::run::{Ledger, run_with};
+use crate::usage::Usage;
+use crate::{Means, Models, Node};
+
+/// What answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answering {
+    /// The offline engine: shows that each node works and that its schema can be met, in milliseconds. What is expected of the
+    /// values is not compared.
+    Fixed,
+    /// Recordings, and nothing else.
+    Cassette,
+    /// The models.
+    Live,
+    /// The models, and what they say is recorded.
+    Record,
+}
+
+/// How a test went.
+#[derive(Debug)]
+pub struct Report {
+    pub node: String,
+    /// Of the test, in the node's file.
+    pub line: usize,
+    pub tried: Tried,
+    /// How often it was run, and how many of these had to pass.
+    pub of: (u32, u32),
+}
+
+impl Report {
+    pub fn passes(&self) -> bool {
+        self.tried.passed >= self.of.1
+    }
+}
+
+/// What the tests run with.
+#[derive(Debug)]
+pub struct Suite<'a> {
+    pub folder: &'a Folder,
+    pub models: &'a Models,
+    pub usage: &'a Usage,
+    /// The venv of the offline engine.
+    pub venv: &'a Path,
+}
+
+impl Suite<'_> {
+    /// Runs the tests of these nodes, all of the folder if none is named, and says how each went.
+    ///
+    /// # Errors
+    /// A sentence: no such node, one that is invalid, no engine.
+    pub fn run(&self, names: &[String], answering: Answering, each: impl FnMut(Report)) -> Result<(), String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        runtime.block_on(self.all(names, answering, each))
+    }
+
+    async fn all(&self, names: &[String], answering: Answering, mut each: impl FnMut(Report)) -> Result<(), String> {
+        let names = if names.is_empty() { self.folder.names().map_err(said)? } else { names.to_vec() };
+        let engine = match answering {
+            Answering::Fixed => Some(Engine::start(self.venv, Guard::SelfExe).await.map_err(said)?),
+            _ => None,
+        };
+        let of_engine = engine.as_ref().map(|engine| engine.models(FIXED));
+        let cassettes = Cassettes::new(if answering == Answering::Record { Mode::Record } else { Mode::Replay });
+        let directory = cassette::directory(self.folder);
+        for name in names {
+            let mut node = self.folder.node(&name).map_err(said)?;
+            if engine.is_some() {
+                node.models = vec![FIXED.to_owned()];
+            }
+            let recorded = matches!(answering, Answering::Cassette | Answering::Record);
+            let means = Means {
+                models: of_engine.as_ref().unwrap_or(self.models),
+                cassettes: recorded.then_some((&cassettes, directory.as_path())),
+                usage: (answering != Answering::Cassette && engine.is_none()).then_some(self.usage),
+                cache: None,
+            };
+            for trial in trials(&node) {
+                let tried = tried(&trial, &node, means, engine.is_none()).await;
+                each(Report { node: name.clone(), line: trial.line, tried, of: (trial.repeat, trial.pass) });
+            }
+        }
+        Ok(())
+    }
+}
+
+const FIXED: &str = "fixed";
+
+/// The tests of a node; an example is one too, of which only a value of the right type is expected.
+fn trials(node: &Node) -> Vec<Trial> {
+    let example = |example: &crate::file::Example| Trial {
+        input: example.input.clone(),
+        expect: Vec::new(),
+        repeat: 1,
+        pass: 1,
+        line: example.line,
+    };
+    node.trials.iter().cloned().chain(node.examples.iter().map(example)).collect()
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// How a test went, over all its repeats.
+#[derive(Debug)]
+pub struct Tried {
+    pub passed: u32,
+    /// Why the others did not, each once.
+    pub failures: Vec<String>,
+    pub ledgers: Vec<Ledger>,
+}
+
+/// Runs a test. With `judges` the value is compared with what is expected; without, it only has to be of its type.
+async fn tried(trial: &Trial, node: &Node, means: Means<'_>, judges: bool) -> Tried {
+    let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new() };
+    for _ in 0..trial.repeat {
+        let problems = match run_with(node, trial.input.clone(), means).await {
+            Ok(done) => {
+                let problems = if judges { trial.problems(&done.value) } else { Vec::new() };
+                tried.ledgers.push(done.ledger);
+                problems
+            }
+            Err(failure) => {
+                tried.ledgers.push(failure.ledger);
+                vec![failure.why]
+            }
+        };
+        if problems.is_empty() {
+            tried.passed += 1;
+        }
+        for problem in problems {
+            if !tried.failures.contains(&problem) {
+                tried.failures.push(problem);
+            }
+        }
+    }
+    tried
+}

@@ -1,0 +1,128 @@
+//! `node_check`: what is wrong with a node file, before it is saved or after; serves nothing.
+
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Nodes, node_tool};
+use crate::file::{FILE_MAX, SUFFIX};
+use crate::folder::FolderError;
+use crate::keywords::{self, Handling};
+use crate::{Node, Problem};
+
+/// Checks a node file, or the text of one: problems and their lines, what could be better, which schema keywords a model's
+/// decoder may not hold (all are checked here), and the size of the prompt. Serves nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The file, relative to your worktree.
+    path: Option<String>,
+    /// The text, instead of a file.
+    text: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// What is wrong, with lines. The file is good if there is none.
+    problems: Vec<Problem>,
+    /// What could be better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Problem>,
+    /// The keywords of the output's schema.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    keywords: Vec<Keyword>,
+    /// Tokens of the prompt without its inputs, at four bytes each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    /// Who would answer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answered_by: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Keyword {
+    keyword: String,
+    handling: Handling,
+}
+
+pub(super) struct NodeCheck(pub Arc<Nodes>);
+
+impl Tool for NodeCheck {
+    const NAME: &'static str = "node_check";
+    const TITLE: &'static str = "Check a node file";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let worktree = Nodes::worktree(&cx)?;
+        let folder = self.0.folder_of(&worktree);
+        let (name, text) = match (args.path, args.text) {
+            (None, Some(text)) => ("checked".to_owned(), text),
+            (Some(path), None) => {
+                let path = Path::new(&path);
+                let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+                let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(SUFFIX));
+                let Some(name) = name.filter(|_| is_inside) else {
+                    let why = format!("`path` is a file NAME{SUFFIX} of your worktree, relative to it");
+                    return Err(ToolError::user(why));
+                };
+                let (file, shown) = (worktree.join(path), project::visible::path(path).to_string());
+                let read = tokio::task::spawn_blocking(move || project::regular::read(&file, FILE_MAX));
+                let text = read.await.map_err(ToolError::internal)?;
+                (name.to_owned(), text.map_err(|error| ToolError::user(format!("{shown}: {error}")))?)
+            }
+            _ => return Err(ToolError::user("give `path` or `text`, one of them")),
+        };
+        let checked = tokio::task::spawn_blocking(move || folder.parse(&name, &text));
+        let node = match checked.await.map_err(ToolError::internal)? {
+            Ok(node) => node,
+            Err(FolderError::Invalid { problems, .. }) => return Ok(Output { problems, ..Output::default() }),
+            Err(error) => {
+                let problems = vec![Problem { line: 1, message: error.to_string() }];
+                return Ok(Output { problems, ..Output::default() });
+            }
+        };
+        let keywords = keywords::of(&node.output.json);
+        let keywords = keywords.into_iter().map(|(keyword, handling)| Keyword { keyword, handling }).collect();
+        Ok(Output {
+            problems: Vec::new(),
+            keywords,
+            tokens: Some(tokens(&node)),
+            answered_by: Some(node_tool::answered_by(&self.0.models, &node)),
+            notes: node.lints,
+        })
+    }
+
+    fn text(output: &Output) -> String {
+        if !output.problems.is_empty() {
+            let lines: Vec<String> = output.problems.iter().map(|problem| format!("line {problem}")).collect();
+            return lines.join("\n");
+        }
+        let mut text = "good".to_owned();
+        if let (Some(tokens), Some(answered_by)) = (output.tokens, &output.answered_by) {
+            text.push_str(&format!("; {answered_by}; about {tokens} tokens without its inputs"));
+        }
+        output.notes.iter().for_each(|note| text.push_str(&format!("\nnote, line {note}")));
+        let here: Vec<&str> = output
+            .keywords
+            .iter()
+            .filter(|keyword| keyword.handling == Handling::CheckedHere)
+            .map(|keyword| keyword.keyword.as_str())
+            .collect();
+        if !here.is_empty() {
+            text.push_str(&format!("\nchecked here, and held by few decoders: {}", here.join(", ")));
+        }
+        text
+    }
+}
+
+/// Tokens of the fixed part of the prompt: the body, the examples and the schema.
+fn tokens(node: &Node) -> u64 {
+    let examples: usize = node.examples.iter().map(|example| example.output.to_string().len()).sum();
+    ((node.text.len() + examples + node.output.json.to_string().len()) / 4) as u64
+}

@@ -1,0 +1,75 @@
+//! A node as a tool of its own: its name, its description and both schemas come from its file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mcp::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, Outcome, ToolError, wrong_arguments};
+use project::Caller;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::node_run::JOB_AFTER;
+use super::{Nodes, called};
+use crate::{Models, Node};
+
+struct NodeTool {
+    declaration: Declaration,
+    node: Arc<Node>,
+    nodes: Arc<Nodes>,
+    worktree: PathBuf,
+}
+
+/// The tool of a node of that worktree. `file` is how its file is named.
+pub(super) fn node_tool(nodes: &Arc<Nodes>, node: &Arc<Node>, worktree: PathBuf, file: &str) -> Arc<dyn AnyTool> {
+    let declaration = declaration(node, &format!(" ({file}; {})", answered_by(&nodes.models, node)));
+    Arc::new(NodeTool { declaration, node: node.clone(), nodes: nodes.clone(), worktree })
+}
+
+/// What a client is told of a node.
+pub(super) fn declaration(node: &Node, origin: &str) -> Declaration {
+    let description = format!("{}{origin}", node.description);
+    Declaration {
+        output_schema: Some(called::output_schema(node.output.json.clone())),
+        job_after: Some(JOB_AFTER),
+        ..Declaration::new(&node.name, description, node.input.json.clone(), Effect::READ.open_world())
+    }
+}
+
+/// Who answers, and what that costs: nothing (local), money (paid), or the caller's own tokens (delegate).
+pub(super) fn answered_by(models: &Models, node: &Node) -> String {
+    if models.delegates(node) {
+        return "answered by you: delegate".to_owned();
+    }
+    match models.for_node(node) {
+        Ok(models) => {
+            let named = models
+                .iter()
+                .map(|model| format!("{}, {}", model.alias, if model.is_local { "local" } else { "paid" }));
+            format!("model {}", named.collect::<Vec<_>>().join("; then "))
+        }
+        Err(_) => "no model".to_owned(),
+    }
+}
+
+impl AnyTool for NodeTool {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
+        let input = serde_json::from_str::<Map<String, Value>>(arguments.map_or("{}", RawValue::get));
+        Box::pin(async move {
+            let Ok(input) = input else {
+                return Ok(wrong_arguments(&self.declaration, "the arguments must be an object"));
+            };
+            // Over HTTP one listing is for all worktrees.
+            if cx.caller::<Caller>().is_some_and(|caller| caller.worktree != self.worktree) {
+                return Ok(Outcome::error(format!(
+                    "This tool is a node of another worktree; call node_run with `node` {:?} for that of yours.",
+                    self.node.name
+                )));
+            }
+            called::call(&self.nodes, &cx, self.node.clone(), input, false).await
+        })
+    }
+}

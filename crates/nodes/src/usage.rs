@@ -1,0 +1,177 @@
+//! What calls have cost, an attempt a line in `.hob/nodes/usage.jsonl`, and the day's budget for what leaves the machine. Both
+//! outlive the daemon.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Class, Tokens};
+
+/// The setting of the day's budget.
+pub const SETTING: &str = "nodes.tokens_per_day";
+/// After how many bytes a file is set aside; one is kept.
+const FILE_MAX: u64 = 4 * 1024 * 1024;
+const DAY: u64 = 24 * 60 * 60;
+
+/// An attempt at a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Seconds since 1970.
+    pub at: u64,
+    pub node: String,
+    pub hash: String,
+    pub model: String,
+    pub class: Class,
+    /// `null` where the server does not say.
+    pub tokens: Option<Tokens>,
+    /// What counts for the budget: the tokens, or an estimate.
+    pub counted: u64,
+    /// Whether the prompt left the machine.
+    pub leaves: bool,
+}
+
+/// The usage of a project.
+#[derive(Debug)]
+pub struct Usage {
+    path: PathBuf,
+    per_day: u64,
+    /// The day and what it has cost so far; none before it is first asked for.
+    today: Mutex<Option<(u64, u64)>>,
+    /// Seconds since 1970.
+    now: fn() -> u64,
+}
+
+impl Usage {
+    /// Nothing is read before it is needed.
+    pub fn new(path: PathBuf, per_day: u64) -> Usage {
+        Usage::at(path, per_day, now)
+    }
+
+    /// With a clock of its own.
+    #[doc(hidden)]
+    pub fn at(path: PathBuf, per_day: u64, now: fn() -> u64) -> Usage {
+        Usage { path, per_day, today: Mutex::default(), now }
+    }
+
+    /// Why an attempt that leaves the machine cannot be made, if it cannot.
+    pub(crate) fn allows(&self, estimate: u64) -> Result<(), String> {
+        let spent = self.spent_today();
+        if spent + estimate <= self.per_day {
+            return Ok(());
+        }
+        Err(format!(
+            "this attempt needs about {estimate} tokens and {spent} left the machine today; {SETTING} allows {} (the day is UTC's)",
+            self.per_day
+        ))
+    }
+
+    /// What may leave the machine in a day.
+    pub fn per_day(&self) -> u64 {
+        self.per_day
+    }
+
+    /// What left the machine today.
+    pub fn spent_today(&self) -> u64 {
+        let day = (self.now)() / DAY;
+        let mut today = self.today.lock();
+        match *today {
+            Some((of, spent)) if of == day => spent,
+            _ => {
+                let all = read_all(&self.path).unwrap_or_default();
+                let spent =
+                    all.iter().filter(|spent| spent.leaves && spent.at / DAY == day).map(|spent| spent.counted).sum();
+                *today = Some((day, spent));
+                spent
+            }
+        }
+    }
+
+    /// Notes an attempt. What cannot be written still counts for this life.
+    pub(crate) fn note(&self, mut spent: Spent) {
+        spent.at = (self.now)();
+        self.spent_today();
+        if let (true, Some((_, today))) = (spent.leaves, self.today.lock().as_mut()) {
+            *today += spent.counted;
+        }
+        if let Err(error) = self.append(&spent) {
+            tracing::warn!(%error, "the usage of nodes could not be written");
+        }
+    }
+
+    fn append(&self, spent: &Spent) -> io::Result<()> {
+        if let Some(directory) = self.path.parent() {
+            std::fs::create_dir_all(directory)?;
+        }
+        if std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > FILE_MAX) {
+            std::fs::rename(&self.path, aside(&self.path))?;
+        }
+        let mut options = OpenOptions::new();
+        let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let mut file = options.append(true).create(true).mode(0o600).custom_flags(nofollow).open(&self.path)?;
+        file.write_all(format!("{}\n", serde_json::to_string(spent)?).as_bytes())
+    }
+}
+
+/// Every attempt that is known, the oldest first.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn read_all(path: &Path) -> io::Result<Vec<Spent>> {
+    let mut all = Vec::new();
+    for path in [aside(path), path.to_owned()] {
+        let bytes = project::private::read(&path, 2 * FILE_MAX)?.unwrap_or_default();
+        // A line that was cut by a crash tells nothing.
+        all.extend(String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()));
+    }
+    Ok(all)
+}
+
+fn aside(path: &Path) -> PathBuf {
+    path.with_extension("old.jsonl")
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_day_s_budget_outlives_the_daemon_and_ends_with_the_day() {
+        static NOW: AtomicU64 = AtomicU64::new(20_000 * DAY + 5);
+        let place = tempfile::tempdir().expect("a directory");
+        let open = || Usage::at(place.path().join("nodes/usage.jsonl"), 1_000, || NOW.load(Ordering::Relaxed));
+        let spent = |counted, leaves| Spent {
+            at: 0,
+            node: "n".to_owned(),
+            hash: "h".to_owned(),
+            model: "m".to_owned(),
+            class: Class::Done,
+            tokens: None,
+            counted,
+            leaves,
+        };
+        let usage = open();
+        usage.note(spent(700, true));
+        usage.note(spent(5_000, false));
+        assert_eq!((usage.spent_today(), usage.allows(300)), (700, Ok(())));
+        // Another life.
+        let usage = open();
+        assert_eq!(
+            usage.allows(301).unwrap_err(),
+            "this attempt needs about 301 tokens and 700 left the machine today; nodes.tokens_per_day allows 1000 (the day is UTC's)"
+        );
+        NOW.fetch_add(DAY, Ordering::Relaxed);
+        assert_eq!(usage.allows(1_000), Ok(()));
+        assert_eq!(read_all(&place.path().join("nodes/usage.jsonl")).expect("read").len(), 2);
+    }
+}

@@ -1,0 +1,109 @@
+//! Calls that their caller answers: tickets, and what is submitted with them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use expect_test::expect;
+use nodes::delegate::{Delegation, Submitted};
+use nodes::{Models, Node};
+use serde_json::{Map, Value, json};
+
+const NODE: &str = r#"---
+description: Rates a text.
+input: { schema: { text: string } }
+output: { schema: { reason: string ..50, score: integer 1..5 } }
+policy: { attempts: 2 }
+checks: [ { that: "output.score < 5 or input.text == 'perfect'", say: "only what is perfect gets a 5" } ]
+---
+{% block system %}You rate texts.{% endblock %}{% block user %}{{ text | data }}{% endblock %}
+"#;
+
+fn node() -> Node {
+    Node::parse("rate", NODE).expect("valid")
+}
+
+fn input(text: &str) -> Map<String, Value> {
+    Map::from_iter([("text".to_owned(), text.into())])
+}
+
+fn noon() -> u64 {
+    1_000_000
+}
+
+#[test]
+fn without_a_model_the_caller_answers() {
+    let place = tempfile::tempdir().expect("a directory");
+    let calls = Delegation::at(Some([7; 32]), place.path().join("nodes/delegated"), noon);
+    assert!(Models::default().delegates(&node()));
+    let asked = calls.begin(&node(), input("fine"), "me").expect("begun");
+    assert_eq!((asked.expires, asked.attempts, asked.messages.len()), (1_003_600, 2, 2));
+    assert_eq!(asked.messages[0].text, "You rate texts.");
+    // A wrong value, the same again, another wrong one, and then it is over.
+    let submit = |value: Value| format!("{:?}", calls.submit(&asked.ticket, value, "me").expect("kept"));
+    let wrong = json!({"reason": "r", "score": 9});
+    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1 }"#]]
+        .assert_eq(&submit(wrong.clone()));
+    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1 }"#]].assert_eq(&submit(wrong));
+    expect![[r#"Rejected { node: "rate", problems: ["only what is perfect gets a 5"], attempts_left: 0 }"#]]
+        .assert_eq(&submit(json!({"reason": "r", "score": 5})));
+    expect![[r#"Rejected { node: "rate", problems: ["only what is perfect gets a 5"], attempts_left: 0 }"#]]
+        .assert_eq(&submit(json!({"reason": "r", "score": 4})));
+}
+
+#[test]
+fn a_ticket_is_answered_once_and_over_a_restart() {
+    let place = tempfile::tempdir().expect("a directory");
+    let open = || Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
+    let ticket = open().begin(&node(), input("perfect"), "me").expect("begun").ticket;
+    let value = json!({"reason": "r", "score": 5});
+    // Another life of the daemon; the value is written as a text, as models do.
+    let accepted = open().submit(&ticket, json!(value.to_string()), "me").expect("kept");
+    let is = |submitted: Submitted, again: bool| match submitted {
+        Submitted::Accepted { value: accepted, was_answered, node_hash, .. } => {
+            assert_eq!((accepted, was_answered, node_hash), (value.clone(), again, node().hash));
+        }
+        other => panic!("{other:?}"),
+    };
+    is(accepted, false);
+    is(open().submit(&ticket, value.clone(), "me").expect("kept"), false);
+    is(open().submit(&ticket, json!({"reason": "other", "score": 1}), "me").expect("kept"), true);
+}
+
+#[test]
+fn a_foreign_forged_or_old_ticket_is_none() {
+    static NOW: AtomicU64 = AtomicU64::new(1_000_000);
+    let place = tempfile::tempdir().expect("a directory");
+    let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), || NOW.load(Ordering::Relaxed));
+    let ticket = calls.begin(&node(), input("a"), "me").expect("begun").ticket;
+    let value = || json!({"reason": "r", "score": 1});
+    assert_eq!(calls.submit(&ticket, value(), "you").expect("read"), Submitted::Unknown);
+    let other = Delegation::at(Some([8; 32]), place.path().to_owned(), noon);
+    assert_eq!(other.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown);
+    assert_eq!(calls.submit(&ticket[1..], value(), "me").expect("read"), Submitted::Unknown);
+    // What stands on disk is not believed: another prompt, or another input, is not the one of the ticket.
+    let file = std::fs::read_dir(place.path()).expect("there").next().expect("a file").expect("read").path();
+    let kept = std::fs::read_to_string(&file).expect("read");
+    std::fs::write(&file, kept.replace("You rate", "I rate")).expect("written");
+    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown);
+    std::fs::write(&file, kept.replace("\"input\":{\"text\":\"a\"}", "\"input\":{\"text\":\"b\"}")).expect("written");
+    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown);
+    std::fs::write(&file, kept).expect("written");
+    NOW.fetch_add(3600, Ordering::Relaxed);
+    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Expired);
+    // The next call removes what has expired.
+    calls.begin(&node(), input("a"), "me").expect("begun");
+    assert_eq!(std::fs::read_dir(place.path()).expect("there").count(), 1);
+}
+
+#[test]
+fn what_cannot_be_asked_is_not_delegated() {
+    let place = tempfile::tempdir().expect("a directory");
+    let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
+    let error = calls.begin(&node(), Map::new(), "me").expect_err("no input");
+    expect![[r#"the input of rate: the whole value: "text" is a required property (keys there: )"#]]
+        .assert_eq(&error.to_string());
+    for _ in 0..256 {
+        calls.begin(&node(), input("a"), "me").expect("begun");
+    }
+    let error = calls.begin(&node(), input("a"), "me").expect_err("too many");
+    expect!["the call could not be kept for its answer: 256 delegated calls wait for node_submit, the limit; answer some, or wait an hour"].assert_eq(&error.to_string());
+}

@@ -1,0 +1,61 @@
+//! `cargo xtask bench nodes`: what a node costs beside the bare request to its model, and how soon a saved file serves.
+//!
+//! The crate's bench `figures` measures in one process, against a server on this machine that answers at once; this file sets
+//! each figure beside its floor and target.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::report::{self, Figure, Page, Target};
+use crate::workspace::{cargo, read, root};
+
+const PAGE: Page = Page {
+    file: "docs/generated/bench-nodes.md",
+    task: "cargo xtask bench nodes",
+    about: "The floor of a call is the same request over one kept connection, in turns with it, to a server on this machine that \
+            answers at once. A replayed call is one from a recording, in process. Files are saved one after the other; 100 ms of a \
+            save's time are the wait for quiet.",
+};
+
+/// Measures everything; fails when a target is missed.
+pub(super) fn run(is_quick: bool) -> Result<()> {
+    let mut command: Command = cargo();
+    command.args(["bench", "--quiet", "-p", "nodes", "--bench", "figures"]).current_dir(root());
+    if is_quick {
+        command.args(["--", "--quick"]);
+    }
+    let said = read(&mut command)?;
+    let lines = said.lines().filter_map(|line| line.split_once('\t'));
+    let values: HashMap<&str, f64> =
+        lines.filter_map(|(name, value)| Some((name, value.trim().parse().ok()?))).collect();
+    let figures = figures(&values)?;
+    let missed = report::print(&figures);
+    if !is_quick {
+        report::write(&PAGE, &figures)?;
+    }
+    match missed {
+        0 => Ok(()),
+        missed => bail!("bench: {missed} targets are missed"),
+    }
+}
+
+fn figures(values: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
+    let get = |name: &str| values.get(name).copied().with_context(|| format!("{name} was not measured"));
+    let ms = |name: &str| get(name).map(|micros| micros / 1000.0);
+    let mut figures = Vec::new();
+    let mut add = |what: &str, unit: &'static str, value: f64, floor: Option<(&'static str, f64)>, target: Target| {
+        figures.push(Figure { what: what.to_owned(), unit, value, floor, target: Some(target) });
+    };
+    let floor = |name: &str| ms(name).map(|floor| Some(("bare request", floor)));
+    add("a call, p50", "ms", ms("call, p50")?, floor("bare request, p50")?, Target::MaxAboveFloor(0.5));
+    add("a call, p99", "ms", ms("call, p99")?, floor("bare request, p99")?, Target::MaxAboveFloor(5.0));
+    add("a replayed call, p50", "ms", ms("replayed call, p50")?, None, Target::Max(1.0));
+    let growth = get("growth by replayed calls, MiB")?;
+    add("growth by 10,000 replayed calls", "MiB", growth, None, Target::Max(10.0));
+    add("500 files loaded and checked", "ms", ms("500 files loaded and checked")?, None, Target::Max(500.0));
+    add("from save to serving, p50", "ms", ms("save to serving, p50")?, None, Target::Max(250.0));
+    add("from save to serving, p95", "ms", ms("save to serving, p95")?, None, Target::Max(250.0));
+    Ok(figures)
+}
