@@ -1,5 +1,5 @@
-"""The Python package `mcp` as a client of the tools that say where the work stands: `exo_status` and `exo_reconstitute` of
-`hob mcp --profile tidepool`, in each of some directories.
+"""The Python package `mcp` as a client of `hob mcp --profile tidepool`: the tools that say where the work stands, and those
+that answer questions about code, in each of some directories.
 
 usage: tidepool.py HOB DIR MODE      MODE is legacy, auto or a protocol revision to pin; each directory in DIR is a project
 Prints one JSON line: {"version", "answers"}: by directory and tool, {"text", "structured", "is_error"}.
@@ -15,6 +15,15 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 
+CALLS = {
+    "exo_status": {},
+    "exo_reconstitute": {},
+    "find_callers": {"name": "area", "context_lines": 1, "max_results": 50},
+    "show_fields": {"type_name": "Shape"},
+    "show_constructors": {"type_name": "Shape"},
+}
+
+
 async def main(hob: str, directory: str, mode: str) -> None:
     answers, version = {}, None
     for project in sorted(path for path in pathlib.Path(directory).iterdir() if path.is_dir()):
@@ -23,8 +32,8 @@ async def main(hob: str, directory: str, mode: str) -> None:
         )
         async with Client(stdio_client(server), mode=mode) as client:
             version = client.protocol_version
-            for tool in ["exo_status", "exo_reconstitute"]:
-                result = await client.call_tool(tool, {})
+            for tool, arguments in CALLS.items():
+                result = await client.call_tool(tool, arguments)
                 text = "".join(part.text for part in result.content if part.type == "text")
                 answers.setdefault(project.name, {})[tool] = {
                     "text": text,

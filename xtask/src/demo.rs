@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: shows the product's main job as an agent does it.
 //!
 //! Starts `hob mcp`, speaks MCP with it over pipes, and works with a live GHCi: a type, an endless evaluation that is
-//! interrupted, the diagnostics of a broken module. Then an agent asks a person, who answers on the command line. Each step is checked; the first unexpected result ends the
+//! interrupted, the diagnostics of a broken module. Then an agent asks about code, and another a person, who answers on the command line. Each step is checked; the first unexpected result ends the
 //! demonstration with the reason. Without GHCi, a shorter demonstration runs in Python.
 
 use std::path::Path;
@@ -88,7 +88,42 @@ fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
     }
     node(&mut conversation, dir)?;
     conversation.agent.finish()?;
+    code(hob, dir)?;
     question(hob, dir)
+}
+
+/// A small program with a caller, a value and a homonym in a comment.
+const GEOMETRY: &str = "\
+pub enum Shape { Circle(f64), Square { side: f64 } }
+
+// The area of a shape.
+pub fn area(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Circle(radius) => radius * radius * 3.14,
+        Shape::Square { side } => side * side,
+    }
+}
+
+pub fn total(shapes: &[Shape]) -> f64 {
+    shapes.iter().map(area).sum::<f64>() + area(&Shape::Circle(1.0))
+}
+";
+
+/// Questions about code: each answer says how sure it is.
+fn code(hob: &Path, dir: &Path) -> Result<()> {
+    println!("\nAn agent asks about code, geometry.rs:\n\n{}", indented(GEOMETRY));
+    std::fs::write(dir.join("geometry.rs"), GEOMETRY).context("could not write geometry.rs")?;
+    let mut conversation = Conversation { agent: Agent::hob(hob, dir, &["code"])? };
+    conversation.agent.initialize()?;
+    let callers = |result: &Value| {
+        let content = &result["structuredContent"];
+        content["total"] == 2 && content["head"]["judges"][0]["language"] == "Rust"
+    };
+    conversation.call("find_callers", json!({ "name": "area" }), "a call and a value", callers)?;
+    let breaks = |result: &Value| result["structuredContent"]["totals"]["breaks"] == 1;
+    let what = "a match that one more shape breaks";
+    conversation.call("find_matches", json!({ "type_name": "Shape", "change": "add" }), what, breaks)?;
+    conversation.agent.finish()
 }
 
 /// A prompt file is saved and is a tool; without a model the agent answers it, and its answer is checked.

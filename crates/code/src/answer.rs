@@ -6,12 +6,14 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
 use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
+use crate::verdict::Verdict;
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub(crate) struct Site {
     pub language: Language,
     pub line: usize,
     pub column: usize,
+    /// Where it begins in its file's text.
+    pub at: usize,
     pub class: Class,
     /// The declarations around it; empty at the top of a file.
     pub enclosing: String,
@@ -30,8 +34,15 @@ pub(crate) struct Site {
     pub may_be_local: bool,
     pub in_macro: bool,
     pub is_broken: bool,
+    /// Whether an interface or a trait is the nearest declaration around it.
+    pub in_interface: bool,
     /// The other name that stands here.
     pub alias: Option<String>,
+    pub verdict: Verdict,
+    /// Which of the definitions it means, by the judge's word.
+    pub meant: Option<usize>,
+    /// It calls an interface, which that definition implements.
+    pub by_interface: bool,
     /// The line, and the lines around it; only for sites that can be shown.
     pub text: String,
     pub before: Vec<String>,
@@ -49,7 +60,14 @@ pub(crate) struct Found {
     /// How many places have the name in a language that shares no names with that of the definitions.
     pub elsewhere: usize,
     pub skipped: Vec<Skipped>,
+    /// The other names that imports and re-exports give it.
+    pub names: BTreeSet<String>,
+    /// The texts that were read, of the files that have definitions or sites.
+    pub texts: Texts,
 }
+
+/// Texts by their path, relative to the root.
+pub(crate) type Texts = BTreeMap<Arc<Path>, Arc<[u8]>>;
 
 /// How many renames are followed one after the other, and in all.
 const MAX_RENAMES: usize = 3;
@@ -70,7 +88,17 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
-    let mut found = Found { definitions, sites, files, elsewhere: 0, skipped, question: question.clone() };
+    let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
+    let mut found = Found {
+        definitions,
+        sites,
+        files,
+        elsewhere: 0,
+        skipped,
+        question: question.clone(),
+        names: BTreeSet::new(),
+        texts,
+    };
     leave_out_other_languages(&mut found);
     follow(&whole, &mut found, aliases, shown);
     if scope.below != scope.root {
@@ -85,6 +113,12 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     Ok(found)
 }
 
+/// That there is no definition, as far as that is known.
+pub(crate) fn undefined(found: &Found) -> String {
+    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
+    format!("not defined in {whole}")
+}
+
 /// The definitions alone.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
@@ -97,7 +131,32 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         definitions.retain(|definition| definition.path.starts_with(below));
     }
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
-    Ok(Found { definitions, sites, files, elsewhere: 0, skipped, question })
+    Ok(Found {
+        definitions,
+        sites,
+        files,
+        elsewhere: 0,
+        skipped,
+        question,
+        names: BTreeSet::new(),
+        texts: Texts::new(),
+    })
+}
+
+/// The site of a name, the question's own or another one of the same thing, at one place of a file; `None` if it is no name
+/// there.
+pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until: Instant) -> Option<Site> {
+    let all = occurrences(hit.language, &hit.text, name, &hit.starts, until)?;
+    let mut reader = Reader {
+        question: &found.question,
+        shown,
+        definitions: Vec::new(),
+        sites: Vec::new(),
+        aliases: VecDeque::new(),
+    };
+    let given = Alias { name: name.to_owned(), path: hit.path.as_path().into(), line: 0, is_open: false, depth: 0 };
+    reader.read(hit, &all, name, (name != found.question.name).then_some(&given));
+    reader.sites.pop()
 }
 
 /// How many files are parsed at once.
@@ -106,17 +165,31 @@ const THREADS: usize = 2;
 /// Parses and reads all files that mention the name.
 fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
     let mut searched = search(scope, &question.name);
-    let hits = &searched.hits;
+    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    let parse = |hit: &Hit| occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until);
+    let mut skipped = Vec::new();
+    for (hit, all) in in_turns(&searched.hits, parse) {
+        match all {
+            Some(all) => reader.read(hit, &all, &question.name, None),
+            None => skipped.push(unparsed(scope, hit)),
+        }
+    }
+    searched.skipped.extend(skipped);
+    (reader, searched)
+}
+
+/// What is parsed of each file, by several threads, in the order of the files.
+pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
         while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
         {
-            parsed.push((at, occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until)));
+            parsed.push((at, parse(hit)));
         }
         parsed
     };
-    let mut parsed: Vec<(usize, Option<Vec<Occurrence>>)> = std::thread::scope(|threads| {
+    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
         let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
         let own = work();
         // A panic there is one here.
@@ -124,14 +197,7 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
         own.into_iter().chain(others).collect()
     });
     parsed.sort_by_key(|(at, _)| *at);
-    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
-    for (hit, (_, all)) in hits.iter().zip(parsed) {
-        match all {
-            Some(all) => reader.read(hit, &all, &question.name, None),
-            None => searched.skipped.push(unparsed(scope, hit)),
-        }
-    }
-    (reader, searched)
+    hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
 }
 
 /// A file that could not be parsed in time.
@@ -197,6 +263,7 @@ impl Reader<'_> {
                 language: hit.language,
                 line,
                 column: lines.column(one.bytes.start),
+                at: one.bytes.start,
                 class: one.class,
                 enclosing: label(&one.enclosing, hit.language),
                 in_test: file_in_test || is_test(&one.enclosing),
@@ -205,7 +272,11 @@ impl Reader<'_> {
                 may_be_local: false,
                 in_macro: one.in_macro,
                 is_broken: one.is_broken,
+                in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
                 alias: alias.map(|alias| alias.name.clone()),
+                verdict: Verdict::default(),
+                meant: None,
+                by_interface: false,
                 text: if is_shown {
                     lines.shown(line, Some(one.bytes.start)).unwrap_or_default()
                 } else {
@@ -234,7 +305,7 @@ impl Reader<'_> {
     }
 }
 
-fn label(places: &[Place], language: Language) -> String {
+pub(crate) fn label(places: &[Place], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 
@@ -264,7 +335,12 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
         if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
             continue;
         }
+        if alias.name != DEFAULT {
+            found.names.insert(alias.name.clone());
+        }
         let module = module_name(&alias.path);
+        // What stands for a folder may be named by its own name all the same.
+        let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
         if alias.name == DEFAULT {
             aliases.extend(module.map(|module| imported_as(scope, found, &alias, &module)).unwrap_or_default());
             continue;
@@ -279,7 +355,8 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
         };
         for hit in &searched.hits {
             let is_its_own = *hit.path == *alias.path;
-            let names_module = || module.as_deref().is_none_or(|module| has(&hit.text, module));
+            let names_module =
+                || module.as_deref().is_none_or(|module| has(&hit.text, module)) || is_index && has(&hit.text, "index");
             if is_its_own || alias.is_open && names_module() {
                 match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
                     Some(all) => reader.read(hit, &all, &alias.name, Some(&alias)),
@@ -301,6 +378,9 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
                 && matches!(site.class, Class::Import | Class::Export | Class::Binding)
         };
         let new: Vec<Site> = reader.sites.into_iter().filter(|site| !gives(site) && !is_known(site)).collect();
+        for hit in searched.hits.iter().filter(|hit| new.iter().any(|site| *site.path == *hit.path)) {
+            found.texts.entry(hit.path.as_path().into()).or_insert_with(|| hit.text.as_slice().into());
+        }
         found.sites.extend(new);
     }
 }
@@ -386,7 +466,7 @@ fn leave_out_other_languages(found: &mut Found) {
 }
 
 /// The languages that use each other's names.
-fn family(language: Language) -> &'static str {
+pub(crate) fn family(language: Language) -> &'static str {
     match language {
         Language::TypeScript | Language::Tsx | Language::JavaScript => "JavaScript",
         Language::C | Language::Cpp => "C",
@@ -413,13 +493,4 @@ fn mark_locals(sites: &mut [Site]) {
 /// Whether `x.name` can be a function without being called.
 fn has_bound_methods(language: Language) -> bool {
     matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
-}
-
-/// How many sites there are of each language.
-pub(crate) fn by_language<'a>(sites: impl Iterator<Item = &'a Site>) -> BTreeMap<Language, usize> {
-    let mut counts = BTreeMap::new();
-    for site in sites {
-        *counts.entry(site.language).or_default() += 1;
-    }
-    counts
 }

@@ -7,8 +7,11 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer::Site;
 use crate::search::{Skipped, Why};
+use crate::server::{Canary, Seen};
 use crate::syntax::Language;
+use crate::verdict::{Judged, Verdict};
 
 /// How sure an answer is.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
@@ -48,20 +51,13 @@ pub(crate) struct Judge {
     /// Its name; null without one.
     pub name: Option<String>,
     pub version: Option<String>,
-    pub state: State,
+    /// absent, disabled, starting, loading, ready, doubtful, parked, crashed, hung or over_budget.
+    pub state: &'static str,
     /// In percent, while it is loading.
     pub progress: Option<u8>,
     /// Whether it answered a question whose answer is known.
     pub canary: Option<String>,
     pub since_ms: Option<u64>,
-}
-
-/// The state of a judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum State {
-    Absent,
 }
 
 /// What the answer was made from.
@@ -99,30 +95,78 @@ pub(crate) struct Reason {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum Code {
+    Loading,
+    Stale,
+    Crashed,
+    Hung,
     Absent,
+    NotGranted,
+    #[serde(rename = "inactive_code")]
+    Inactive,
     Macro,
     Unparsable,
+    Dynamic,
+    OutsideTheRoot,
     OutOfTime,
     OverALimit,
     Unreadable,
 }
 
+impl Code {
+    /// What it says of a site of a judge that is ready.
+    fn words(self) -> &'static str {
+        match self {
+            Code::Loading => "while the judge loads",
+            Code::Stale => "where the judge names a place that holds another text",
+            Code::Crashed => "as the judge crashed",
+            Code::Hung => "as the judge hung",
+            Code::Absent => "without a judge",
+            Code::NotGranted => "as the judge is not granted",
+            Code::Inactive => "of which the judge says nothing: inactive code, or what it cannot resolve",
+            Code::Macro => "in the tokens of a macro",
+            Code::Unparsable => "where the file does not parse",
+            Code::Dynamic => "of which the judge says nothing: only a run decides it",
+            Code::OutsideTheRoot => "outside of the root",
+            Code::OutOfTime => "out of time",
+            Code::OverALimit => "over a limit",
+            Code::Unreadable => "unreadable",
+        }
+    }
+}
+
+impl Judge {
+    /// `rust-analyzer ready`; `None` where there is none.
+    pub(crate) fn words(&self) -> Option<String> {
+        let progress = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
+        Some(format!("{} {}{progress}", self.name.as_ref()?, self.state.replace('_', " ")))
+    }
+
+    /// Where there is none.
+    pub(crate) fn without(language: &'static str, state: &'static str) -> Judge {
+        Judge { language, name: None, version: None, state, progress: None, canary: None, since_ms: None }
+    }
+
+    /// How a server is.
+    pub(crate) fn of(language: &'static str, name: &str, seen: &Seen) -> Judge {
+        Judge {
+            language,
+            name: Some(name.to_owned()),
+            version: seen.version.clone(),
+            state: seen.state.word(),
+            progress: seen.state.percent(),
+            canary: seen.canary.as_ref().map(Canary::words),
+            since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
+        }
+    }
+}
+
 impl Head {
-    /// The head of an answer in which sites of these languages stand undecided, for want of a judge.
+    /// The head of an answer in which sites of these languages stand undecided, as nothing judges such answers.
     pub(crate) fn unjudged(sites: &BTreeMap<Language, usize>) -> Head {
         let mut by_word: BTreeMap<&'static str, usize> = BTreeMap::new();
         for (language, count) in sites {
             *by_word.entry(language.word()).or_default() += count;
         }
-        let judge = |language: &&'static str| Judge {
-            language,
-            name: None,
-            version: None,
-            state: State::Absent,
-            progress: None,
-            canary: None,
-            since_ms: None,
-        };
         let reason = |(language, sites): (&&str, &usize)| Reason {
             code: Code::Absent,
             text: format!("no judge for {language}"),
@@ -130,22 +174,40 @@ impl Head {
         };
         Head {
             undecided: sites.values().sum(),
-            judges: by_word.keys().map(judge).collect(),
+            judges: by_word.keys().map(|language| Judge::without(language, "absent")).collect(),
             reasons: by_word.iter().map(reason).collect(),
             ..Head::default()
         }
     }
 
-    /// Adds what stands where syntax alone says little.
-    pub(crate) fn doubtful(mut self, in_macro: usize, is_broken: usize) -> Head {
-        let odd = [
-            (Code::Macro, in_macro, "in the tokens of a macro"),
-            (Code::Unparsable, is_broken, "where the file does not parse"),
-        ];
-        for (code, sites, text) in odd.into_iter().filter(|(_, sites, _)| *sites > 0) {
-            self.reasons.push(Reason { code, text: format!("{sites} {text}"), sites });
+    /// The head of an answer about these sites, with what is said of it as a whole.
+    pub(crate) fn judged<'a>(sites: impl Iterator<Item = &'a Site>, judged: &Judged) -> Head {
+        let mut head = Head {
+            judges: judged.judges.clone(),
+            reasons: judged.reasons.clone(),
+            missed_by_server: judged.missed,
+            retry_after_ms: judged.retry_after.and_then(|pause| pause.as_millis().try_into().ok()),
+            ..Head::default()
+        };
+        let mut by_code: BTreeMap<Code, usize> = BTreeMap::new();
+        for site in sites {
+            match site.verdict {
+                Verdict::Confirmed => head.confirmed += 1,
+                Verdict::Refuted => head.refuted += 1,
+                Verdict::NotJudged => {}
+                Verdict::Undecided(code) => {
+                    head.undecided += 1;
+                    *by_code.entry(code).or_default() += 1;
+                }
+            }
         }
-        self
+        // What the judge's state explains is said there.
+        let is_said = |code: &Code| judged.reasons.iter().any(|reason| reason.code == *code);
+        for (code, sites) in by_code.into_iter().filter(|(code, _)| !is_said(code)) {
+            head.reasons.push(Reason { code, text: format!("{sites} {}", code.words()), sites });
+        }
+        head.is_final = judged.is_certain && head.undecided == 0;
+        head
     }
 
     /// Adds what was searched, and what was not.
@@ -168,6 +230,7 @@ impl Head {
                 if names.is_empty() { why.words().to_owned() } else { format!("{names}{more}: {}", why.words()) };
             self.reasons.push(Reason { code, text, sites: all.iter().map(|one| one.mentions).sum() });
         }
+        self.is_final &= skipped.is_empty();
         self.revision.commit = project::head_commit(root);
         self.elapsed_ms = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self

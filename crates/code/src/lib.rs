@@ -6,20 +6,38 @@
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
+//! - `callees`: what the body of a definition calls.
+//! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type.
 //! - `head`: how sure an answer is, and why not surer.
+//! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
+//!   of a project.
+//! - `verdict`: what syntax finds, looked at by a server from both sides.
 //!
-//! Nothing is resolved yet: a use is a place that could mean the definition, and every answer says so. Start with
-//! `answer`.
+//! Syntax finds every place that could be a use, a server judges each one, and every answer says what was judged and by whom.
+//! Start with `answer`, then `verdict`.
 
 mod answer;
+mod callees;
 mod definition;
 mod head;
+pub mod journal;
+mod lsp;
+mod matches;
 mod place;
+mod pool;
 mod question;
+mod running;
 mod search;
+mod server;
+pub mod settings;
 mod shape;
 mod syntax;
 pub mod tools;
+mod verdict;
 
+pub use pool::{Checked, Options, checked};
+pub use running::Running;
+pub use server::{Journal, Timing};
+pub use settings::CodeSettings;
 pub use syntax::{Class, Kind, Language};

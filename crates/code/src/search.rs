@@ -72,6 +72,8 @@ pub(crate) struct Scope {
     pub root: PathBuf,
     /// The file or folder to look into; the root if none.
     pub below: PathBuf,
+    /// When the question came.
+    pub since: Instant,
     pub until: Instant,
     /// Set when nobody waits for the answer any more.
     pub is_given_up: Arc<AtomicBool>,
@@ -102,17 +104,22 @@ const THREADS: usize = 2;
 /// The files that mention a name as a word.
 pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
     let finder = Finder::new(name.as_bytes());
+    search_by(scope, |_, text| words(&finder, text, name))
+}
+
+/// The files in which something is found, and where.
+pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> Searched {
     let found = Mutex::new((Searched::default(), 0));
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
     each_file(scope, |path, language| {
         let read = match language {
-            Ok(_) => read(&path),
+            Ok(language) => read(&path).map(|text| (language, text)),
             Err(why) => Err(why),
         };
         let relative = path.strip_prefix(&scope.root).unwrap_or(&path).to_owned();
         let skip = |why, mentions| Skipped { path: relative.clone(), why, mentions };
-        let (text, is_file) = match read {
-            Ok(text) => (text, true),
+        let (by_name, text) = match read {
+            Ok(read) => read,
             Err(why) => {
                 let mut found = lock();
                 found.0.files += usize::from(language.is_ok());
@@ -120,9 +127,9 @@ pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
                 return;
             }
         };
-        let starts = words(&finder, &text, name);
+        let starts = find(by_name, &text);
         let mut found = lock();
-        found.0.files += usize::from(is_file);
+        found.0.files += 1;
         if starts.is_empty() {
             return;
         }
@@ -241,7 +248,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Why> {
 }
 
 /// Where a name stands as a word.
-fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
+pub(crate) fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
     let bytes = name.as_bytes();
     let is_operator = bytes.iter().all(|byte| !is_word(*byte));
     // A name that ends in a character beyond ASCII has no edge that bytes would show: the parser tells.
@@ -263,8 +270,8 @@ pub(crate) struct NoAnswer(pub String);
 /// Nothing is waited for longer than this.
 pub(crate) const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// A scope in a root; `Err` says what is wrong with the path.
-pub(crate) fn scope(root: &Path, path: Option<&str>) -> Result<Scope, NoAnswer> {
+/// A scope in a root, for a question that came then; `Err` says what is wrong with the path.
+pub(crate) fn scope(root: &Path, path: Option<&str>, since: Instant) -> Result<Scope, NoAnswer> {
     let shown = project::visible::path(root);
     let root = root.canonicalize().map_err(|_| NoAnswer(format!("{shown} is gone; go to a directory that exists")))?;
     let below = match path.map(str::trim).filter(|path| !path.is_empty()) {
@@ -278,5 +285,5 @@ pub(crate) fn scope(root: &Path, path: Option<&str>) -> Result<Scope, NoAnswer> 
             there
         }
     };
-    Ok(Scope { root, below, until: Instant::now() + BUDGET, is_given_up: Arc::default() })
+    Ok(Scope { root, below, since, until: Instant::now() + BUDGET, is_given_up: Arc::default() })
 }

@@ -31,6 +31,8 @@ pub struct Files {
 struct Texts {
     ours: Result<Option<String>, String>,
     users: Result<Option<String>, String>,
+    /// Whether the user granted the project's text; looked up only where that can change what holds.
+    is_granted: bool,
 }
 
 /// The policies in force.
@@ -55,10 +57,16 @@ impl Files {
 
     /// What holds now. `keeps`: whether what holds is kept for the next life, which the daemon alone does.
     pub fn standing(&mut self, keeps: bool) -> Arc<Standing> {
-        let texts = Texts { ours: project_text(&self.project), users: user_text() };
+        let mut texts = Texts { ours: project_text(&self.project), users: user_text(), is_granted: false };
         // What waits may have been granted meanwhile, and a grant withdrawn.
         let by_grant = !self.ours.pending.is_empty() || self.ours.policy.allows();
-        if self.seen.as_ref() != Some(&texts) || by_grant {
+        let is_new = self.seen.as_ref().is_none_or(|seen| seen.ours != texts.ours || seen.users != texts.users);
+        if let Ok(Some(text)) = &texts.ours
+            && (is_new || by_grant)
+        {
+            texts.is_granted = Trust::load().is_ok_and(|trust| trust.covers_file(&self.project, FILE, text));
+        }
+        if is_new || by_grant && self.seen.as_ref() != Some(&texts) {
             self.take_in(texts, keeps);
             self.standing = Arc::new(self.of_what_holds());
         }
@@ -82,11 +90,7 @@ impl Files {
             Some(_) => self.ours.held.clone(),
         };
         self.ours = match &texts.ours {
-            Ok(text) => {
-                let text = text.as_deref().unwrap_or_default();
-                let is_granted = Trust::load().is_ok_and(|trust| trust.covers_file(&self.project, FILE, text));
-                in_force(text, &before, is_granted)
-            }
+            Ok(text) => in_force(text.as_deref().unwrap_or_default(), &before, texts.is_granted),
             Err(why) => InForce { broken: Some(why.clone()), ..in_force("", &before, false) },
         };
         if self.ours.broken.is_some() && texts.ours.is_err() {

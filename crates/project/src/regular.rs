@@ -31,8 +31,9 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
 
 /// The text of an open file.
 pub(crate) fn text(file: File, most: u64) -> io::Result<String> {
-    let mut text = String::new();
-    // The claimed length of a file says little below /proc.
+    // The claimed length of a file says little below /proc: it is room, and no promise.
+    let room = file.metadata().map_or(0, |metadata| metadata.len().min(most)) + 1;
+    let mut text = String::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(most + 1).read_to_string(&mut text)?;
     match text.len() as u64 > most {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"))),

@@ -5,6 +5,7 @@
 //! [`report`] prints and writes the results.
 
 mod ask;
+mod code;
 mod cure;
 mod echo;
 mod evaluate;
@@ -56,6 +57,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
     }
+    if wanted == ["code"] {
+        return code::run(is_quick);
+    }
     if wanted == ["cure"] {
         return cure::run(is_quick);
     }
@@ -77,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
         bail!(
-            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, cure, hooks, mcp, nodes, work or mail",
+            "there is no part {unknown:?}; the parts are: {}; and, alone, ask, code, cure, hooks, mcp, nodes, work or mail",
             parts.join(" ")
         );
     }

@@ -1,5 +1,6 @@
-//! `exo_status` and `exo_reconstitute` through the Python package: on a branch `bd-ID/slug`, on a branch of a GitHub issue with
-//! its pull request, and in a repository with nothing. GitHub is the fixture of the tests, asked by the real `gh`.
+//! The tools of Tidepool's profile through the Python package. `exo_status` and `exo_reconstitute`: on a branch `bd-ID/slug`, on a branch of a GitHub issue with
+//! its pull request, and in a repository with nothing. GitHub is the fixture of the tests, asked by the real `gh`. `find_callers`, `show_fields` and `show_constructors`: with every field that
+//! Tidepool's answers have.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -48,6 +49,18 @@ const ISSUES: &str = r#"{"id":"tidepool-a1","title":"Parse lists","description":
 {"id":"tidepool-e1","title":"The parser","status":"open","priority":2,"issue_type":"epic"}
 {"id":"tidepool-b2","title":"Print lists","status":"open","priority":2,"issue_type":"task","dependencies":[{"depends_on_id":"tidepool-a1","type":"blocks"}]}
 "#;
+
+/// What is asked about, and every field of Tidepool's answers.
+const GEO: &str =
+    "module Geo where\ndata Shape = Circle { radius :: !Double } | Dot\narea :: Shape -> Double\narea s = radius s\n";
+const MAIN: &str = "module Main where\nimport Geo (area, Shape (..))\nmain :: IO ()\nmain =\n  print (area Dot)\n";
+const CALLERS: &[&str] =
+    &["name", "definition_file", "definition_line", "call_sites", "filtered_count", "truncated", "warning"];
+const CALL_SITE: &[&str] = &["file", "line", "column", "context", "context_before", "context_after"];
+const FIELDS: &[&str] = &["type_name", "file", "line", "is_record", "fields", "raw_definition", "warning"];
+const FIELD: &[&str] = &["name", "type", "strict"];
+const CONSTRUCTORS: &[&str] = &["type_name", "file", "line", "constructors", "is_gadt", "raw_definition", "warning"];
+const CONSTRUCTOR: &[&str] = &["name", "fields", "is_record"];
 
 /// Runs the script of that interpreter, and checks its report.
 pub(super) fn check(interpreter: &Path, script: &Path, hob: &Path, mode: &str, version: &str) -> Result<String> {
@@ -113,7 +126,41 @@ pub(super) fn check(interpreter: &Path, script: &Path, hob: &Path, mode: &str, v
             }
         }
     }
-    Ok(format!("{version}, 2 tools in 3 repositories, {fields} documented fields"))
+    for name in ["beads", "github", "nothing"] {
+        fields += about_code(&report["answers"][name]).with_context(|| format!("about code in {name}"))?;
+    }
+    Ok(format!("{version}, 5 tools in 3 repositories, {fields} documented fields"))
+}
+
+/// Checks the answers about code; how many fields they have.
+fn about_code(answers: &Value) -> Result<usize> {
+    let of = |tool: &str| answer(&answers[tool]).with_context(|| tool.to_owned());
+    let (callers, record, sum) = (of("find_callers")?, of("show_fields")?, of("show_constructors")?);
+    let expected = [
+        (&callers["definition_file"], json!("Geo.hs")),
+        (&callers["definition_line"], json!(4)),
+        (&callers["call_sites"][0]["file"], json!("Main.hs")),
+        (&callers["call_sites"][0]["line"], json!(5)),
+        (&callers["call_sites"][0]["column"], json!(10)),
+        (&callers["call_sites"][0]["context_before"], json!(["main ="])),
+        // The import and the signature.
+        (&callers["filtered_count"], json!(2)),
+        (&record["fields"][0]["name"], json!("radius")),
+        (&record["fields"][0]["strict"], json!(true)),
+        (&sum["constructors"][1]["name"], json!("Dot")),
+        (&sum["is_gadt"], json!(false)),
+    ];
+    for (found, wanted) in expected {
+        if *found != wanted {
+            bail!("{found} instead of {wanted}");
+        }
+    }
+    Ok(has(&callers, CALLERS)?
+        + has(&callers["call_sites"][0], CALL_SITE)?
+        + has(&record, FIELDS)?
+        + has(&record["fields"][0], FIELD)?
+        + has(&sum, CONSTRUCTORS)?
+        + has(&sum["constructors"][0], CONSTRUCTOR)?)
 }
 
 /// The object of an answer, whose text is the same as JSON.
@@ -137,7 +184,10 @@ fn has(object: &Value, fields: &[&str]) -> Result<usize> {
 fn repository(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).context("could not make a directory")?;
     git(path, &["init", "-q", "-b", "main"])?;
-    git(path, &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "First"])
+    std::fs::write(path.join("Geo.hs"), GEO).context("could not write Geo.hs")?;
+    std::fs::write(path.join("Main.hs"), MAIN).context("could not write Main.hs")?;
+    git(path, &["add", "."])?;
+    git(path, &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-q", "-m", "First"])
 }
 
 fn git(path: &Path, args: &[&str]) -> Result<()> {

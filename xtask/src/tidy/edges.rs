@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("watch", &[]),
     ("client", &["project", "mcp"]),
     ("repl", &["mcp", "process", "project", "diagnostics"]),
-    ("code", &["mcp", "process", "project", "diagnostics"]),
+    ("code", &["mcp", "process", "project", "watch"]),
     ("work", &["mcp", "process", "project"]),
     ("mail", &["mcp", "project"]),
     ("nodes", &["mcp", "process", "project", "watch"]),

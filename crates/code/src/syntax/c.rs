@@ -47,6 +47,8 @@ const RULES: &Table = &[
     ("function_definition", "declarator", Rule::Is(Class::Binding)),
     ("for_range_loop", "declarator", Rule::Is(Class::Binding)),
     ("condition_clause", "declarator", Rule::Is(Class::Binding)),
+    ("structured_binding_declarator", "", Rule::Is(Class::Binding)),
+    ("lambda_capture_initializer", "left", Rule::Is(Class::Binding)),
     ("preproc_params", "", Rule::Is(Class::Binding)),
     ("type_parameter_declaration", "", Rule::Is(Class::Binding)),
 ];
@@ -56,11 +58,9 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if is_label {
         return None;
     }
-    if trail.kind(1) == "field_expression" && trail.field(0) == "field"
-        || trail.kind(1) == "template_method" && trail.kind(2) == "field_expression"
-        || trail.kind(1) == "dependent_name" && trail.kind(2) == "field_expression"
-    {
-        let field = if trail.kind(1) == "field_expression" { 1 } else { 2 };
+    // `x.template area<int>` wraps the name twice.
+    let field = 1 + (0..2).take_while(|up| matches!(trail.kind(up + 1), "template_method" | "dependent_name")).count();
+    if trail.kind(field) == "field_expression" && (trail.field(field - 1) == "field" || field > 1) {
         let up = field + through(&trail.above(field), RULES);
         return Some(match (trail.kind(up + 1), trail.field(up)) {
             ("call_expression", "function") => Class::Call,
@@ -70,6 +70,13 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     }
     if trail.kind(1) == "type_descriptor" && matches!(trail.kind(2), "compound_literal_expression" | "new_expression") {
         return Some(Class::Construct);
+    }
+    // `(*area)(1)` and `(&area)(1)` call what `area(1)` does.
+    let is_called = trail.kind(1) == "pointer_expression"
+        && trail.kind(2) == "parenthesized_expression"
+        && (trail.kind(3), trail.field(2)) == ("call_expression", "function");
+    if is_called {
+        return Some(Class::Call);
     }
     if let Some(class) = direct(trail, RULES) {
         let is_value = trail.kind(1) == "field_initializer" && trail.node().prev_sibling().is_some();

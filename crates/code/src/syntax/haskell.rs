@@ -15,6 +15,23 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     alias: |_| None,
 };
 
+/// The text as the grammar reads it: it takes no blank, and no carriage return, between the first backslash of a gap in a string
+/// and the end of the line. What stands elsewhere stays where it is. `None` if nothing changes.
+pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let mut respaced: Option<Vec<u8>> = None;
+    for end in memchr::memchr_iter(b'\n', text) {
+        let bare = text[..end].iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1);
+        let next = text[end + 1..].iter().find(|byte| !is_blank(byte));
+        if bare < end && text[..bare].ends_with(b"\\") && next == Some(&b'\\') {
+            let changed = respaced.get_or_insert_with(|| text.to_vec());
+            changed[bare] = b'\n';
+            changed[bare + 1..=end].fill(b' ');
+        }
+    }
+    respaced
+}
+
 fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if trail.nearest(&["import"]).is_some() {
         return Some(Class::Import);
@@ -56,7 +73,11 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         (Where::Pattern, "operator") if is_bound_operator(trail, up) => Class::Binding,
         (Where::Pattern, _) => Class::Pattern,
         (Where::Expression, _) if trail.kind(1) == "infix_id" => called(trail),
-        (Where::Expression, "operator" | "constructor_operator") if up == 0 && parent == "infix" => called(trail),
+        (Where::Expression, "operator" | "constructor_operator")
+            if parent == "infix" && (0..=up).all(|up| trail.kind(up) != "prefix_id") =>
+        {
+            called(trail)
+        }
         (Where::Expression, "constructor") if parent == "record" => Class::Construct,
         (Where::Expression, "name") => Class::Type,
         (Where::Expression, _) if is_applied(trail, up) => called(trail),

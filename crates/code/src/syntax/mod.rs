@@ -27,7 +27,7 @@ use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, shortened};
-pub(crate) use occurrence::{Declares, Occurrence, occurrences};
+pub(crate) use occurrence::{Declares, Occurrence, occurrences, occurrences_at, occurrences_within, words};
 pub(crate) use rules::is_word;
 pub(crate) use script::{DEFAULT, DefaultImport};
 use trail::{Declared, Trail};
@@ -205,6 +205,8 @@ fn processor_time() -> Option<Duration> {
 
 /// The tree of a text, errors included. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
+    let respaced = if language == Language::Haskell { haskell::respaced(text) } else { None };
+    let text = respaced.as_deref().unwrap_or(text);
     let (begun, worked) = (Instant::now(), processor_time());
     let is_over = |now: Instant| {
         let limit = now.duration_since(begun) >= MAX_PARSE;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use tree_sitter::{Tree, TreeCursor};
 
 use super::declaration::{Kind, Place, containers};
+use super::rules::is_word;
 use super::trail::{Step, Trail};
 use super::{Class, Language, parse};
 
@@ -49,10 +50,62 @@ pub(crate) fn occurrences(
     starts: &[usize],
     until: Instant,
 ) -> Option<Vec<Occurrence>> {
+    let places: Vec<Range<usize>> = starts.iter().map(|start| *start..start + name.len()).collect();
+    occurrences_at(language, text, &places, until)
+}
+
+/// All names in a part of a text. `None` if it cannot be parsed in time.
+pub(crate) fn occurrences_within(
+    language: Language,
+    text: &[u8],
+    part: Range<usize>,
+    until: Instant,
+) -> Option<Vec<Occurrence>> {
+    let mut places = words(language, text);
+    places.retain(|place| part.start <= place.start && place.end <= part.end);
+    let mut found = occurrences_at(language, text, &places, until)?;
+    found.retain(|one| one.class != Class::Mention);
+    Some(found)
+}
+
+/// The words of a text as its language has them, and in Haskell the operators.
+pub(crate) fn words(language: Language, text: &[u8]) -> Vec<Range<usize>> {
+    let is_more = |byte: u8| match language {
+        Language::Haskell => byte == b'\'',
+        Language::JavaScript | Language::TypeScript | Language::Tsx => byte == b'$',
+        _ => false,
+    };
+    let is_operator = |byte: u8| language == Language::Haskell && b"!#$%&*+./<=>?@\\^|-~:".contains(&byte);
+    let kind = |byte: u8| match byte {
+        byte if is_word(byte) || is_more(byte) => 1,
+        byte if is_operator(byte) => 2,
+        _ => 0,
+    };
+    let mut words = Vec::new();
+    let mut at = 0;
+    for run in text.chunk_by(|one, next| kind(*one) == kind(*next)) {
+        let is_name = kind(run[0]) != 0 && !run[0].is_ascii_digit();
+        // `M.<+>` is the operator `<+>` of `M`.
+        let is_qualified = kind(run[0]) == 2 && run[0] == b'.' && run.len() > 1 && at > 0 && is_word(text[at - 1]);
+        if is_name {
+            words.push(at + usize::from(is_qualified)..at + run.len());
+        }
+        at += run.len();
+    }
+    words
+}
+
+/// The names at places of a text, which are in order. `None` if it cannot be parsed in time.
+pub(crate) fn occurrences_at(
+    language: Language,
+    text: &[u8],
+    places: &[Range<usize>],
+    until: Instant,
+) -> Option<Vec<Occurrence>> {
     let tree = parse(language, text, until)?;
     let mut found = Vec::new();
-    walk(&tree, starts, name.len(), |steps, start| {
-        let trail = Trail { steps, text, at: (start, start + name.len()) };
+    walk(&tree, places, |steps, place| {
+        let trail = Trail { steps, text, at: (place.start, place.end) };
         found.extend(occurrence(language, &trail));
     });
     Some(found)
@@ -75,6 +128,10 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     let is_name = grammar.names.contains(&node.kind()) && node.byte_range() == bytes;
     if !is_name {
         // The body of a macro in C is one token.
+        let is_undefined = || trail.up(1).is_some_and(|parent| trail.text_of(parent).starts_with("#undef"));
+        if node.kind() == "preproc_arg" && trail.kind(1) == "preproc_call" && is_undefined() {
+            return Some(plain(Class::Mention));
+        }
         if node.kind() == "preproc_arg" {
             return Some(Occurrence { in_macro: true, ..plain(super::rules::in_tokens(trail)) });
         }
@@ -129,11 +186,12 @@ fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> 
 }
 
 /// Visits the deepest node around each of the places, in their order.
-fn walk<'t>(tree: &'t Tree, starts: &[usize], length: usize, mut visit: impl FnMut(&[Step<'t>], usize)) {
+fn walk<'t>(tree: &'t Tree, places: &[Range<usize>], mut visit: impl FnMut(&[Step<'t>], &Range<usize>)) {
     let mut cursor = tree.walk();
     let mut steps = vec![step(&cursor)];
-    for &start in starts {
-        let holds = |step: &Step<'_>| step.node.start_byte() <= start && start + length <= step.node.end_byte();
+    for place in places {
+        let (start, end) = (place.start, place.end);
+        let holds = |step: &Step<'_>| step.node.start_byte() <= start && end <= step.node.end_byte();
         // From where the last place was: to the next sibling, or up.
         let mut is_settled = false;
         while !holds(&steps[steps.len() - 1]) && steps.len() > 1 {
@@ -147,7 +205,7 @@ fn walk<'t>(tree: &'t Tree, starts: &[usize], length: usize, mut visit: impl FnM
             }
         }
         while !is_settled && cursor.goto_first_child() {
-            while cursor.node().end_byte() < start + length && cursor.goto_next_sibling() {}
+            while cursor.node().end_byte() < end && cursor.goto_next_sibling() {}
             let child = step(&cursor);
             if !holds(&child) {
                 cursor.goto_parent();
@@ -155,7 +213,7 @@ fn walk<'t>(tree: &'t Tree, starts: &[usize], length: usize, mut visit: impl FnM
             }
             steps.push(child);
         }
-        visit(&steps, start);
+        visit(&steps, place);
     }
 }
 

@@ -99,6 +99,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
         "assignment" => {
             let Some(left) = node.child_by_field_name("left") else { return Vec::new() };
             match (left.kind(), scope()) {
+                ("identifier", None) if is_union(trail, node) => vec![Declared::new(left, Kind::Type)],
                 ("identifier", None) => vec![Declared::new(left, Kind::Variable)],
                 ("identifier", Some("class_definition")) => vec![Declared::new(left, Kind::Field)],
                 ("attribute", Some("function_definition")) => attribute_of_self(trail, left),
@@ -110,6 +111,28 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
             name.map(|name| Declared::new(name, Kind::Type)).into_iter().collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// `Shape = Circle | Square`, `Shape = Union[Circle, Square]`.
+fn is_union(trail: &Trail<'_, '_>, assignment: tree_sitter::Node<'_>) -> bool {
+    let Some(right) = assignment.child_by_field_name("right") else { return false };
+    match right.kind() {
+        "subscript" => {
+            let of = right.child_by_field_name("value").map(|value| trail.text_of(value));
+            of.is_some_and(|of| matches!(&*of, "Union" | "typing.Union" | "t.Union"))
+        }
+        "binary_operator" => {
+            let text = trail.text_of(right);
+            let is_type = |part: &str| {
+                let name = part.trim().rsplit('.').next().unwrap_or_default();
+                is_upper(name) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            };
+            // `FLAG_A | FLAG_B` joins bits.
+            let has_lower = text.chars().any(char::is_lowercase);
+            has_lower && text.split('|').all(is_type)
+        }
+        _ => false,
     }
 }
 

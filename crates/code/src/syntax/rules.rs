@@ -66,12 +66,16 @@ pub(super) fn in_tokens(trail: &Trail<'_, '_>) -> Class {
     let after = trail.text[trail.at.1..].trim_ascii_start();
     let before = trail.text[..trail.at.0].trim_ascii_end();
     let is_macro = after.starts_with(b"!") && !after.starts_with(b"!=");
+    let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==") && !after.starts_with(b"=>");
     if after.starts_with(b"(") || is_macro {
         Class::Call
     } else if after.starts_with(b"::") {
         Class::Type
     } else if before.ends_with(b".") && !before.ends_with(b"..") || before.ends_with(b"->") {
-        Class::FieldRead
+        if is_assigned { Class::FieldWrite } else { Class::FieldRead }
+    } else if is_assigned {
+        // A named argument, or an assignment.
+        Class::Binding
     } else if after.starts_with(b"{") && is_upper(&trail.name()) {
         Class::Construct
     } else {

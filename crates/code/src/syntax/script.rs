@@ -89,6 +89,9 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
             _ => Class::FieldRead,
         });
     }
+    if kind == "identifier" && matches!(trail.kind(1), "as_expression" | "satisfies_expression") {
+        return classify(&trail.above(1));
+    }
     if is_required(trail) && kind != "identifier" {
         return Some(Class::Import);
     }

@@ -4,24 +4,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Tool, ToolError};
+use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Questions, searched};
-use crate::head::State;
+use super::{Questions, searched, shown};
+use crate::answer::family;
+use crate::running::Running;
 use crate::search::list;
 use crate::syntax::Language;
 
 /// What stands behind the answers about code: the languages of this worktree, and who judges each.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Starts the servers of this worktree again.
+    #[serde(default)]
+    pub restart: bool,
+}
 
 /// The languages.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     root: String,
     languages: Vec<Spoken>,
+    servers: Vec<Running>,
     /// Files and folders that cannot be read.
     unreadable: usize,
 }
@@ -32,14 +39,13 @@ pub(super) struct Output {
 struct Spoken {
     language: &'static str,
     files: usize,
+    /// The program that judges it, or would.
     judge: Option<String>,
-    state: State,
-    why: &'static str,
+    state: &'static str,
+    why: Option<String>,
 }
 
 pub(super) struct CodeStatus(pub(super) Arc<Questions>);
-
-const WHY: &str = "this version asks no language server: uses are found by syntax and stay undecided";
 
 impl Tool for CodeStatus {
     const NAME: &'static str = "code_status";
@@ -48,35 +54,57 @@ impl Tool for CodeStatus {
     type Args = Args;
     type Output = Output;
 
-    async fn call(&self, cx: Context, _: Args) -> Result<Output, ToolError> {
-        searched(&self.0, &cx, None, move |scope| {
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+        let (root, files, skipped) = searched(&self.0, &cx, None, move |scope| {
             let (files, _, skipped) = list(scope, usize::MAX);
-            let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-            for file in &files {
-                if let Some(language) = Language::by_name(file) {
-                    *counts.entry(language.word()).or_default() += 1;
-                }
-            }
-            let one = |(language, files)| Spoken { language, files, judge: None, state: State::Absent, why: WHY };
-            Ok(Output {
-                root: super::shown(&scope.root),
-                languages: counts.into_iter().map(one).collect(),
-                unreadable: skipped.len(),
-            })
+            Ok((scope.root.clone(), files, skipped))
         })
-        .await
+        .await?;
+        if args.restart {
+            self.0.pool.restart(&root).await;
+        }
+        let mut counts: BTreeMap<&'static str, (usize, Language)> = BTreeMap::new();
+        for file in &files {
+            if let Some(language) = Language::by_name(file) {
+                counts.entry(language.word()).or_insert((0, language)).0 += 1;
+            }
+        }
+        let servers: Vec<_> = self.0.pool.all().into_iter().filter(|server| server.worktree == root).collect();
+        let languages = counts.into_iter().map(|(word, (files, language))| {
+            let running = servers.iter().find(|server| server.profile.family == family(language));
+            if let Some(server) = running {
+                let (name, state) = (server.profile.name.clone(), server.seen().state.word());
+                return Spoken { language: word, files, judge: Some(name), state, why: None };
+            }
+            let (judge, state, why) = self.0.pool.would_judge(&caller.env, &root, family(language));
+            Spoken { language: word, files, judge, state, why }
+        });
+        let languages = languages.collect();
+        Ok(Output {
+            root: shown(&root),
+            languages,
+            servers: servers.iter().map(Running::of).collect(),
+            unreadable: skipped.len(),
+        })
     }
 
     fn text(output: &Output) -> String {
         if output.languages.is_empty() {
             return format!("{}: no file in a language that is known here", output.root);
         }
-        let counted: Vec<String> =
-            output.languages.iter().map(|one| format!("{} {}", one.files, one.language)).collect();
-        let unreadable = match output.unreadable {
-            0 => String::new(),
-            count => format!("\n{count} files or folders cannot be read"),
-        };
-        format!("{}: files: {}\njudges: none; {WHY}{unreadable}", output.root, counted.join(", "))
+        let mut lines = vec![output.root.clone()];
+        for one in &output.languages {
+            let judge = one.judge.as_deref().unwrap_or("no judge");
+            let why = one.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            lines.push(format!("  {} ({} files): {judge} {}{why}", one.language, one.files, one.state));
+        }
+        for one in &output.servers {
+            lines.push(format!("  {}", one.line()));
+        }
+        if output.unreadable > 0 {
+            lines.push(format!("{} files or folders cannot be read", output.unreadable));
+        }
+        lines.join("\n")
     }
 }

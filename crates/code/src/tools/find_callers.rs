@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::judged::{Wanted, answer};
 use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, Questions, searched, shown, undefined};
-use crate::answer::{Shown, find};
+use super::{DefinitionOut, Questions, shown, undefined};
+use crate::answer::{Found, Shown, Site};
 use crate::head::Head;
 use crate::syntax::{Class, Kind};
+use crate::verdict::Verdict;
 
 /// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Says how sure it is.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,19 +24,21 @@ pub(super) struct Args {
     pub name: String,
     /// Both if none.
     #[serde(default)]
-    pub uses: Vec<Wanted>,
+    pub uses: Vec<UsedAs>,
     /// Look only there.
     pub path: Option<String>,
     /// 1.
     pub context_lines: Option<usize>,
     /// 50.
     pub max_results: Option<usize>,
+    /// For a judge that is not ready: 10000.
+    pub wait_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum Wanted {
+pub(super) enum UsedAs {
     Call,
     Value,
 }
@@ -109,50 +112,41 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
-            let lines_of = shown_lines(args.context_lines, args.max_results);
-            let found = find(scope, &args.name, lines_of)?;
-            // A constructor is called by constructing; a type that is no function likewise.
-            let constructs = found.definitions.iter().any(|one| one.kind == Kind::Constructor || one.kind.is_type());
-            let all = [(Wanted::Call, Class::Call), (Wanted::Value, Class::Value)];
-            let is_wanted = |wanted: &Wanted| args.uses.is_empty() || args.uses.contains(wanted);
-            let mut wanted: Vec<Class> =
-                all.iter().filter(|(word, _)| is_wanted(word)).map(|(_, class)| *class).collect();
-            if constructs && is_wanted(&Wanted::Call) {
-                wanted.push(Class::Construct);
+        let lines_of = shown_lines(args.context_lines, args.max_results);
+        let asked = Wanted { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
+        let answered = answer(&self.0, &cx, &asked, |found| classes(found, &args.uses)).await?;
+        let found = &answered.found;
+        let wanted = classes(found, &args.uses);
+        let uses = Uses::of(&answered, &wanted, lines_of.most, false);
+        let head = head_line(&uses, &wanted, "no callers");
+        let mut callers: BTreeMap<(String, String), Calling> = BTreeMap::new();
+        let is_caller = |site: &&Site| wanted.contains(&site.class) && site.verdict != Verdict::Refuted;
+        for site in found.sites.iter().filter(is_caller) {
+            let key = (shown(&site.path), site.enclosing.clone());
+            let calling = callers.entry(key.clone()).or_insert_with(|| Calling {
+                name: (!key.1.is_empty()).then(|| key.1.clone()),
+                file: key.0.clone(),
+                line: site.line,
+                calls: 0,
+                values: 0,
+            });
+            match site.class {
+                Class::Value => calling.values += 1,
+                _ => calling.calls += 1,
             }
-            let uses = Uses::of(scope, &found, &wanted, lines_of.most, since);
-            let head = head_line(&uses, &wanted);
-            let mut callers: BTreeMap<(String, String), Calling> = BTreeMap::new();
-            for site in found.sites.iter().filter(|site| wanted.contains(&site.class)) {
-                let key = (shown(&site.path), site.enclosing.clone());
-                let calling = callers.entry(key.clone()).or_insert_with(|| Calling {
-                    name: (!key.1.is_empty()).then(|| key.1.clone()),
-                    file: key.0.clone(),
-                    line: site.line,
-                    calls: 0,
-                    values: 0,
-                });
-                match site.class {
-                    Class::Value => calling.values += 1,
-                    _ => calling.calls += 1,
-                }
-            }
-            let mut text = vec![head.clone()];
-            text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
-            if found.definitions.is_empty() {
-                text.push(undefined(&found));
-            }
-            text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
-            text.extend(rest_line("find_callers", &args.name, &uses.rest, uses.total));
-            let [one] = &found.definitions[..] else {
-                return Ok(output(None, &found, uses, head, callers, text));
-            };
-            Ok(output(Some((shown(&one.path), one.line)), &found, uses, head, callers, text))
-        })
-        .await
+        }
+        let mut text = vec![head.clone()];
+        text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
+        if found.definitions.is_empty() {
+            text.push(undefined(found));
+        }
+        text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
+        text.extend(rest_line("find_callers", &args.name, &uses.rest, uses.total));
+        let definition = match &found.definitions[..] {
+            [one] => Some((shown(&one.path), one.line)),
+            _ => None,
+        };
+        Ok(output(definition, found, uses, head, callers, text))
     }
 
     fn text(output: &Output) -> String {
@@ -167,9 +161,27 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
     }
 }
 
+/// The classes that count as calling.
+fn classes(found: &Found, uses: &[UsedAs]) -> Vec<Class> {
+    // A constructor is called by constructing; a type that is no function likewise.
+    let constructs = found.definitions.iter().any(|one| one.kind == Kind::Constructor || one.kind.is_type());
+    let is_wanted = |wanted: UsedAs| uses.is_empty() || uses.contains(&wanted);
+    let mut classes = Vec::new();
+    if is_wanted(UsedAs::Call) {
+        classes.push(Class::Call);
+    }
+    if is_wanted(UsedAs::Value) {
+        classes.push(Class::Value);
+    }
+    if constructs && is_wanted(UsedAs::Call) {
+        classes.push(Class::Construct);
+    }
+    classes
+}
+
 fn output(
     definition: Option<(String, usize)>,
-    found: &crate::answer::Found,
+    found: &Found,
     uses: Uses,
     head: String,
     callers: BTreeMap<(String, String), Calling>,
@@ -181,7 +193,7 @@ fn output(
         name: found.question.name.clone(),
         definition_file,
         definition_line,
-        filtered_count: all - uses.total + uses.elsewhere,
+        filtered_count: all - uses.total + uses.elsewhere + uses.head.refuted,
         truncated: uses.truncated,
         warning: (!uses.head.is_final).then_some(head),
         definitions: found.definitions.iter().map(DefinitionOut::of).collect(),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
@@ -10,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::find_callers::shown_lines;
+use super::judged::{Wanted, answer};
 use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, Questions, searched, undefined};
-use crate::answer::find;
+use super::{DefinitionOut, Questions, undefined};
 use crate::head::Head;
 use crate::syntax::Class;
 
@@ -31,6 +30,11 @@ pub(super) struct Args {
     pub context_lines: Option<usize>,
     /// 50.
     pub max_results: Option<usize>,
+    /// Also those that mean something else.
+    #[serde(default)]
+    pub refuted: bool,
+    /// 10000.
+    pub wait_ms: Option<u64>,
 }
 
 /// The uses.
@@ -60,38 +64,35 @@ impl Tool for FindUses {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
-            let lines_of = shown_lines(args.context_lines, args.max_results);
-            let found = find(scope, &args.name, lines_of)?;
-            let is_wanted = |class: &Class| match &args.classes[..] {
-                [] => *class != Class::Mention,
-                named => named.contains(class),
-            };
-            let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
-            let uses = Uses::of(scope, &found, &wanted, lines_of.most, since);
-            let head = head_line(&uses, &wanted);
-            let mut text = vec![head.clone()];
-            text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
-            if found.definitions.is_empty() {
-                text.push(undefined(&found));
-            }
-            text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
-            text.extend(rest_line("find_uses", &args.name, &uses.rest, uses.total));
-            Ok(Output {
-                name: found.question.name.clone(),
-                definitions: found.definitions.iter().map(DefinitionOut::of).collect(),
-                counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
-                total: uses.total,
-                truncated: uses.truncated,
-                warning: (!uses.head.is_final).then_some(head),
-                uses: uses.shown,
-                head: uses.head,
-                text,
-            })
+        let lines_of = shown_lines(args.context_lines, args.max_results);
+        let is_wanted = |class: &Class| match &args.classes[..] {
+            [] => *class != Class::Mention,
+            named => named.contains(class),
+        };
+        let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
+        let asked = Wanted { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
+        let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
+        let found = &answered.found;
+        let uses = Uses::of(&answered, &wanted, lines_of.most, args.refuted);
+        let head = head_line(&uses, &wanted, "no uses");
+        let mut text = vec![head.clone()];
+        text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
+        if found.definitions.is_empty() {
+            text.push(undefined(found));
+        }
+        text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
+        text.extend(rest_line("find_uses", &args.name, &uses.rest, uses.total));
+        Ok(Output {
+            name: found.question.name.clone(),
+            definitions: found.definitions.iter().map(DefinitionOut::of).collect(),
+            counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
+            total: uses.total,
+            truncated: uses.truncated,
+            warning: (!uses.head.is_final).then_some(head),
+            uses: uses.shown,
+            head: uses.head,
+            text,
         })
-        .await
     }
 
     fn text(output: &Output) -> String {

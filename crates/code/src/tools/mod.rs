@@ -1,17 +1,22 @@
 //! The tools, one file each.
 
 mod code_status;
+mod find_callees;
 mod find_callers;
+mod find_matches;
 mod find_uses;
+mod judged;
 mod outline;
 mod show_constructors;
 mod show_definition;
 mod show_fields;
 mod uses;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
 use project::Caller;
@@ -19,10 +24,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use crate::answer::Found;
+use crate::answer::{Found, undefined};
 use crate::definition::Definition;
 use crate::head::Head;
+use crate::pool::{Options, Pool};
+use crate::running::Running;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
+use crate::syntax::Language;
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[
@@ -38,11 +46,30 @@ pub const CORE: &[&str] = &[
 const AT_ONCE: usize = 2;
 
 /// What the tools share.
-pub struct Questions(Semaphore);
+pub struct Questions {
+    searches: Semaphore,
+    pub(crate) pool: Pool,
+}
 
 impl Questions {
+    /// Without judges: what is found by syntax stays undecided.
     pub fn new() -> Arc<Questions> {
-        Arc::new(Questions(Semaphore::new(AT_ONCE)))
+        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(None) })
+    }
+
+    /// With language servers as judges, which are started when they are first needed.
+    pub fn with_judges(options: Options) -> Arc<Questions> {
+        Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
+    }
+
+    /// The servers of all worktrees.
+    pub fn servers(&self) -> Vec<Running> {
+        self.pool.all().iter().map(Running::of).collect()
+    }
+
+    /// Ends all servers; nothing of them is left then.
+    pub async fn end(&self) {
+        self.pool.end().await;
     }
 }
 
@@ -56,6 +83,8 @@ pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
         tool(show_fields::ShowFields::<false>(questions())),
         tool(show_constructors::ShowConstructors::<false>(questions())),
         tool(outline::Outline(questions())),
+        tool(find_callees::FindCallees(questions())),
+        tool(find_matches::FindMatches(questions())),
         tool(code_status::CodeStatus(questions())),
     ]
 }
@@ -100,12 +129,13 @@ fn shown(path: &Path) -> String {
 async fn searched<T: Send + 'static>(
     questions: &Questions,
     cx: &Context,
-    path: Option<&str>,
+    path: Option<String>,
     search: impl FnOnce(&Scope) -> Result<T, NoAnswer> + Send + 'static,
 ) -> Result<T, ToolError> {
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
-    let _slot = questions.0.acquire().await.map_err(ToolError::internal)?;
-    let scope = scope_of(&caller.worktree, path).map_err(refused)?;
+    let since = Instant::now();
+    let _slot = questions.searches.acquire().await.map_err(ToolError::internal)?;
+    let scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));
     searching.await.map_err(ToolError::internal)?.map_err(refused)
@@ -125,15 +155,14 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 }
 
 /// The head of an answer that needs no judge: it is final if nothing that may hold more was left out.
-fn syntactic(scope: &Scope, found: &Found, since: std::time::Instant) -> Head {
-    let head = Head::default().searched(&scope.root, found.files, &found.skipped, since);
+fn syntactic(scope: &Scope, found: &Found) -> Head {
+    let head = Head::default().searched(&scope.root, found.files, &found.skipped, scope.since);
     Head { is_final: found.skipped.is_empty(), ..head }
 }
 
-/// That there is no definition, as far as that is known.
-fn undefined(found: &Found) -> String {
-    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
-    format!("not defined in {whole}")
+/// The head of an answer that no judge is asked for: what is found by names stays undecided, however many of each language.
+fn by_syntax(sites: &BTreeMap<Language, usize>) -> Head {
+    Head::unjudged(sites)
 }
 
 /// Why an answer is not final, as a line of its own.

@@ -1,7 +1,6 @@
 //! `outline`: what a file or the files of a folder declare.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
@@ -78,9 +77,7 @@ impl Tool for Outline {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
+        searched(&self.0, &cx, args.path.clone(), move |scope| {
             let is_file = scope.below.is_file();
             let (files, more, mut skipped) = list(scope, MAX_FILES);
             if is_file && files.is_empty() {
@@ -120,7 +117,7 @@ impl Tool for Outline {
                     outlined.push(Outlined { path: shown(&path), symbols });
                 }
             }
-            let head = Head::default().searched(&scope.root, count, &skipped, since);
+            let head = Head::default().searched(&scope.root, count, &skipped, scope.since);
             let truncated = more || filter.is_over;
             let head = Head { is_final: skipped.is_empty(), ..head };
             let mut text: Vec<String> = doubt(&head).into_iter().collect();

@@ -1,7 +1,6 @@
 //! `show_constructors`: the constructors of a type.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
@@ -51,11 +50,9 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
+        searched(&self.0, &cx, args.path.clone(), move |scope| {
             let (found, types) = types(scope, &args.type_name)?;
-            let head = syntactic(scope, &found, since);
+            let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for one in &types {
                 text.push(one.definition.shown());

@@ -1,7 +1,6 @@
 //! `show_definition`: where a name is defined, and its source.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
@@ -70,9 +69,7 @@ impl Tool for ShowDefinition {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let path = args.path.clone();
-        searched(&self.0, &cx, path.as_deref(), move |scope| {
+        searched(&self.0, &cx, args.path.clone(), move |scope| {
             let found = define(scope, &args.name)?;
             if found.definitions.is_empty() {
                 return Err(NoAnswer(format!(
@@ -82,7 +79,7 @@ impl Tool for ShowDefinition {
                 )));
             }
             let most = args.max_bytes.unwrap_or(MAX_BYTES).min(MOST_BYTES);
-            let head = syntactic(scope, &found, since);
+            let head = syntactic(scope, &found);
             let mut definitions = Vec::new();
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for definition in &found.definitions {

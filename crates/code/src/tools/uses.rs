@@ -1,16 +1,16 @@
 //! Uses in a result, as find_callers and find_uses have them: each site, the counts, and the text form.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::judged::Answered;
 use super::shown;
-use crate::answer::{Found, Site, by_language};
-use crate::head::Head;
-use crate::search::Scope;
+use crate::answer::{Found, Site};
+use crate::head::{Head, Judge};
 use crate::syntax::{Class, Kind};
+use crate::verdict::Verdict;
 
 /// A use.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) struct Use {
     /// The declarations around it.
     pub enclosing: Option<String>,
     pub in_test: bool,
-    /// The definition that is meant; null while nothing has judged.
+    /// The definition that is meant, as path:line; null while nothing has judged.
     pub definition: Option<String>,
     /// Whether a local of that name is bound before it in the same declaration. Such uses come last.
     pub may_be_local: bool,
@@ -53,23 +53,17 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn of(scope: &Scope, found: &Found, wanted: &[Class], most: usize, since: Instant) -> Uses {
-        let is_wanted = |site: &&Site| wanted.contains(&site.class);
-        let all: Vec<&Site> = found.sites.iter().filter(is_wanted).collect();
+    /// Those of the wanted classes. What the judge refuted is counted, and listed only if that is asked for.
+    pub(super) fn of(answered: &Answered, wanted: &[Class], most: usize, with_refuted: bool) -> Uses {
+        let Answered { scope, found, judged, since } = answered;
+        let is_listed = |site: &&Site| with_refuted || site.verdict != Verdict::Refuted;
+        let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
+        let all: Vec<&Site> = of_class().filter(is_listed).collect();
         let mut counts = BTreeMap::new();
-        for site in &found.sites {
+        for site in found.sites.iter().filter(is_listed) {
             *counts.entry(site.class).or_default() += 1;
         }
-        // What stands in comments and strings is known to mean nothing.
-        let mut undecided = by_language(all.iter().copied().filter(|site| site.class != Class::Mention));
-        for definition in &found.definitions {
-            undecided.entry(definition.language).or_default();
-        }
-        let judged = || all.iter().filter(|site| site.class != Class::Mention);
-        let in_macro = judged().filter(|site| site.in_macro).count();
-        let is_broken = judged().filter(|site| site.is_broken).count();
-        let head = Head::unjudged(&undecided).doubtful(in_macro, is_broken);
-        let head = head.searched(&scope.root, found.files, &found.skipped, since);
+        let head = Head::judged(of_class(), judged).searched(&scope.root, found.files, &found.skipped, *since);
         let mut rest: BTreeMap<String, usize> = BTreeMap::new();
         for site in all.iter().skip(most) {
             *rest.entry(shown(&site.path)).or_default() += 1;
@@ -79,7 +73,7 @@ impl Uses {
             head,
             total: all.len(),
             truncated: all.len() > most,
-            shown: all.iter().take(most).map(|site| one(site, dispatched)).collect(),
+            shown: all.iter().take(most).map(|site| one(found, site, dispatched)).collect(),
             counts,
             rest,
             elsewhere: found.elsewhere,
@@ -87,7 +81,7 @@ impl Uses {
     }
 }
 
-fn one(site: &Site, dispatched: bool) -> Use {
+fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
     Use {
         file: shown(&site.path),
         line: site.line,
@@ -97,15 +91,24 @@ fn one(site: &Site, dispatched: bool) -> Use {
         context_before: site.before.iter().map(|line| project::visible::escaped(line)).collect(),
         context_after: site.after.iter().map(|line| project::visible::escaped(line)).collect(),
         via: match site.class {
+            _ if site.by_interface => "interface",
             Class::Call if dispatched && site.is_member => "interface",
             Class::Value => "value",
             _ => "direct",
         },
-        verdict: if site.class == Class::Mention { "not_judged" } else { "undecided" },
+        verdict: match site.verdict {
+            Verdict::Confirmed => "confirmed",
+            Verdict::Refuted => "refuted",
+            Verdict::Undecided(_) => "undecided",
+            Verdict::NotJudged => "not_judged",
+        },
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
-        definition: None,
-        may_be_local: site.may_be_local,
+        definition: site
+            .meant
+            .and_then(|number| found.definitions.get(number))
+            .map(|one| format!("{}:{}", shown(&one.path), one.line)),
+        may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
         alias: site.alias.clone(),
     }
 }
@@ -116,15 +119,24 @@ pub(super) fn counted(counts: &BTreeMap<Class, usize>, of: &[Class]) -> String {
     counted.map(|(class, count)| format!("{count} {}", class.word())).collect::<Vec<_>>().join(", ")
 }
 
-/// The head as a line: never that there are none, while nothing has judged.
-pub(super) fn head_line(uses: &Uses, wanted: &[Class]) -> String {
+/// The head as a line: never that there are none, while that is not proven.
+pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String {
     let Uses { head, counts, elsewhere, .. } = uses;
     let why = head.why();
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let said = match (head.undecided, counted(counts, wanted)) {
-        (0, counted) if counted.is_empty() => format!("none found, which is no proof{why}"),
-        (0, counted) => counted,
-        (undecided, counted) => format!("none confirmed yet, {undecided} undecided ({counted}){why}"),
+    let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
+    let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
+    let counted_all = counted(counts, wanted);
+    let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
+    let said = match (head.is_final, head.confirmed, head.undecided) {
+        (true, 0, _) if counted_all.is_empty() => format!("{nothing}{refuted}, 0 undecided{judges}"),
+        (true, ..) => format!("{counted_all}{refuted}, 0 undecided{judges}"),
+        (false, 0, 0) if counted_all.is_empty() => format!("none found, which is no proof{refuted}{why}"),
+        (false, 0, 0) => format!("{counted_all}{refuted}{why}"),
+        (false, 0, undecided) => format!("none confirmed yet, {undecided} undecided ({counted_all}){refuted}{why}"),
+        (false, confirmed, undecided) => {
+            format!("{confirmed} confirmed, {undecided} undecided ({counted_all}){refuted}, not final{why}{judges}")
+        }
     };
     let others: Vec<Class> = Class::ALL.into_iter().filter(|class| !wanted.contains(class)).collect();
     let mut others = counted(counts, &others);
@@ -140,13 +152,16 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class]) -> String {
 pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut file = "";
+    let is_mixed = uses.iter().any(|one| one.verdict == "confirmed");
     for (number, one) in uses.iter().enumerate() {
         if one.file != file {
             file = &one.file;
             lines.push(file.to_owned());
         }
         let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
-        let is_same = |next: &&Use| (&next.file, next.line, next.class) == (&one.file, one.line, one.class);
+        let is_same = |next: &&Use| {
+            (&next.file, next.line, next.class, next.verdict) == (&one.file, one.line, one.class, one.verdict)
+        };
         let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
         if number > 0 && is_same(&&uses[number - 1]) {
             continue;
@@ -155,7 +170,13 @@ pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
             lines.extend(one.context_before.iter().map(|line| format!("    | {line}")));
         }
         let local = if one.may_be_local { " of a local?" } else { "" };
-        let line = format!("  {}  {enclosing}{}{local}", one.line, one.class.word());
+        // Beside confirmed ones: where all are undecided the head says it.
+        let doubt = match one.verdict {
+            "undecided" if is_mixed => " undecided",
+            "refuted" => " refuted",
+            _ => "",
+        };
+        let line = format!("  {}  {enclosing}{}{doubt}{local}", one.line, one.class.word());
         let times = if times > 1 { format!(" ×{times}") } else { String::new() };
         lines.push(format!("{line}{times}  {}", one.context.trim()));
         if with_context {

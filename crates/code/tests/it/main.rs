@@ -2,7 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod borderline;
+mod callees;
+mod disturbed;
+mod judged;
+mod lies;
 mod marked;
+mod matches;
 mod predecessor;
+mod servers;
 mod worktree;
 mod wrong_use;

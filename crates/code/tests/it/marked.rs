@@ -69,8 +69,15 @@ fn found(worktree: &Worktree, name: &str) -> Sites {
 /// How a fixture is written anew, with the same meaning.
 type Change = fn(&str) -> String;
 
+/// How many uses are marked, and how many of them are found with their class.
+#[derive(Default, Clone, Copy)]
+struct Counts {
+    marked: usize,
+    found: usize,
+}
+
 /// Compares what is marked with what is found, and lists every difference with its place.
-fn differences(language: &str, change: Change) -> Vec<String> {
+fn differences(language: &str, change: Change) -> (Vec<String>, Counts) {
     let worktree = Worktree::new();
     // `haskell-radius` is about another name.
     let usual = if language == "go" { "Area" } else { "area" };
@@ -88,9 +95,18 @@ fn differences(language: &str, change: Change) -> Vec<String> {
     let found = found(&worktree, name);
     let places: std::collections::BTreeSet<_> = marked.keys().chain(found.keys()).collect();
     let mut differences = Vec::new();
+    let mut counts = Counts::default();
     for place in places {
         let of = |sites: &Sites| sites.get(place).cloned().unwrap_or_default();
         let (wanted, got) = (of(&marked), of(&found));
+        counts.marked += wanted.len();
+        let mut left: Vec<&String> = got.iter().map(|(class, _)| class).collect();
+        for (class, _) in &wanted {
+            if let Some(at) = left.iter().position(|other| *other == class) {
+                left.swap_remove(at);
+                counts.found += 1;
+            }
+        }
         let fits = wanted.len() == got.len()
             && wanted
                 .iter()
@@ -104,7 +120,7 @@ fn differences(language: &str, change: Change) -> Vec<String> {
             differences.push(format!("{file}:{line}: marked [{}], found [{}]", said(&wanted), said(&got)));
         }
     }
-    differences
+    (differences, counts)
 }
 
 fn check(language: &str) {
@@ -115,7 +131,7 @@ fn check(language: &str) {
         ("with tabs", |text| text.replace("    ", "\t")),
     ];
     for (how, change) in changes {
-        let differences = differences(language, change);
+        let (differences, _) = differences(language, change);
         assert!(differences.is_empty(), "{language} {how}:\n{}", differences.join("\n"));
     }
 }
@@ -172,4 +188,23 @@ fn what_is_made_and_matched() {
 #[test]
 fn fields_as_functions() {
     check("haskell-radius");
+}
+
+#[test]
+fn what_is_marked_is_found() {
+    let mut languages: BTreeMap<String, Counts> = BTreeMap::new();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures")).unwrap() {
+        let fixture = entry.unwrap().file_name().into_string().unwrap();
+        let (_, counts) = differences(&fixture, str::to_owned);
+        let language = fixture.split_once('-').map_or(fixture.clone(), |(language, _)| language.to_owned());
+        let all = languages.entry(language).or_default();
+        all.marked += counts.marked;
+        all.found += counts.found;
+    }
+    for (language, Counts { marked, found }) in &languages {
+        let recall = *found as f64 / *marked as f64;
+        println!("{language}: {found} of {marked} marked uses found with their class, R {recall:.4}");
+        assert!(recall >= 0.99, "{language}: {found} of {marked}");
+    }
+    assert_eq!(languages.len(), 8);
 }

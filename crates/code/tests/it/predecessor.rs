@@ -153,6 +153,23 @@ fn a_re_export_is_no_call_and_is_followed() {
 }
 
 #[test]
+fn a_call_through_a_module_that_passes_the_name_on_is_found() {
+    let worktree = Worktree::new();
+    worktree.write("Geo.hs", "module Geo where\narea :: Int -> Int\narea x = x\n");
+    worktree.write("All.hs", "module All (module Geo, area) where\nimport Geo\n");
+    worktree.write("Main.hs", "import qualified All\nx = All.area 1\n");
+    let result = worktree.tidepool("find_callers", json!({"name": "area"}));
+    let sites: Vec<_> =
+        result["call_sites"].as_array().unwrap().iter().map(|site| (&site["file"], &site["line"])).collect();
+    assert_eq!(sites, [(&json!("Main.hs"), &json!(2))], "{result:#}");
+}
+
+#[test]
+fn a_line_comment_and_the_head_of_a_module_are_no_calls() {
+    assert_eq!(callers("module Main (area) where\n-- area 1\n-- | area\nx = area 1 -- area 2\n"), [4]);
+}
+
+#[test]
 fn the_column_is_that_of_the_name() {
     let worktree = Worktree::new();
     worktree.write("Geo.hs", "area x = x\n\ny = \"😀\" `seq` area 1 + area 2\n");

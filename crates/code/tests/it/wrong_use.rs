@@ -182,10 +182,10 @@ fn a_file_that_is_slow_to_parse_is_given_up_and_named() {
     worktree.write("slow.rs", "fn f() { area() }\n".to_owned() + &"if a < b < c { [ ( <\n".repeat(90_000));
     let result = worktree.result("find_callers", json!({"name": "area"}));
     assert_eq!((&result["call_sites"][0]["file"], &result["total"]), (&json!("a.py"), &json!(1)));
-    assert_eq!(
-        result["head"]["reasons"][1]["text"], "slow.rs: takes longer than 3 s to parse: searched as text",
-        "{result:#}"
-    );
+    // The limit is processor time; on a busy machine the whole budget may end before it.
+    let said = result["head"]["reasons"][1]["text"].as_str().unwrap();
+    let reasons = ["slow.rs: takes longer than 3 s to parse: searched as text", "slow.rs: out of time, after 10 s"];
+    assert!(reasons.contains(&said), "{result:#}");
 }
 
 #[test]
@@ -240,4 +240,61 @@ fn the_same_name_in_another_language_is_counted_and_not_listed() {
     // What one language declares of the other is a definition of both.
     worktree.write("b.c", "int area(void);\nint g(void) { return area(); }\n");
     assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["total"], 2);
+}
+
+#[test]
+fn a_project_that_may_not_be_written_is_answered_and_stays_as_it_was() {
+    let worktree = Worktree::new();
+    worktree.write("src/a.rs", "fn area() {}\nfn f() { area() }\nenum E { A }\n");
+    let modes = |file: u32, folder: u32| {
+        let set = |path: &str, mode| {
+            let path = worktree.path().join(path);
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set("src/a.rs", file);
+        set("src", folder);
+        set("", folder);
+    };
+    let all = || {
+        let names = |path: &str| {
+            let entries = std::fs::read_dir(worktree.path().join(path)).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+        };
+        (names(""), names("src"), std::fs::read(worktree.path().join("src/a.rs")).unwrap())
+    };
+    modes(0o444, 0o555);
+    let before = all();
+    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["total"], 1);
+    for (tool, arguments) in [
+        ("find_uses", json!({"name": "area"})),
+        ("find_callees", json!({"name": "f"})),
+        ("find_matches", json!({"type_name": "E"})),
+        ("show_definition", json!({"name": "area"})),
+        ("show_constructors", json!({"type_name": "E"})),
+        ("outline", json!({})),
+        ("code_status", json!({})),
+    ] {
+        worktree.ask(tool, arguments).unwrap();
+    }
+    // Root may write: what matters to it is that nothing did.
+    assert_eq!(all(), before);
+    modes(0o644, 0o755);
+}
+
+#[test]
+fn an_unreadable_file_is_named() {
+    let worktree = Worktree::new();
+    worktree.write("a.rs", "fn area() {}\nfn f() { area() }\n").write("locked.rs", "fn g() { area() }\n");
+    let locked = worktree.path().join("locked.rs");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let is_readable = std::fs::read(&locked).is_ok();
+    let result = worktree.result("find_callers", json!({"name": "area"}));
+    if !is_readable {
+        assert_eq!(result["head"]["reasons"][1]["text"], "locked.rs: unreadable", "{result:#}");
+    }
+    // A pipe that nobody writes to is no file, and is not waited for.
+    let pipe = worktree.path().join("pipe.rs");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    worktree.result("find_callers", json!({"name": "area"}));
 }

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use ::code::tools::{self, Questions};
+use ::code::{CodeSettings, Options, Timing};
+use project::config::Section;
+use project::{Config, Environment, Project};
+use serde_json::{Map, Value, json};
 
-use super::{Part, Setup, Toolset};
+use super::{BoxFuture, Finding, Health, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields, show_constructors and outline take \
 names. An answer that is not final proves no absence.";
@@ -12,14 +16,25 @@ names. An answer that is not final proves no absence.";
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";
 
-/// What the questions about code share.
+/// What the questions about code share: searches, and the language servers that judge.
 pub(crate) struct CodePart {
     questions: Arc<Questions>,
 }
 
 impl Part for CodePart {
-    fn open(_: &Setup<'_>) -> CodePart {
-        CodePart { questions: Questions::new() }
+    fn open(setup: &Setup<'_>) -> CodePart {
+        let (project, journal) = (setup.project.clone(), setup.journal.clone());
+        let questions = Questions::with_judges(Options {
+            settings: setup.config.of::<CodeSettings>(),
+            withheld: withheld(setup.config),
+            state_dir: directory(&project).join("servers"),
+            prepare: Arc::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
+            records_dir: Some(directory(setup.project).join("records")),
+            guard: ::process::Guard::SelfExe,
+            timing: Timing::default(),
+            journal: Some(Arc::new(move |record| journal.record(record))),
+        });
+        CodePart { questions }
     }
 
     fn declared() -> CodePart {
@@ -41,4 +56,61 @@ impl Part for CodePart {
     fn profiles(&self) -> Vec<Toolset> {
         vec![Toolset::tidepool(TIDEPOOL_INSTRUCTIONS, tools::tidepool(&self.questions))]
     }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<CodeSettings>())
+    }
+
+    fn status(&self) -> Map<String, Value> {
+        Map::from_iter([("language_servers".to_owned(), json!(self.questions.servers()))])
+    }
+
+    fn status_lines(&self) -> Vec<String> {
+        self.questions.servers().iter().map(|server| format!("judges code: {}", server.line())).collect()
+    }
+
+    /// Who judges each language here. Starts nothing.
+    fn health(project: &Project, config: &Config) -> Option<Health> {
+        let checked = ::code::checked(
+            project.root(),
+            &config.of::<CodeSettings>(),
+            withheld(config),
+            &Environment::of_this_process(),
+        );
+        let finding = |one: ::code::Checked| match one.has_judge {
+            true => Finding::good(one.language, one.detail),
+            false => Finding::note(one.language, one.detail),
+        };
+        let findings: Vec<Finding> = checked.into_iter().map(finding).collect();
+        (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_> {
+        Box::pin(self.questions.end())
+    }
+
+    fn clean_up_former_life(project: &Project) -> BoxFuture<'static> {
+        let records = directory(project).join("records");
+        Box::pin(async move {
+            match tokio::task::spawn_blocking(move || ::process::records::sweep(&records)).await {
+                Ok(Ok(swept)) if swept.ended + swept.left > 0 => {
+                    tracing::warn!(ended = swept.ended, left = swept.left, "a former life had left servers running");
+                }
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::error!(%error, "read the records of a former life's servers"),
+                Err(error) => tracing::error!(%error, "clean up a former life's servers"),
+            }
+        })
+    }
+}
+
+/// Servers whose command in `hob.toml` waits for a grant.
+fn withheld(config: &Config) -> Vec<String> {
+    let commands = config.withheld.iter().filter(|request| request.key.starts_with("code.servers."));
+    commands.filter_map(|request| request.withholds.clone()).collect()
+}
+
+/// Where this part keeps what outlives a call.
+fn directory(project: &Project) -> std::path::PathBuf {
+    project.state_dir().join("code")
 }

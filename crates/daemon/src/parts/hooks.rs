@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ::hooks::context::Memory;
-use ::hooks::deciding::{Added, Asked, Decider};
+use ::hooks::agents::Verdict;
+use ::hooks::context::{Memory, Piece};
+use ::hooks::deciding::{Added, Asked, Decided, Decider};
+use ::hooks::journal::Raw;
+use ::hooks::person::Asking;
 use ::hooks::{Agent, HooksSettings};
 use mcp::server::Server;
 use mcp::tool::Context;
@@ -20,7 +23,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
-use super::hooks_context::Belonging;
+use super::hooks_context::{Belonging, PersonSaid};
 use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
 use crate::journal::Journal;
 
@@ -135,12 +138,12 @@ impl Part for HooksPart {
 
 /// An event, as `hob hook` sends it.
 #[derive(Debug, Deserialize)]
-struct Params<'a> {
+struct Params {
     agent: String,
     event: String,
     /// The payload, if it is a line of JSON: as it stands.
-    #[serde(default, borrow)]
-    json: Option<&'a RawValue>,
+    #[serde(default)]
+    json: Option<Box<RawValue>>,
     /// Another text.
     #[serde(default)]
     raw: String,
@@ -172,46 +175,42 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
         serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))?;
     let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("there is no agent {agent:?}")))?;
     let raw = match (json, raw_hex) {
-        (Some(json), _) => json.get().as_bytes().to_vec(),
-        (None, Some(hex)) => hex::decode(hex).map_err(|error| wrong(error.to_string()))?,
-        (None, None) => raw.into_bytes(),
+        (Some(json), _) => Raw::Json(json),
+        (None, Some(hex)) => Raw::of(hex::decode(hex).map_err(|error| wrong(error.to_string()))?),
+        (None, None) => Raw::Text(raw),
     };
     let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
     let asked = Asked { agent, named: event, raw, cwd: caller.cwd.clone(), worktree: caller.worktree.clone() };
-    let decided_by = hooks.clone();
-    // Files may be on a disk that does not answer: no other event waits for that.
-    let decided = tokio::task::spawn_blocking(move || decided_by.decider.decide(asked, begun));
-    let decided = decided.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
-    let mut added = Added::default();
     let mut deadline = begun + Duration::from_millis(within_ms);
-    if let Some(at) = decided.at {
-        // No event waits for a store that does not answer; the brief of the work asks git, at events that are rare.
-        let adding = Duration::from_millis(within_ms / if at.memory == Memory::Whole { 4 } else { 2 });
-        added.pieces = hooks.belonging.added(caller, &decided.event, at, adding).await;
-    }
-    if let Some(asking) = decided.asking() {
-        let until = begun + Duration::from_millis(person_ms.unwrap_or(within_ms).max(within_ms));
-        let answering = hooks.belonging.asks(caller, &decided.event, &asking, agent.title(), until - MARGIN, &cx);
-        if let Some(answering) = answering {
-            deadline = until;
-            // One that is gone is not told, and its question is taken back.
-            let _ = cx.notify(ASKING, &json!({}));
-            match answering.await {
-                Ok((values, note, by)) => {
-                    added.person = asking.answer(&values, note.as_deref(), &by);
-                    let said = added.person.as_ref().map_or("answered nothing", |answer| match answer.verdict {
-                        ::hooks::agents::Verdict::Deny => "refused",
-                        _ => "allowed",
-                    });
-                    added.outcome = Some(format!("{by} {said}"));
-                }
-                Err(why) => added.outcome = Some(format!("the agent asks by itself: {why}")),
-            }
+    let (answered_by, of_caller, handle) = (hooks.clone(), caller.clone(), Handle::current());
+    // Files may be on a disk that does not answer: no other event waits for that.
+    let answered = tokio::task::spawn_blocking(move || {
+        let decided = answered_by.decider.decide(asked, begun);
+        let pieces = handle.block_on(pieces(&answered_by, &of_caller, &decided, within_ms));
+        match decided.asking() {
+            Some(asking) => Err(Box::new((decided, pieces, asking))),
+            None => Ok(answered_by.decider.answer(decided, Added { pieces, ..Added::default() })),
         }
-    }
-    let answered_by = hooks.clone();
-    let answered = tokio::task::spawn_blocking(move || answered_by.decider.answer(decided, added));
+    });
     let answered = answered.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
+    let answered = match answered {
+        Ok(answered) => answered,
+        Err(asked) => {
+            let (decided, pieces, asking) = *asked;
+            let mut added = Added { pieces, ..Added::default() };
+            let until = begun + Duration::from_millis(person_ms.unwrap_or(within_ms).max(within_ms));
+            let answering = hooks.belonging.asks(caller, &decided.event, &asking, agent.title(), until - MARGIN, &cx);
+            if let Some(answering) = answering {
+                deadline = until;
+                // One that is gone is not told, and its question is taken back.
+                let _ = cx.notify(ASKING, &json!({}));
+                by_person(&mut added, &asking, answering.await);
+            }
+            let answered_by = hooks.clone();
+            let answered = tokio::task::spawn_blocking(move || answered_by.decider.answer(decided, added));
+            answered.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?
+        }
+    };
     if let Some(error) = answered.unwritten {
         tracing::error!(%error, "an event of a hook is not in the journal");
     }
@@ -228,6 +227,29 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
         answered.receipts.left();
     }
     to_raw_value(&answered.rendered).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
+}
+
+/// What other parts have to say at this moment.
+async fn pieces(hooks: &Hooks, caller: &Caller, decided: &Decided, within_ms: u64) -> Vec<Piece> {
+    let Some(at) = decided.at else { return Vec::new() };
+    // No event waits for a store that does not answer; the brief of the work asks git, at events that are rare.
+    let within = Duration::from_millis(within_ms / if at.memory == Memory::Whole { 4 } else { 2 });
+    hooks.belonging.added(caller, &decided.event, at, within).await
+}
+
+/// Adds what a person said, or why none did.
+fn by_person(added: &mut Added, asking: &Asking, said: PersonSaid) {
+    match said {
+        Ok((values, note, by)) => {
+            added.person = asking.answer(&values, note.as_deref(), &by);
+            let said = added.person.as_ref().map_or("answered nothing", |answer| match answer.verdict {
+                Verdict::Deny => "refused",
+                _ => "allowed",
+            });
+            added.outcome = Some(format!("{by} {said}"));
+        }
+        Err(why) => added.outcome = Some(format!("the agent asks by itself: {why}")),
+    }
 }
 
 async fn sync(hooks: Arc<Hooks>) {

@@ -54,8 +54,8 @@ pub(crate) struct PersonAsked {
 }
 
 /// The values, the note and the name of a person; or why there are none.
-pub(crate) type PersonAnswering =
-    Pin<Box<dyn Future<Output = Result<(Map<String, Value>, Option<String>, String), String>> + Send>>;
+pub(crate) type PersonAnswering = Pin<Box<dyn Future<Output = PersonSaid> + Send>>;
+pub(crate) type PersonSaid = Result<(Map<String, Value>, Option<String>, String), String>;
 
 impl Hooked {
     /// Something to say.

@@ -1,4 +1,4 @@
-//! `hob callers`, `uses`, `def`, `outline` and `code`: questions about code on a command line.
+//! `hob callers`, `uses`, `callees`, `def`, `outline` and `code`: questions about code on a command line.
 
 use clap::{Args, Subcommand};
 use project::Project;
@@ -22,6 +22,22 @@ pub(crate) struct Uses {
     /// Only these: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
     #[arg(long = "class", value_name = "CLASS")]
     classes: Vec<String>,
+}
+
+/// Show what a function calls
+#[derive(Debug, Args)]
+pub(crate) struct Callees {
+    /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
+    name: String,
+    /// Also what the project does not define
+    #[arg(long)]
+    external: bool,
+    /// How many to show
+    #[arg(long, value_name = "N")]
+    max: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Show the source of a definition
@@ -68,6 +84,8 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Start the language servers of this worktree again
+    Restart,
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +131,14 @@ impl Uses {
     }
 }
 
+impl Callees {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let arguments =
+            vec![("name", json!(self.name)), ("external", json!(self.external)), ("max_results", json!(self.max))];
+        ask(project, "find_callees", arguments, self.json)
+    }
+}
+
 impl Def {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let arguments = vec![("name", json!(self.name)), ("max_bytes", json!(self.max))];
@@ -129,8 +155,10 @@ impl Outline {
 
 impl CodeCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let What::Status { json } = self.what;
-        ask(project, "code_status", Vec::new(), json)
+        match self.what {
+            What::Status { json } => ask(project, "code_status", Vec::new(), json),
+            What::Restart => ask(project, "code_status", vec![("restart", json!(true))], false),
+        }
     }
 }
 

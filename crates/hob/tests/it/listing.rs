@@ -77,6 +77,16 @@ fn the_whole_toolset_of_questions_costs_at_most_its_budget() {
 }
 
 #[test]
+fn the_whole_toolset_of_code_costs_at_most_its_budget() {
+    let project = fresh();
+    let tools = listed(&mut agent(&project, &["code"], "claude-code"));
+    let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
+    let total: usize = costs.iter().map(|(_, cost)| cost).sum();
+    println!("{total} tokens: {costs:?}");
+    assert!(total <= 1800, "{total} tokens: {costs:?}");
+}
+
+#[test]
 fn more_tools_adds_the_rest_and_says_what_it_is() {
     let project = fresh();
     let mut peer = agent(&project, &[], "claude-code");

@@ -19,6 +19,7 @@ mod ghc_mcp;
 mod hooks;
 mod http;
 mod init;
+mod judges;
 mod leftovers;
 mod limits;
 mod listing;

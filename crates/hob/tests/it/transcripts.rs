@@ -86,6 +86,8 @@ transcripts! {
     show_fields: "tools/show_fields";
     show_constructors: "tools/show_constructors";
     outline: "tools/outline";
+    find_callees: "tools/find_callees";
+    find_matches: "tools/find_matches";
     code_status: "tools/code_status";
     command_code: "commands/code";
     node_run: "tools/node_run";

@@ -213,6 +213,7 @@ fn results_of_the_mail_conform_too() {
 fn results_of_questions_conform_too() {
     let project = fresh();
     project.write("src/geo.rs", GEOMETRY);
+    project.write("hob.toml", "[code.servers.rust-analyzer]\nenabled = false\n");
     for (start, more) in [(&["ask"][..], true), (&["--profile", "tidepool"], false)] {
         let mut peer = project.mcp(start);
         peer.initialize();
@@ -248,26 +249,29 @@ fn results_of_questions_conform_too() {
     }
 }
 
-const GEOMETRY: &str =
-    "/// One.\npub enum Shape { Round { radius: f64 }, Empty }\nfn area(s: &Shape) {}\nfn b() { area(&c); d(area) }\n";
+const GEOMETRY: &str = "/// One.\npub enum Shape { Round { radius: f64 }, Empty }\nfn area(s: &Shape) { if let Shape::Empty = s {} }\nfn b() { area(&c); d(area) }\n";
 
 #[test]
 fn results_about_code_conform_too() {
     let project = fresh();
     project.write("src/geo.rs", GEOMETRY);
+    // Its state would be another at each call.
+    project.write("hob.toml", "[code.servers.rust-analyzer]\nenabled = false\n");
     project.write("src/Geo.hs", "data Shape a where\n  Round :: Ord a => { radius :: !a } -> Shape a\n");
     let mut peer = project.mcp(&["code"]);
     peer.initialize();
     let tools = list(&mut peer);
     let calls = [
         ("find_callers", json!({"name": "area", "uses": ["call", "value"], "path": "src", "context_lines": 2})),
-        ("find_callers", json!({"name": "f64", "max_results": 1})),
+        ("find_callers", json!({"name": "f64", "max_results": 1, "wait_ms": 0})),
         ("find_uses", json!({"name": "Shape", "classes": ["type", "binding"]})),
-        ("find_uses", json!({"name": "area", "max_results": 1})),
+        ("find_uses", json!({"name": "area", "max_results": 1, "refuted": true, "wait_ms": 0})),
         ("show_definition", json!({"name": "Shape", "max_bytes": 10})),
         ("show_fields", json!({"type_name": "Shape"})),
         ("show_constructors", json!({"type_name": "Shape"})),
         ("outline", json!({"path": "src", "match": "area"})),
+        ("find_callees", json!({"name": "b", "external": true})),
+        ("find_matches", json!({"type_name": "src/geo.rs:Shape"})),
         ("code_status", json!({})),
     ];
     conform(&mut peer, &tools, &calls);

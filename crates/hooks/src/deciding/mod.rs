@@ -24,7 +24,7 @@ pub struct Asked {
     pub agent: Agent,
     /// The event that the command line says.
     pub named: String,
-    pub raw: Vec<u8>,
+    pub raw: Raw,
     /// Where the hook runs, and the worktree around it.
     pub cwd: PathBuf,
     pub worktree: PathBuf,
@@ -97,7 +97,7 @@ impl Decider {
 
     /// Decides on an event. Blocks on files.
     pub fn decide(&self, asked: Asked, begun: Instant) -> Decided {
-        let event = crate::read(asked.agent, &asked.named, &asked.raw);
+        let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
         let standing = self.standing();
         let (decision, facts) =
             decided(&standing, &event, &asked.worktree, &asked.cwd, |names| (self.facts)(names, &asked.worktree));
@@ -121,8 +121,8 @@ impl Decider {
         let told = event.clone();
         let rendered = asked.agent.render(row, &answer);
         let raw = match self.settings.keep {
-            Keep::Payload => Raw::of(asked.raw),
-            Keep::Digest => Raw::digest_of(&asked.raw),
+            Keep::Payload => asked.raw,
+            Keep::Digest => Raw::digest_of(&asked.raw.bytes().unwrap_or_default()),
         };
         let mut line = Line {
             number: 0,
@@ -243,7 +243,8 @@ impl Decided {
     /// What to ask a person, if one is to decide.
     pub fn asking(&self) -> Option<Asking> {
         let is_asked = self.decision.verdict == Verdict::Person;
-        is_asked.then(|| person::asking(&self.event, &self.asked.raw, &self.decision.reason)).flatten()
+        let raw = || self.asked.raw.bytes().unwrap_or_default();
+        is_asked.then(|| person::asking(&self.event, &raw(), &self.decision.reason)).flatten()
     }
 }
 

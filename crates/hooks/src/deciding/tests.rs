@@ -116,7 +116,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn asked(agent: Agent, named: &str, raw: Vec<u8>) -> Asked {
-    Asked { agent, named: named.to_owned(), raw, cwd: "/p".into(), worktree: "/p".into() }
+    Asked { agent, named: named.to_owned(), raw: Raw::of(raw), cwd: "/p".into(), worktree: "/p".into() }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A line is written before its answer leaves. Bounded in bytes and days; a line that a crash tore is cut off when the file
 //! is next opened. [`Log`] writes, [`lines`] reads.
 
+use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -96,11 +97,11 @@ impl Raw {
     }
 
     /// The bytes, if they were kept.
-    pub fn bytes(&self) -> Option<Vec<u8>> {
+    pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match self {
-            Raw::Json(json) => Some(json.get().as_bytes().to_vec()),
-            Raw::Text(text) => Some(text.clone().into_bytes()),
-            Raw::Hex(hex) => hex::decode(hex).ok(),
+            Raw::Json(json) => Some(json.get().as_bytes().into()),
+            Raw::Text(text) => Some(text.as_bytes().into()),
+            Raw::Hex(hex) => hex::decode(hex).ok().map(Cow::from),
             Raw::Digest(_) => None,
         }
     }

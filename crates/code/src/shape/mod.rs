@@ -1,5 +1,7 @@
 //! The fields and constructors of a type, as its declaration writes them.
 
+mod sums;
+
 use std::time::Instant;
 
 use schemars::JsonSchema;
@@ -123,21 +125,7 @@ impl Reading<'_> {
                 _ => {}
             }
         }
-        // A union of TypeScript.
-        if declaration.kind == Kind::Type {
-            let value = around(*root, declaration.at, declaration.name.len())
-                .and_then(|node| node.child_by_field_name("value"));
-            let mut open: Vec<Node<'_>> = value.into_iter().filter(|value| value.kind() == "union_type").collect();
-            while let Some(node) = open.pop() {
-                match node.kind() {
-                    "union_type" => {
-                        open.extend((0..node.named_child_count() as u32).rev().filter_map(|at| node.named_child(at)))
-                    }
-                    _ => shape.constructors.push(self.constructor(self.said(node), node.start_byte())),
-                }
-            }
-            shape.constructors.sort_by_key(|constructor| constructor.at);
-        }
+        self.sum(*root, declaration, &mut shape);
         shape
     }
 

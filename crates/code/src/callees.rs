@@ -1,0 +1,312 @@
+//! What the body of a definition calls: every name in it that is called or passed on, and the definitions of the project
+//! that have that name. Only names are compared: what else the site says (a qualifier, a receiver, the file) leaves
+//! definitions out, and several that are left are all given.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::answer::{define, family, undefined};
+use crate::definition::{Definition, definition};
+use crate::place::Lines;
+use crate::search::{Hit, NoAnswer, Scope, Skipped, read, search_by};
+use crate::syntax::{Class, Kind, Language, Occurrence, is_word, occurrences_at, occurrences_within, words};
+
+/// A call in the body.
+#[derive(Debug, Clone)]
+pub(crate) struct CallSite {
+    pub path: Arc<Path>,
+    pub language: Language,
+    pub line: usize,
+    pub column: usize,
+}
+
+/// What is called.
+#[derive(Debug)]
+pub(crate) struct Callee {
+    pub name: String,
+    /// What it may be; none if the project has none of the name.
+    pub definitions: Vec<Definition>,
+    /// Whether it is passed on and not called here.
+    pub is_value: bool,
+    /// Whether it is a parameter or a variable of the body, which holds what is called.
+    pub is_local: bool,
+    pub sites: Vec<CallSite>,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Callees {
+    pub definitions: Vec<Definition>,
+    /// In the order of their first calls.
+    pub callees: Vec<Callee>,
+    pub files: usize,
+    pub skipped: Vec<Skipped>,
+}
+
+/// How a name stands where it is called: what of that tells definitions apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Called {
+    name: String,
+    family: &'static str,
+    path: Arc<Path>,
+    /// What stands before it: a module, a type, `self`.
+    before: Option<String>,
+    is_member: bool,
+    is_value: bool,
+    /// Whether a local of that name is bound in the body.
+    is_bound: bool,
+    /// Whether it is made by a word or shape of its own: `new`, braces.
+    constructs: bool,
+    /// The type around the body.
+    own: Vec<String>,
+}
+
+/// The callees of a name's definitions.
+pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
+    let found = define(scope, asked)?;
+    if found.definitions.is_empty() {
+        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, undefined(&found));
+        return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
+    }
+    let mut skipped = found.skipped;
+    let mut called: Vec<(Called, CallSite)> = Vec::new();
+    for body in &found.definitions {
+        let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
+        let Some(all) = occurrences_within(body.language, &text, body.bytes.clone(), scope.until) else {
+            skipped.push(Skipped { path: body.path.to_path_buf(), why: scope.why_not_parsed(), mentions: 0 });
+            continue;
+        };
+        called.extend(calls(body, &text, &all));
+    }
+    let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let (declared, files, others) = declared(&whole, &names);
+    skipped.extend(others.into_iter().filter(|one| !skipped.contains(one)).collect::<Vec<_>>());
+    skipped.sort();
+    let mut callees: Vec<Callee> = Vec::new();
+    for (called, site) in called {
+        let definitions = meant(&called, declared.get(&called.name).map(Vec::as_slice).unwrap_or_default());
+        // A value that is no function of the project is a local, a constant, or not worth a line.
+        let is_function = |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro);
+        let is_data = !definitions.is_empty() && definitions.iter().all(|one| one.kind == Kind::Constructor);
+        if is_data || called.is_value && (called.is_bound || !definitions.iter().any(is_function)) {
+            continue;
+        }
+        let same = |callee: &Callee| {
+            callee.name == called.name
+                && (callee.is_value, callee.is_local) == (called.is_value, called.is_bound)
+                && callee.definitions.len() == definitions.len()
+                && callee.definitions.iter().zip(&definitions).all(|(a, b)| (&a.path, a.at) == (&b.path, b.at))
+        };
+        match callees.iter_mut().find(|callee| same(callee)) {
+            Some(callee) => callee.sites.push(site),
+            None => callees.push(Callee {
+                name: called.name,
+                definitions,
+                is_value: called.is_value,
+                is_local: called.is_bound,
+                sites: vec![site],
+            }),
+        }
+    }
+    Ok(Callees { definitions: found.definitions, callees, files, skipped })
+}
+
+/// The names that a body calls or passes on.
+fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, CallSite)> {
+    let lines = Lines::of(text);
+    let name = |one: &Occurrence| String::from_utf8_lossy(&text[one.bytes.clone()]).into_owned();
+    let bound: HashSet<String> =
+        all.iter().filter(|one| one.class == Class::Binding && one.declares.is_none()).map(name).collect();
+    let mut found = Vec::new();
+    for one in all {
+        // `Circle { … }` and `Circle 1` make data and call nothing; a class runs its constructor.
+        let is_class = !matches!(body.language, Language::Rust | Language::Haskell | Language::Go | Language::C);
+        let is_wanted = match one.class {
+            Class::Call | Class::Value => true,
+            Class::FieldRead => is_class && body.language != Language::Cpp,
+            Class::Construct => is_class,
+            _ => false,
+        };
+        if !is_wanted || is_keyword(body.language, &text[one.bytes.clone()]) {
+            continue;
+        }
+        let name = name(one);
+        let before = before(body.language, text, one.bytes.start);
+        let is_member = one.is_member || one.in_macro && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
+        let called = Called {
+            family: family(body.language),
+            path: body.path.clone(),
+            is_bound: !is_member && !one.is_qualified && bound.contains(&name),
+            before,
+            is_member,
+            is_value: !matches!(one.class, Class::Call | Class::Construct),
+            constructs: one.class == Class::Construct,
+            own: body.inside.last().cloned().unwrap_or_default(),
+            name,
+        };
+        let (line, column) = (lines.line(one.bytes.start), lines.column(one.bytes.start));
+        found.push((called, CallSite { path: body.path.clone(), language: body.language, line, column }));
+    }
+    found
+}
+
+/// Words that the tokens of a macro hold and that are no names.
+fn is_keyword(language: Language, word: &[u8]) -> bool {
+    language == Language::Rust
+        && matches!(word, b"if" | b"match" | b"while" | b"return" | b"in" | b"for" | b"fn" | b"mut")
+}
+
+fn is_dot(text: &[u8], place: &Range<usize>) -> bool {
+    text[..place.start].trim_ascii_end().ends_with(b".")
+}
+
+/// The word before a name that it is reached through: `Shape` in `Shape::area`, `self` in `self.area`, `G` in `G.area`. Empty
+/// if that is no word.
+fn before(language: Language, text: &[u8], start: usize) -> Option<String> {
+    let before = text[..start].trim_ascii_end();
+    let rest = before
+        .strip_suffix(b"::")
+        .or_else(|| before.strip_suffix(b"?."))
+        .or_else(|| {
+            before.strip_suffix(b".").filter(|rest| {
+                language != Language::Haskell || before.len() == start && rest.last().is_some_and(|last| is_word(*last))
+            })
+        })
+        .or_else(|| before.strip_suffix(b"->").filter(|_| matches!(language, Language::C | Language::Cpp)))?;
+    let rest = rest.trim_ascii_end();
+    // `Vec::<u8>::new`, `Shape<T>::area`.
+    let rest =
+        if rest.ends_with(b">") { rest.rsplitn(2, |byte| *byte == b'<').last().unwrap_or_default() } else { rest };
+    let rest = rest.strip_suffix(b"::").unwrap_or(rest);
+    let from = rest.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+    Some(String::from_utf8_lossy(&rest[from..]).into_owned())
+}
+
+/// The definitions that a called name can mean.
+fn meant(called: &Called, all: &[Definition]) -> Vec<Definition> {
+    if called.is_bound {
+        return Vec::new();
+    }
+    let is_method = |one: &Definition| matches!(one.kind, Kind::Method | Kind::Field);
+    let is_called = |one: &Definition| match one.kind {
+        Kind::Function | Kind::Method | Kind::Macro | Kind::Constructor => true,
+        Kind::Class | Kind::Struct => called.constructs || matches!(called.family, "Python" | "JavaScript" | "C"),
+        // A function by assignment, a pointer to one.
+        Kind::Variable | Kind::Constant | Kind::Field => !called.is_value,
+        _ => false,
+    };
+    let mut left: Vec<Definition> =
+        all.iter().filter(|one| family(one.language) == called.family && is_called(one)).cloned().collect();
+    let inside = |one: &Definition, name: &str| one.inside.iter().any(|names| names.iter().any(|other| other == name));
+    let in_file = |one: &Definition, name: &str| {
+        let mut names =
+            one.path.iter().filter_map(|part| part.to_str()).map(|part| part.split('.').next().unwrap_or(part));
+        names.any(|part| part == name)
+    };
+    let in_module = |one: &Definition, name: &str| inside(one, name) || in_file(one, name) && one.inside.is_empty();
+    let by_dot = matches!(called.family, "Python" | "JavaScript" | "Go");
+    match called.before.as_deref() {
+        Some("self" | "this" | "Self" | "cls") => {
+            let own = |one: &Definition| called.own.iter().any(|name| inside(one, name));
+            if left.iter().any(own) {
+                left.retain(own);
+            } else if called.is_member {
+                left.retain(is_method);
+            }
+        }
+        Some("crate" | "super") => left.retain(|one| !is_method(one)),
+        // A receiver says nothing of its type, unless it is a module or a type.
+        Some(name) if called.is_member => {
+            if left.iter().any(|one| in_module(one, name)) && by_dot {
+                left.retain(|one| in_module(one, name));
+            } else if !by_dot || !is_upper(name) && left.iter().any(is_method) && called.family != "Go" {
+                left.retain(is_method);
+            }
+        }
+        // `Vec::new` is nobody else's `new`.
+        Some(name) if !name.is_empty() && called.family != "Haskell" => left.retain(|one| in_module(one, name)),
+        Some(_) => {}
+        None => {
+            // Without a receiver no method is meant, but where methods see each other.
+            if called.family != "C" && called.family != "Haskell" {
+                left.retain(|one| !is_method(one));
+            }
+            let own: Vec<Definition> = left.iter().filter(|one| one.path == called.path).cloned().collect();
+            if !own.is_empty() {
+                left = own;
+            }
+        }
+    }
+    // C++ names a constructor as its class.
+    let makes =
+        |one: &Definition| one.kind == Kind::Method && one.inside.last().is_some_and(|of| of.contains(&called.name));
+    if left.iter().any(makes) {
+        left.retain(makes);
+    }
+    // A prototype and what it announces are one.
+    if left.iter().any(|one| !one.is_signature)
+        && left.iter().all(|one| matches!(one.language, Language::C | Language::Cpp | Language::Haskell))
+    {
+        left.retain(|one| !one.is_signature);
+    }
+    left
+}
+
+fn is_upper(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+}
+
+/// All definitions of some names.
+fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
+    let places = |language: Language, text: &[u8]| -> Vec<Range<usize>> {
+        let is_wanted =
+            |place: &Range<usize>| names.contains(&text[place.clone()]) && may_declare(language, text, place.start);
+        words(language, text).into_iter().filter(is_wanted).collect()
+    };
+    let starts =
+        |language: Language, text: &[u8]| places(language, text).into_iter().map(|place| place.start).collect();
+    let searched = search_by(scope, starts);
+    let mut skipped = searched.skipped;
+    let mut found: BTreeMap<String, Vec<Definition>> = BTreeMap::new();
+    let parse = |hit: &Hit| occurrences_at(hit.language, &hit.text, &places(hit.language, &hit.text), scope.until);
+    for (hit, all) in crate::answer::in_turns(&searched.hits, parse) {
+        let Some(all) = all else {
+            skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: 0 });
+            continue;
+        };
+        let path: Arc<Path> = hit.path.as_path().into();
+        let lines = Lines::of(&hit.text);
+        for one in &all {
+            let Some(declares) = &one.declares else { continue };
+            let name = String::from_utf8_lossy(&hit.text[one.bytes.clone()]).into_owned();
+            let definition = definition(hit, &path, &lines, one, declares, &name);
+            let all = found.entry(name).or_default();
+            if !crate::definition::is_clause(all.last(), &definition) {
+                all.push(definition);
+            } else if let Some(last) = all.last_mut().filter(|last| last.is_signature) {
+                *last = definition;
+            }
+        }
+    }
+    (found, searched.files, skipped)
+}
+
+/// Whether a declaration of a name could stand at a place, by what stands before it in its line. It keeps files from being
+/// parsed that only call.
+fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
+    let line = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let before = text[line..start].trim_ascii();
+    match (before.last(), language) {
+        (None, _) => true,
+        (Some(last), Language::Haskell) => is_word(*last) || b"|={,(:;".contains(last),
+        (Some(b'.'), Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Python) => {
+            let after = text[start..].iter().position(|byte| !is_word(*byte)).map_or(text.len(), |end| start + end);
+            text[after..].trim_ascii_start().starts_with(b"=")
+        }
+        (Some(b':' | b'('), Language::C | Language::Cpp) => true,
+        (Some(last), _) => is_word(*last) || b"*&)!>~{,;}".contains(last),
+    }
+}

@@ -1,0 +1,105 @@
+//! Messages on a stream: a header with the length, then JSON (LSP 3.17, "Base Protocol").
+
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt};
+
+/// The longest message that is taken, in bytes.
+const MAX_MESSAGE: usize = 256 << 20;
+/// The longest header.
+const MAX_HEADER: usize = 8 << 10;
+
+/// A message with its header.
+pub(crate) fn framed(message: &serde_json::Value) -> Vec<u8> {
+    let body = message.to_string();
+    let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+    frame.extend_from_slice(body.as_bytes());
+    frame
+}
+
+/// The next message; `None` at the end of the stream.
+///
+/// # Errors
+/// A header that has no length or a wrong one, and an end in the middle of a message. What follows means nothing then.
+pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
+    let mut length = None;
+    let mut taken = 0;
+    loop {
+        let mut line = Vec::new();
+        let left = (MAX_HEADER - taken) as u64;
+        taken += AsyncBufReadExt::read_until(&mut AsyncReadExt::take(&mut *stream, left), b'\n', &mut line).await?;
+        if line.is_empty() && taken == 0 {
+            return Ok(None);
+        }
+        let Some(line) = line.strip_suffix(b"\n") else {
+            return Err(odd("a header that does not end"));
+        };
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            break;
+        }
+        let text = std::str::from_utf8(line).map_err(|_| odd("a header that is no text"))?;
+        let (name, value) = text.split_once(':').ok_or_else(|| odd("a header without a colon"))?;
+        if name.eq_ignore_ascii_case("content-length") {
+            let bytes: usize = value.trim().parse().map_err(|_| odd("a length that is no number"))?;
+            length = Some(bytes);
+        }
+    }
+    let length = length.ok_or_else(|| odd("a header without a length"))?;
+    if length > MAX_MESSAGE {
+        return Err(odd("a message of more than 256 MiB"));
+    }
+    // What is claimed is not allocated before it is there.
+    let mut body = Vec::new();
+    take(stream, length, &mut body).await?;
+    Ok(Some(body))
+}
+
+async fn take(stream: &mut (impl AsyncRead + Unpin), length: usize, into: &mut Vec<u8>) -> io::Result<()> {
+    let read = stream.take(length as u64).read_to_end(into).await?;
+    if read < length { Err(odd("a message that is cut off")) } else { Ok(()) }
+}
+
+fn odd(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::BufReader;
+
+    use super::*;
+
+    /// A stream that gives its bytes in pieces of a size.
+    fn pieces(bytes: &[u8], size: usize) -> impl AsyncBufRead + Unpin {
+        BufReader::with_capacity(size, std::io::Cursor::new(bytes.to_vec()))
+    }
+
+    #[tokio::test]
+    async fn messages_come_whole_however_they_arrive() {
+        let first = serde_json::json!({"a": "🦀"});
+        let mut bytes = framed(&first);
+        bytes.extend(b"content-length:2\nContent-Type: x\r\n\r\n{}".iter());
+        for size in 1..bytes.len() {
+            let mut stream = pieces(&bytes, size);
+            assert_eq!(read(&mut stream).await.unwrap().unwrap(), first.to_string().as_bytes());
+            assert_eq!(read(&mut stream).await.unwrap().unwrap(), b"{}");
+            assert!(read(&mut stream).await.unwrap().is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_message_is_an_error() {
+        for text in [
+            "Content-Length: 5\r\n\r\n{}",
+            "Content-Length: x\r\n\r\n{}",
+            "Content-Type: x\r\n\r\n{}",
+            "Content-Length: 999999999999\r\n\r\n",
+            "no colon\r\n\r\n",
+            "Content-Length: 2",
+            &"x: ".repeat(MAX_HEADER),
+        ] {
+            assert!(read(&mut pieces(text.as_bytes(), 4)).await.is_err(), "{text:.40}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Places in answers: a server may give one, several, or links.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Zero-based; `character` counts code units of the encoding that was agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) struct Position {
+    pub line: u32,
+    pub character: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) struct Range {
+    pub start: Position,
+    pub end: Position,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
+    pub path: PathBuf,
+    pub range: Range,
+    /// The whole declaration, if that was said too.
+    pub whole: Option<Range>,
+}
+
+/// The form of `Location` and `LocationLink` together.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    uri: Option<String>,
+    range: Option<Range>,
+    target_uri: Option<String>,
+    target_range: Option<Range>,
+    target_selection_range: Option<Range>,
+}
+
+/// The places of an answer; `None` if it is not one of places. Places that are in no file count as absent.
+pub(crate) fn locations(answer: Value) -> Option<Vec<Location>> {
+    let all = match answer {
+        Value::Null => Vec::new(),
+        Value::Array(all) => all,
+        one => vec![one],
+    };
+    let mut places = Vec::with_capacity(all.len());
+    for one in all {
+        let said: Said = serde_json::from_value(one).ok()?;
+        let uri = said.uri.or(said.target_uri)?;
+        let range = said.range.or(said.target_selection_range)?;
+        if let Some(path) = super::to_path(&uri) {
+            places.push(Location { path, range, whole: said.target_range });
+        }
+    }
+    Some(places)
+}

@@ -1,0 +1,271 @@
+//! Where values of a type are taken apart, and what a new constructor, or one less, does there. A match is found by the
+//! constructors that it names: one that names none is not seen.
+//!
+//! - [`pattern`]: patterns of every language as one tree, and what a branch takes.
+//! - `rust`, `haskell`, `python`, `switch`: how each language writes them.
+
+mod haskell;
+mod pattern;
+mod python;
+mod rust;
+mod switch;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tree_sitter::{Node, TreeCursor};
+
+use crate::answer::{in_turns, label};
+use crate::place::Lines;
+use crate::search::{Hit, Scope, Skipped, search_by, words};
+use crate::syntax::{Language, occurrences_at, parse};
+use pattern::{Judged, Match, Otherwise, judged};
+
+/// What a change does to a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum Effect {
+    Breaks,
+    FallsThrough,
+    Absorbs,
+    Unaffected,
+    Undecided,
+}
+
+impl Effect {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Effect::Breaks => "breaks",
+            Effect::FallsThrough => "falls_through",
+            Effect::Absorbs => "absorbs",
+            Effect::Unaffected => "unaffected",
+            Effect::Undecided => "undecided",
+        }
+    }
+}
+
+/// What is to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    Add,
+    Remove(String),
+}
+
+/// A type, by the constructors that tell its values apart.
+#[derive(Debug)]
+pub(crate) struct Sum {
+    pub name: String,
+    pub language: Language,
+    /// Each with what a match writes for it: its name, or the texts that mark its values.
+    pub constructors: Vec<(String, Vec<String>)>,
+}
+
+/// A place where a value is taken apart.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub path: Arc<Path>,
+    pub language: Language,
+    pub line: usize,
+    pub column: usize,
+    pub enclosing: String,
+    pub form: &'static str,
+    pub names: Vec<String>,
+    pub has_wildcard: bool,
+    pub missing: Vec<String>,
+    pub effect: Effect,
+    pub how: String,
+    pub text: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Matches {
+    /// By path and line.
+    pub sites: Vec<Site>,
+    pub files: usize,
+    pub skipped: Vec<Skipped>,
+}
+
+/// The matches over a type, and what the change does to each.
+pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change) -> Matches {
+    let family = crate::answer::family(sum.language);
+    let marks: Vec<&str> = sum.constructors.iter().flat_map(|(_, marks)| marks.iter().map(String::as_str)).collect();
+    let finders: Vec<Finder<'_>> = marks.iter().map(|mark| Finder::new(mark.as_bytes())).collect();
+    let find = |language: Language, text: &[u8]| -> Vec<usize> {
+        if crate::answer::family(language) != family {
+            return Vec::new();
+        }
+        let mut starts: Vec<usize> =
+            finders.iter().zip(&marks).flat_map(|(finder, mark)| words(finder, text, mark)).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    };
+    let searched = search_by(scope, find);
+    let mut skipped = searched.skipped;
+    let mut sites = Vec::new();
+    for (hit, found) in in_turns(&searched.hits, |hit| in_file(scope, hit, sum, change)) {
+        match found {
+            Some(found) => sites.extend(found),
+            None => {
+                let mentions = hit.starts.len();
+                skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions });
+            }
+        }
+    }
+    Matches { sites, files: searched.files, skipped }
+}
+
+fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change) -> Option<Vec<Site>> {
+    let tree = parse(hit.language, &hit.text, scope.until)?;
+    let text = Text { bytes: &hit.text };
+    let mut found = Vec::new();
+    descend(&mut tree.walk(), &hit.starts, &mut |node| {
+        found.extend(match hit.language {
+            Language::Rust => rust::read(text, node),
+            Language::Haskell => haskell::read(text, node),
+            Language::Python => python::read(text, node),
+            _ => switch::read(text, node),
+        });
+    });
+    // The clauses of a function come to the same match.
+    found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
+    found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
+    let is_ours = |name: &str, qualifier: Option<&str>| {
+        sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
+            && qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text))
+    };
+    let lines = Lines::of(&hit.text);
+    let path: Arc<Path> = hit.path.as_path().into();
+    let mut sites: Vec<Site> = Vec::new();
+    for one in found {
+        let Some(judged) = judged(&one, &is_ours) else { continue };
+        let at = one.bytes.start;
+        let mention = hit.starts.iter().find(|start| one.bytes.contains(start));
+        let enclosing = mention.and_then(|start| {
+            let names = sum.constructors.iter().flat_map(|(_, marks)| marks);
+            let name = names.filter(|mark| hit.text[*start..].starts_with(mark.as_bytes())).map(String::len).max()?;
+            let place = *start..start + name;
+            let all = occurrences_at(hit.language, &hit.text, std::slice::from_ref(&place), scope.until)?;
+            all.first().map(|one| label(&one.enclosing, hit.language))
+        });
+        sites.push(site(sum, change, &one, judged, Place { hit, path: &path, lines: &lines, at, enclosing }));
+    }
+    sites.sort_by_key(|site| (site.line, site.column));
+    Some(sites)
+}
+
+/// Where a match stands.
+struct Place<'a> {
+    hit: &'a Hit,
+    path: &'a Arc<Path>,
+    lines: &'a Lines<'a>,
+    at: usize,
+    enclosing: Option<String>,
+}
+
+fn site(sum: &Sum, change: &Change, one: &Match, judged: Judged, place: Place<'_>) -> Site {
+    let constructor = |mark: &String| sum.constructors.iter().find(|(_, marks)| marks.contains(mark));
+    let mut names: Vec<String> = judged.names.iter().filter_map(constructor).map(|(name, _)| name.clone()).collect();
+    names.dedup();
+    let missing: Vec<String> =
+        sum.constructors.iter().map(|(name, _)| name.clone()).filter(|name| !names.contains(name)).collect();
+    let (effect, how) = match (change, judged.new) {
+        (Change::Add, Some(Otherwise::Breaks(how))) => (Effect::Breaks, how.to_owned()),
+        (Change::Add, Some(Otherwise::FallsThrough(how))) => (Effect::FallsThrough, how.to_owned()),
+        (Change::Add, Some(Otherwise::Absorbs(how))) => (Effect::Absorbs, how.to_owned()),
+        (Change::Add, None) => (Effect::Undecided, "other parts of the patterns decide".to_owned()),
+        (Change::Remove(name), _) if !names.contains(name) => (Effect::Unaffected, format!("it does not name {name}")),
+        (Change::Remove(name), _) => {
+            let how = match sum.language {
+                Language::Python => "run-time failure, when the case is reached",
+                Language::JavaScript => "the case takes nothing any more",
+                _ => "compile error",
+            };
+            (Effect::Breaks, format!("{how}: it names {name}"))
+        }
+    };
+    let line = place.lines.line(place.at);
+    Site {
+        path: place.path.clone(),
+        language: place.hit.language,
+        line,
+        column: place.lines.column(place.at),
+        enclosing: place.enclosing.unwrap_or_default(),
+        form: one.form,
+        names,
+        has_wildcard: judged.has_wildcard,
+        missing,
+        effect,
+        how,
+        text: place.lines.shown(line, Some(place.at)).unwrap_or_default(),
+    }
+}
+
+/// Whether what stands before a constructor is its type, a module or a package: another type's constructor is another.
+fn is_ours(sum: &Sum, qualifier: &str, text: Text<'_>) -> bool {
+    let is_type = qualifier.starts_with(char::is_uppercase) && sum.language != Language::Haskell;
+    // `use Shape as S`, `type S = Shape`.
+    let is_alias = || {
+        let is_said = |said: String| memchr::memmem::find(text.bytes, said.as_bytes()).is_some();
+        is_said(format!(" as {qualifier}")) || is_said(format!("type {qualifier} ="))
+    };
+    !is_type || qualifier == sum.name || qualifier == "Self" || is_alias()
+}
+
+/// A text whose nodes are read.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    bytes: &'a [u8],
+}
+
+impl Text<'_> {
+    /// What a node says.
+    fn of(self, node: Node<'_>) -> String {
+        String::from_utf8_lossy(self.bytes.get(node.byte_range()).unwrap_or_default()).into_owned()
+    }
+}
+
+/// The named children of a node, and wildcards, which have no name in some grammars; without comments.
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    let is_part = |child: &Node<'_>| (child.is_named() || child.kind() == "_") && !child.kind().contains("comment");
+    node.children(&mut cursor).filter(is_part).collect()
+}
+
+/// Whether code begins with a word of failure.
+fn fails(said: String, words: &[&str]) -> bool {
+    let said = said.trim_start_matches(['{', ' ', '\t', '\n', '\r', '(']);
+    let said = said.strip_prefix("return ").unwrap_or(said);
+    words.iter().any(|word| said.starts_with(word))
+}
+
+/// How deep trees are read.
+const MAX_DEPTH: usize = 2000;
+
+/// Visits the nodes around the places, parents first.
+fn descend<'t>(cursor: &mut TreeCursor<'t>, starts: &[usize], visit: &mut impl FnMut(Node<'t>)) {
+    let mut depth = 0;
+    loop {
+        let node = cursor.node();
+        let next = starts.partition_point(|start| *start < node.start_byte());
+        let holds = starts.get(next).is_some_and(|start| *start < node.end_byte());
+        if holds {
+            visit(node);
+            if depth < MAX_DEPTH && cursor.goto_first_child() {
+                depth += 1;
+                continue;
+            }
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+            depth -= 1;
+        }
+    }
+}

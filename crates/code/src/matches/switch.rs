@@ -1,0 +1,94 @@
+//! `switch` in Go, TypeScript, JavaScript, C and C++.
+
+use tree_sitter::Node;
+
+use super::pattern::{Arm, Match, Otherwise, Pattern};
+use super::{Text, children, fails};
+
+const GO_REFUSES: &[&str] = &["panic(", "log.Fatal", "log.Panic", "t.Fatal"];
+const SCRIPT_REFUSES: &[&str] = &["throw"];
+const NEVER: &[&str] = &[": never", "satisfies never", "assertNever(", "assertUnreachable(", "exhaustive", "absurd("];
+const C_REFUSES: &[&str] =
+    &["abort(", "throw", "assert(false", "assert(0", "std::abort(", "__builtin_unreachable(", "std::unreachable("];
+const REFUSED: &str = "run-time failure: the default fails";
+
+pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
+    let falls = Otherwise::FallsThrough("no case runs");
+    let (form, cases, otherwise) = match node.kind() {
+        "expression_switch_statement" if node.child_by_field_name("value").is_some() => {
+            ("switch", children(node), falls)
+        }
+        "type_switch_statement" => ("type switch", children(node), falls),
+        "switch_statement" => {
+            let body = node.child_by_field_name("body")?;
+            // Only the compilers of C and C++ can be told to complain.
+            let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch tells" } else { "no case runs" };
+            ("switch", children(body), Otherwise::FallsThrough(how))
+        }
+        _ => return None,
+    };
+    let arms = cases.into_iter().filter_map(|case| arm(text, case)).collect();
+    Some(Match { bytes: node.byte_range(), form, arms, otherwise })
+}
+
+fn arm(text: Text<'_>, case: Node<'_>) -> Option<Arm> {
+    let fields = |field: &str| -> Vec<Node<'_>> {
+        let mut cursor = case.walk();
+        case.children_by_field_name(field, &mut cursor).collect()
+    };
+    // What stands after the colon.
+    let said = || {
+        let whole = text.of(case);
+        whole.split_once(':').map(|(_, said)| said.trim().to_owned()).unwrap_or_default()
+    };
+    let default = |refuses: Option<&'static str>| Some(Arm { pattern: Pattern::Any, is_guarded: false, refuses });
+    let of =
+        |patterns: Vec<Pattern>| Some(Arm { pattern: Pattern::Either(patterns), is_guarded: false, refuses: None });
+    match case.kind() {
+        "expression_case" => of(fields("value").into_iter().flat_map(children).map(|one| value(text, one)).collect()),
+        "type_case" => of(fields("type").into_iter().map(|one| value(text, one)).collect()),
+        "default_case" => default(fails(said(), GO_REFUSES).then_some(REFUSED)),
+        "switch_case" => of(fields("value").into_iter().map(|one| value(text, one)).collect()),
+        "switch_default" => {
+            let said = said();
+            let is_never = NEVER.iter().any(|never| said.contains(never));
+            default(match is_never {
+                true => Some("compile error: the default takes `never`"),
+                false => fails(said, SCRIPT_REFUSES).then_some(REFUSED),
+            })
+        }
+        "case_statement" => match fields("value")[..] {
+            [] => default(fails(said(), C_REFUSES).then_some(REFUSED)),
+            _ => of(fields("value").into_iter().map(|one| value(text, one)).collect()),
+        },
+        _ => None,
+    }
+}
+
+/// What a case compares with: a name, behind a type or a package, or a text.
+fn value(text: Text<'_>, node: Node<'_>) -> Pattern {
+    let named = |name: &str, before: &str| match node.child_by_field_name(name) {
+        Some(name) => {
+            let before = node.child_by_field_name(before).map(|before| text.of(before));
+            let last = before.and_then(|before| before.rsplit(['.', ':']).next().map(str::to_owned));
+            match name.kind() {
+                // `geo::Color::Red`.
+                "qualified_identifier" => value(text, name),
+                _ => Pattern::of(text.of(name), last),
+            }
+        }
+        None => Pattern::Other,
+    };
+    match node.kind() {
+        "identifier" | "type_identifier" => Pattern::of(text.of(node), None),
+        "selector_expression" => named("field", "operand"),
+        "qualified_type" => named("name", "package"),
+        "member_expression" => named("property", "object"),
+        "qualified_identifier" => named("name", "scope"),
+        "pointer_type" | "parenthesized_expression" | "as_expression" => {
+            node.named_child(0).map_or(Pattern::Other, |inner| value(text, inner))
+        }
+        "string" => Pattern::of(text.of(node).trim_matches(['"', '\'', '`']), None),
+        _ => Pattern::Other,
+    }
+}

@@ -1,0 +1,88 @@
+//! What the servers may cost: which one is ended when they need more memory than they may have, or nobody asks them.
+
+use std::time::Duration;
+
+/// What one server costs.
+#[derive(Debug, Clone)]
+pub(super) struct Cost {
+    /// Resident bytes of all its processes.
+    pub memory: u64,
+    /// How many questions it is answering.
+    pub asking: usize,
+    /// Since the end of the last question, or its start.
+    pub idle: Duration,
+    pub is_ready: bool,
+}
+
+/// What is to be done with one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Park,
+    OverBudget,
+}
+
+/// A server that nobody asks for this long is ended.
+pub(super) const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// Which server is to be ended next, by its number; nothing if they all may stay.
+pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, Verdict)> {
+    if let Some(alone) = costs.iter().position(|cost| cost.memory > budget) {
+        return Some((alone, Verdict::OverBudget));
+    }
+    let total: u64 = costs.iter().map(|cost| cost.memory).sum();
+    let least_used = |of: &dyn Fn(&Cost) -> bool| {
+        let numbers = (0..costs.len()).filter(|number| of(&costs[*number]));
+        numbers.max_by_key(|number| costs[*number].idle)
+    };
+    if total > budget {
+        let found = least_used(&|cost| cost.asking == 0)
+            // One that still loads loses least, the last that came first.
+            .or_else(|| {
+                let loading = (0..costs.len()).filter(|number| !costs[*number].is_ready);
+                loading.min_by_key(|number| costs[*number].idle)
+            })
+            .or_else(|| least_used(&|_| true));
+        return found.map(|number| (number, Verdict::Park));
+    }
+    least_used(&|cost| cost.asking == 0 && cost.idle >= IDLE).map(|number| (number, Verdict::Park))
+}
+
+/// The default: two fifths of the machine's memory, at most 4 GiB.
+pub(super) fn default_budget() -> u64 {
+    const MOST: u64 = 4 << 30;
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib: Option<u64> = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    kib.map_or(MOST, |kib| (kib * 1024 / 5 * 2).min(MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_idle_one_goes_first() {
+        let cost = |memory: u64, asking: usize, idle: u64, is_ready: bool| Cost {
+            memory,
+            asking,
+            idle: Duration::from_secs(idle),
+            is_ready,
+        };
+        let check =
+            |costs: &[Cost], wanted: Option<(usize, Verdict)>| assert_eq!(next(costs, 100), wanted, "{costs:?}");
+        check(&[cost(60, 0, 9, true), cost(40, 0, 20, true)], None);
+        check(&[cost(60, 0, 9, true), cost(50, 0, 20, true)], Some((1, Verdict::Park)));
+        check(&[cost(60, 0, 9, true), cost(50, 1, 20, true)], Some((0, Verdict::Park)));
+        // All are asked: the one that has just begun to load.
+        check(&[cost(60, 1, 9, true), cost(30, 1, 20, false), cost(30, 1, 2, false)], Some((2, Verdict::Park)));
+        check(&[cost(60, 1, 9, true), cost(50, 1, 20, true)], Some((1, Verdict::Park)));
+        check(&[cost(30, 0, 9, true), cost(101, 1, 0, true)], Some((1, Verdict::OverBudget)));
+        check(&[cost(3, 0, 899, true), cost(1, 0, 900, true), cost(1, 1, 9000, true)], Some((1, Verdict::Park)));
+        check(&[], None);
+    }
+
+    #[test]
+    fn the_default_is_a_part_of_this_machine() {
+        assert!((256 << 20..=4 << 30).contains(&default_budget()));
+    }
+}

@@ -1,0 +1,349 @@
+//! The servers of a project: which one judges a language in a worktree, started when first asked for, shared by all callers,
+//! and ended when they cost more than they may.
+
+mod budget;
+mod would;
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use process::Guard;
+use project::Caller;
+use tokio::sync::Semaphore;
+
+use crate::head::Code;
+use crate::server::profile::{self, Profile};
+use crate::server::{Journal, Order, Server, Start, State, Timing};
+use crate::settings::CodeSettings;
+
+/// How servers are run.
+#[derive(Clone)]
+pub struct Options {
+    pub settings: CodeSettings,
+    /// Servers whose command waits for a grant.
+    pub withheld: Vec<String>,
+    /// Makes the directory of which [`Options::state_dir`] is a part.
+    pub prepare: Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>,
+    /// Where servers keep what they make, outside of the worktrees.
+    pub state_dir: PathBuf,
+    /// Where running servers are recorded, for [`process::records::sweep`] after a crash.
+    pub records_dir: Option<PathBuf>,
+    pub guard: Guard,
+    pub timing: Timing,
+    pub journal: Option<Journal>,
+}
+
+pub use would::{Checked, checked};
+
+impl Options {
+    /// For looking at what would be started.
+    fn unstarted(settings: CodeSettings, withheld: Vec<String>) -> Options {
+        Options {
+            settings,
+            withheld,
+            prepare: Arc::new(|| Ok(())),
+            state_dir: PathBuf::new(),
+            records_dir: None,
+            guard: Guard::Without,
+            timing: Timing::default(),
+            journal: None,
+        }
+    }
+}
+
+/// All servers of a project.
+pub(crate) struct Pool {
+    /// `None` where no server may be started at all.
+    options: Option<Options>,
+    servers: Arc<Servers>,
+    /// One server starts at a time.
+    starting: Arc<Semaphore>,
+    watchers: tokio::sync::Mutex<HashMap<PathBuf, Option<::watch::Watcher>>>,
+    /// What programs say of their version, while their files stay as they are.
+    versions: Mutex<HashMap<PathBuf, Version>>,
+}
+
+/// When its file was written, and the first number of its version.
+type Version = (Option<SystemTime>, Option<u32>);
+type Servers = Mutex<BTreeMap<Key, Server>>;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    family: &'static str,
+    root: PathBuf,
+    worktree: PathBuf,
+}
+
+/// Who judges a language.
+pub(crate) enum Found {
+    Server(Server),
+    None { state: State, code: Code, text: String },
+}
+
+/// A program that can judge, or why there is none.
+pub(crate) enum Program {
+    Runs { profile: &'static Profile, command: Vec<String> },
+    None { state: State, code: Code, text: String },
+}
+
+impl Pool {
+    pub(crate) fn new(options: Option<Options>) -> Pool {
+        Pool {
+            options,
+            servers: Arc::default(),
+            starting: Arc::new(Semaphore::new(1)),
+            watchers: tokio::sync::Mutex::default(),
+            versions: Mutex::default(),
+        }
+    }
+
+    /// The server that judges a language for a file of a worktree; it is started if there is none yet.
+    pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Found {
+        let Some(options) = &self.options else {
+            let text = format!("no judge for {family}");
+            return Found::None { state: State::Absent, code: Code::Absent, text };
+        };
+        let mut root = worktree.to_owned();
+        for profile in profile::all().iter().filter(|profile| profile.family == family) {
+            root = root_of(worktree, file, profile);
+        }
+        let key = Key { family, root, worktree: worktree.to_owned() };
+        if let Some(server) = self.servers.lock().get(&key) {
+            return Found::Server(server.clone());
+        }
+        let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
+            Program::Runs { profile, command } => (profile, command),
+            Program::None { state, code, text } => return Found::None { state, code, text },
+        };
+        if let Err(error) = (options.prepare)() {
+            let text = format!("{} has no place for what it makes: {error}", profile.name);
+            return Found::None { state: State::Absent, code: Code::Absent, text };
+        }
+        let watcher = self.watcher(worktree).await;
+        let mut servers = self.servers.lock();
+        if servers.is_empty() {
+            let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
+            tokio::spawn(keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
+        }
+        // Another question may have started it meanwhile.
+        let server = servers.entry(key.clone()).or_insert_with(|| {
+            Server::start(Start {
+                profile: Arc::new(profile.clone()),
+                command,
+                root: key.root.clone(),
+                worktree: key.worktree,
+                env: caller.env.clone().into_iter().collect(),
+                own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
+                state_dir: options.state_dir.join(&profile.name),
+                guard: options.guard.clone(),
+                records: options.records_dir.clone(),
+                timing: options.timing.clone(),
+                journal: options.journal.clone(),
+                watcher,
+                starting: self.starting.clone(),
+            })
+        });
+        Found::Server(server.clone())
+    }
+
+    /// The program that would judge a language. Starts no server.
+    pub(crate) fn program(
+        &self,
+        options: &Options,
+        env: &BTreeMap<String, String>,
+        worktree: &Path,
+        root: &Path,
+        family: &'static str,
+    ) -> Program {
+        let none = |state, code, text| Program::None { state, code, text };
+        let mut refused = None;
+        let mut install = None;
+        for profile in profile::all().iter().filter(|profile| profile.family == family) {
+            install = install.or(Some(profile.install.as_str()));
+            let settings = options.settings.servers.get(&profile.name);
+            if settings.is_some_and(|settings| settings.enabled == Some(false)) {
+                let text = format!("{} is switched off by [code.servers.{}]", profile.name, profile.name);
+                refused = refused.or(Some(none(State::Disabled, Code::Absent, text)));
+                continue;
+            }
+            if options.withheld.contains(&profile.name) {
+                let text = format!(
+                    "the command of {} is hob.toml's and does not run: [code.servers.{}] command waits for `hob trust`",
+                    profile.name, profile.name
+                );
+                refused = refused.or(Some(none(State::Absent, Code::NotGranted, text)));
+                continue;
+            }
+            if let Some(command) = settings.and_then(|settings| settings.command.clone()) {
+                return Program::Runs { profile, command };
+            }
+            let path = env.get("PATH").map(String::as_str).unwrap_or_default();
+            let on_path = std::env::split_paths(path)
+                .filter(|directory| directory.is_absolute() && !directory.starts_with(worktree))
+                .map(|directory| directory.join(&profile.command[0]))
+                .find(|program| program.is_file());
+            let local = profile.local.iter().map(|place| root.join(place)).find(|program| program.is_file());
+            let is_fit = |program: &PathBuf| match profile.least {
+                Some(least) => self.version(program, env).is_some_and(|version| version >= least),
+                None => true,
+            };
+            let with = |program: PathBuf| {
+                let mut command = profile.command.clone();
+                command[0] = program.to_string_lossy().into_owned();
+                Program::Runs { profile, command }
+            };
+            if let Some(program) = local.clone().filter(|_| options.settings.project_servers).filter(is_fit) {
+                return with(program);
+            }
+            match on_path {
+                Some(program) if is_fit(&program) => return with(program),
+                Some(program) if local.is_none() => {
+                    let least = profile.least.unwrap_or_default();
+                    let text = format!(
+                        "{} is older than {least}, which is the first that judges: {}",
+                        project::visible::path(&program),
+                        profile.install
+                    );
+                    refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
+                }
+                _ => {}
+            }
+            if let Some(program) = local.filter(|_| !options.settings.project_servers) {
+                let place = program.strip_prefix(worktree).unwrap_or(&program);
+                let text = format!(
+                    "{} comes with the checkout and does not run: `project_servers = true` below [code] in your own \
+                     config.toml grants that, or in hob.toml with `hob trust`",
+                    project::visible::path(place)
+                );
+                refused = refused.or(Some(none(State::Absent, Code::NotGranted, text)));
+            }
+        }
+        refused.unwrap_or_else(|| {
+            let get = install.map(|install| format!(" ({install})")).unwrap_or_default();
+            none(State::Absent, Code::Absent, format!("no judge for {family} is installed{get}"))
+        })
+    }
+
+    /// The first number of what a program says of its version.
+    fn version(&self, program: &Path, env: &BTreeMap<String, String>) -> Option<u32> {
+        let stamp = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
+        if let Some((known, version)) = self.versions.lock().get(program)
+            && *known == stamp
+        {
+            return *version;
+        }
+        let mut asked = std::process::Command::new(program);
+        asked.arg("--version").env_clear().envs(env).stdin(std::process::Stdio::null());
+        let said = asked.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let version = said.and_then(|said| {
+            let digits = said.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.to_owned();
+            digits.parse().ok()
+        });
+        self.versions.lock().insert(program.to_owned(), (stamp, version));
+        version
+    }
+
+    /// The watcher of a worktree; `None` if it cannot be watched.
+    async fn watcher(&self, worktree: &Path) -> Option<::watch::Watcher> {
+        let mut watchers = self.watchers.lock().await;
+        if let Some(Some(watcher)) = watchers.get(worktree) {
+            return Some(watcher.clone());
+        }
+        let options = ::watch::Options { ignored: vec!["/.hob/".to_owned()], ..::watch::Options::default() };
+        let watcher = match ::watch::Watcher::start(worktree, options).await {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                tracing::warn!(%error, "a worktree is not watched");
+                None
+            }
+        };
+        watchers.insert(worktree.to_owned(), watcher.clone());
+        watcher
+    }
+
+    /// All servers.
+    pub(crate) fn all(&self) -> Vec<Server> {
+        self.servers.lock().values().cloned().collect()
+    }
+
+    pub(crate) fn options(&self) -> Option<&Options> {
+        self.options.as_ref()
+    }
+
+    /// Starts the servers of a worktree again.
+    pub(crate) async fn restart(&self, worktree: &Path) -> usize {
+        let servers: Vec<Server> = self.all().into_iter().filter(|server| server.worktree == worktree).collect();
+        for server in &servers {
+            server.order(Order::Restart).await;
+        }
+        servers.len()
+    }
+
+    /// Ends all servers; nothing of them is left then.
+    pub(crate) async fn end(&self) {
+        let servers = std::mem::take(&mut *self.servers.lock());
+        let ending: Vec<_> =
+            servers.into_values().map(|server| tokio::spawn(async move { server.end().await })).collect();
+        for one in ending {
+            let _ = one.await;
+        }
+        self.watchers.lock().await.clear();
+    }
+}
+
+/// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
+async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(all) = servers.upgrade().map(|servers| servers.lock().values().cloned().collect::<Vec<_>>()) else {
+            return;
+        };
+        if all.is_empty() {
+            return;
+        }
+        let measured = tokio::task::spawn_blocking(move || {
+            let up = all.into_iter().filter_map(|server| Some((server.group()?, server)));
+            up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
+        });
+        let Ok(mut up) = measured.await else { return };
+        let mut costs: Vec<budget::Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
+        while let Some((number, verdict)) = budget::next(&costs, budget) {
+            let (_, server) = up.remove(number);
+            costs.remove(number);
+            server
+                .order(match verdict {
+                    budget::Verdict::Park => Order::Park,
+                    budget::Verdict::OverBudget => Order::OverBudget,
+                })
+                .await;
+        }
+    }
+}
+
+impl Server {
+    /// What it costs now.
+    fn cost(&self, memory: u64) -> budget::Cost {
+        let (asking, idle) = self.in_use();
+        budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
+    }
+}
+
+/// A name for a directory.
+fn hash(path: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The outermost directory between the worktree and the file that has one of the marks; the worktree if none has.
+pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBuf {
+    let mut directories: Vec<&Path> = file.parent().into_iter().flat_map(Path::ancestors).collect();
+    directories.reverse();
+    let is_marked = |directory: &PathBuf| profile.roots.iter().any(|mark| directory.join(mark).is_file());
+    let found = directories.into_iter().map(|directory| worktree.join(directory)).find(is_marked);
+    found.unwrap_or_else(|| worktree.to_owned())
+}

@@ -1,0 +1,81 @@
+//! Who would judge a language here, for `code_status` and `hob doctor`. Starts no server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Options, Pool, Program, root_of};
+use crate::answer::family;
+use crate::search::{Scope, list};
+use crate::server::{State, profile};
+use crate::settings::CodeSettings;
+use crate::syntax::Language;
+
+/// The program that would judge a language, how it stands, and why it does not.
+pub(crate) type Would = (Option<String>, &'static str, Option<String>);
+
+impl Pool {
+    pub(crate) fn would_judge(&self, env: &BTreeMap<String, String>, root: &Path, family: &'static str) -> Would {
+        let Some(options) = self.options() else {
+            return (None, State::Absent.word(), Some("no server is asked here: uses stay undecided".to_owned()));
+        };
+        let marks = profile::all().iter().find(|profile| profile.family == family);
+        let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
+        match self.program(options, env, root, &at, family) {
+            Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
+            Program::None { state, text, .. } => (None, state.word(), Some(text)),
+        }
+    }
+}
+
+/// What `hob doctor` says of a language of the project.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Checked {
+    pub language: &'static str,
+    pub has_judge: bool,
+    /// The program and where its root is, or what is missing and how to get it.
+    pub detail: String,
+}
+
+/// How long the files are looked through.
+const BUDGET: Duration = Duration::from_secs(2);
+
+/// Who would judge each language of a worktree, with this environment.
+pub fn checked(
+    root: &Path,
+    settings: &CodeSettings,
+    withheld: Vec<String>,
+    env: &BTreeMap<String, String>,
+) -> Vec<Checked> {
+    let scope = Scope {
+        root: root.to_owned(),
+        below: root.to_owned(),
+        since: Instant::now(),
+        until: Instant::now() + BUDGET,
+        is_given_up: Arc::default(),
+    };
+    let (files, _, _) = list(&scope, usize::MAX);
+    let families: BTreeSet<&'static str> =
+        files.iter().filter_map(|file| Language::by_name(file)).map(family).collect();
+    let pool = Pool::new(Some(Options::unstarted(settings.clone(), withheld)));
+    let one = |family| {
+        let (program, _, why) = pool.would_judge(env, root, family);
+        let detail = match (&program, why) {
+            (Some(program), _) => format!("{}{}", project::visible(program), without_root(root, family)),
+            (None, why) => why.unwrap_or_default(),
+        };
+        Checked { language: family, has_judge: program.is_some(), detail }
+    };
+    families.into_iter().map(one).collect()
+}
+
+/// What its judge would miss at the root.
+fn without_root(root: &Path, family: &str) -> String {
+    let marks = profile::all().iter().filter(|profile| profile.family == family).flat_map(|profile| &profile.roots);
+    let marks: Vec<&str> = marks.map(String::as_str).collect();
+    if marks.iter().any(|mark| root.join(mark).is_file()) {
+        return String::new();
+    }
+    format!("; at the root there is none of {}: what it reads begins where one of them is", marks.join(", "))
+}

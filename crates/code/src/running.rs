@@ -1,0 +1,60 @@
+//! Servers as they are shown: by `code_status`, and by `hob status`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::server::{Canary, Server, State};
+
+/// A server.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Running {
+    server: String,
+    /// What it reads.
+    root: String,
+    version: Option<String>,
+    state: &'static str,
+    /// In percent, while it is loading.
+    progress: Option<u8>,
+    /// Whether it answered a question whose answer is known.
+    canary: Option<String>,
+    pid: Option<i32>,
+    memory_bytes: Option<u64>,
+    uptime_ms: Option<u64>,
+    /// For one that crashed: how it ended, and the last lines of its standard error.
+    ended: Option<String>,
+}
+
+impl Running {
+    pub(crate) fn of(server: &Server) -> Running {
+        let seen = server.seen();
+        let ended = match &seen.state {
+            State::Crashed { exit, stderr, .. } => Some(format!("{exit}: {}", stderr.join(" / "))),
+            _ => None,
+        };
+        let uptime = seen.started.filter(|_| seen.state.is_up()).map(|started| started.elapsed());
+        Running {
+            server: server.profile.name.clone(),
+            root: project::visible::path(&server.root),
+            version: seen.version.clone(),
+            state: seen.state.word(),
+            progress: seen.state.percent(),
+            canary: seen.canary.as_ref().map(Canary::words),
+            pid: seen.pid,
+            memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
+            uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
+            ended,
+        }
+    }
+
+    /// `rust-analyzer 1.96.0 in /home/me/project: ready, 412 MiB, canary agrees: area`.
+    pub fn line(&self) -> String {
+        let version = self.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+        let memory = self.memory_bytes.map(|bytes| format!(", {} MiB", bytes >> 20)).unwrap_or_default();
+        let canary = self.canary.as_deref().map(|canary| format!(", canary {canary}")).unwrap_or_default();
+        let percent = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
+        let ended = self.ended.as_deref().map(|ended| format!(" ({ended})")).unwrap_or_default();
+        let state = self.state.replace('_', " ");
+        format!("{}{version} in {}: {state}{percent}{ended}{memory}{canary}", self.server, self.root)
+    }
+}

@@ -1,0 +1,143 @@
+//! The actor of one server: it starts the program, follows its state, answers orders, and starts it again when it ends.
+
+use std::time::{Duration, Instant};
+
+use process::{Group, Ladder};
+use tokio::sync::{mpsc, watch};
+
+use super::life::{Ending, Life};
+use super::{Order, Seen, Start, State};
+use crate::journal::Record;
+
+pub(super) struct Actor {
+    pub start: Start,
+    pub orders: mpsc::Receiver<Order>,
+    shown: watch::Sender<Seen>,
+    group: watch::Sender<Option<Group>>,
+    pub life: u64,
+    /// How often it died since it was last ready.
+    deaths: usize,
+}
+
+/// What ends a pause.
+enum Next {
+    Again,
+    End,
+}
+
+impl Actor {
+    pub(super) fn new(
+        start: Start,
+        orders: mpsc::Receiver<Order>,
+        shown: watch::Sender<Seen>,
+        group: watch::Sender<Option<Group>>,
+    ) -> Actor {
+        Actor { start, orders, shown, group, life: 0, deaths: 0 }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            self.life += 1;
+            self.show(State::Starting, |seen| (seen.canary, seen.started) = (None, Some(Instant::now())));
+            let over = Life::begin(&mut self).await;
+            let next = match over {
+                Ending::Ended => return,
+                Ending::Restarted => Next::Again,
+                Ending::Parked => self.rest(State::Parked, None).await,
+                Ending::OverBudget => self.rest(State::OverBudget, None).await,
+                Ending::Crashed { exit, stderr } => {
+                    let retry_in = self.pause();
+                    self.rest(State::Crashed { exit, stderr, retry_in }, retry_in).await
+                }
+                Ending::Hung => {
+                    let retry_in = self.pause();
+                    self.rest(State::Hung { retry_in }, retry_in).await
+                }
+            };
+            if let Next::End = next {
+                return;
+            }
+        }
+    }
+
+    /// How long until it is started again; never by itself after the last pause.
+    fn pause(&mut self) -> Option<Duration> {
+        self.deaths += 1;
+        self.start.timing.restarts.get(self.deaths - 1).copied()
+    }
+
+    /// It was ready: what happened before no longer counts.
+    pub(super) fn is_well(&mut self) {
+        self.deaths = 0;
+    }
+
+    /// Waits without a program.
+    async fn rest(&mut self, state: State, retry_in: Option<Duration>) -> Next {
+        let is_parked = state == State::Parked;
+        self.show(state, |seen| seen.pid = None);
+        let again = async {
+            match retry_in {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(again);
+        loop {
+            tokio::select! {
+                () = &mut again => return Next::Again,
+                order = self.orders.recv() => match order {
+                    Some(Order::Open { reply, .. }) => {
+                        let _ = reply.send(None);
+                        if is_parked {
+                            return Next::Again;
+                        }
+                    }
+                    Some(Order::Restart) => {
+                        self.deaths = 0;
+                        return Next::Again;
+                    }
+                    Some(Order::Doubt | Order::Park | Order::OverBudget) => {}
+                    Some(Order::End) | None => return Next::End,
+                },
+            }
+        }
+    }
+
+    /// Shows a state, and writes it down if it is another one.
+    pub(super) fn show(&self, state: State, change: impl FnOnce(&mut Seen)) {
+        let mut changed = None;
+        self.shown.send_modify(|seen| {
+            if seen.state.word() != state.word() {
+                seen.since = Instant::now();
+                changed = Some(state.word());
+            }
+            seen.state = state;
+            seen.life = self.life;
+            change(seen);
+        });
+        if let (Some(word), Some(journal)) = (changed, &self.start.journal) {
+            journal(Record::CodeServerState {
+                server: self.start.profile.name.clone(),
+                root: self.start.root.clone(),
+                state: word.to_owned(),
+            });
+        }
+    }
+
+    pub(super) fn record(&self, record: Record) {
+        if let Some(journal) = &self.start.journal {
+            journal(record);
+        }
+    }
+
+    pub(super) fn show_group(&self, group: Option<Group>) {
+        self.group.send_replace(group);
+    }
+
+    /// Ends what is left of a life.
+    pub(super) async fn bury(&self, group: &Group) {
+        self.show_group(None);
+        let ladder = Ladder { close_wait: Duration::ZERO, term_wait: Duration::from_millis(300), ..Ladder::default() };
+        group.end(None, &ladder).await;
+    }
+}

@@ -1,0 +1,149 @@
+//! What is known for certain, to ask a server that says it is ready: definitions whose uses in other files the syntax tier
+//! cannot mistake. A server that does not name them all has not read everything, whatever it says.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::documents::Document;
+use crate::answer::{Shown, family, find};
+use crate::search::{Scope, list, read};
+use crate::syntax::{Class, Kind, Language, declarations};
+
+/// A definition with uses that are certain.
+#[derive(Debug, Clone)]
+pub(crate) struct Probe {
+    pub name: String,
+    /// The definition's document, then those of the uses.
+    pub documents: Vec<Document>,
+    /// Where the definition's name begins.
+    pub at: usize,
+    /// The uses: which document, where.
+    pub uses: Vec<(usize, usize)>,
+}
+
+/// How many are asked for.
+const MOST: usize = 3;
+/// How many files are looked at for them, how many names are tried, and how long.
+const FILES: usize = 60;
+const NAMES: usize = 40;
+const BUDGET: Duration = Duration::from_secs(2);
+/// In how many files uses of one are expected.
+const USES: usize = 4;
+
+/// Chooses what to ask. Blocks; empty if nothing is certain.
+pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
+    let scope = Scope {
+        root: root.to_owned(),
+        below: root.to_owned(),
+        since: Instant::now(),
+        until: Instant::now() + BUDGET,
+        is_given_up: Arc::new(AtomicBool::new(false)),
+    };
+    let (files, _, _) = list(&scope, usize::MAX);
+    let files: Vec<_> =
+        files.into_iter().filter(|path| Language::by_name(path).is_some_and(|one| family(one) == wanted)).collect();
+    let mut probes: Vec<Probe> = Vec::new();
+    let mut tried = 0;
+    // Spread over the tree: neighbours have much in common.
+    let step = files.len().div_ceil(FILES).max(1);
+    for path in files.iter().step_by(step) {
+        let Some((text, language)) = read(path).ok().and_then(|text| {
+            let language = Language::of(path, &text)?;
+            Some((text, language))
+        }) else {
+            continue;
+        };
+        let here = probes.len();
+        for one in declarations(language, &text, scope.until).unwrap_or_default() {
+            if probes.len() == MOST || tried == NAMES || Instant::now() >= scope.until {
+                return probes;
+            }
+            // One of each file.
+            if one.kind != Kind::Function || one.name.len() < 4 || one.name == "main" || probes.len() > here {
+                continue;
+            }
+            tried += 1;
+            probes.extend(probe(&scope, &one.name));
+        }
+    }
+    probes
+}
+
+/// The certain uses of a name, if there are any.
+fn probe(scope: &Scope, name: &str) -> Option<Probe> {
+    let found = find(scope, name, Shown { context_lines: 0, most: 0 }).ok()?;
+    let [definition] = &found.definitions[..] else { return None };
+    let is_local = |path: &Path| {
+        // One that binds the name itself proves nothing.
+        found.sites.iter().any(|site| *site.path == *path && matches!(site.class, Class::Binding | Class::Signature))
+    };
+    let imports = |path: &Path| found.sites.iter().any(|site| *site.path == *path && site.class == Class::Import);
+    // There names are in scope without an import.
+    let needs_import = !matches!(definition.language, Language::Go | Language::C | Language::Cpp);
+    let certain: Vec<_> = found
+        .sites
+        .iter()
+        .filter(|site| {
+            site.class == Class::Call
+                && site.path != definition.path
+                && !site.is_member
+                && !site.may_be_local
+                && !site.in_macro
+                && !site.is_broken
+                && site.alias.is_none()
+                && (!needs_import || imports(&site.path))
+                && !is_local(&site.path)
+        })
+        .collect();
+    let mut documents = vec![document(scope, &definition.path, definition.language, &found.texts)?];
+    let mut uses = Vec::new();
+    for site in certain {
+        let path = scope.root.join(&site.path);
+        let number = match documents.iter().position(|one| one.path == path) {
+            Some(number) => number,
+            None if documents.len() > USES => continue,
+            None => {
+                documents.push(document(scope, &site.path, site.language, &found.texts)?);
+                documents.len() - 1
+            }
+        };
+        uses.push((number, site.at));
+    }
+    (!uses.is_empty()).then(|| Probe { name: name.to_owned(), documents, at: definition.at, uses })
+}
+
+fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::answer::Texts) -> Option<Document> {
+    let text = std::str::from_utf8(texts.get(path)?).ok()?;
+    Some(Document { path: scope.root.join(path), language, text: text.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_certain_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("geo.py", "def surface(side):\n    return side\n\ndef twin(x):\n    return x\n");
+        write("other.py", "def twin(x):\n    return x\n");
+        write("uses.py", "from geo import surface, twin\nprint(surface(1), twin(2))\n");
+        write("local.py", "def run(surface):\n    surface(2)\n");
+        let root = folder.path().canonicalize().unwrap();
+        let probes = choose(&root, "Python");
+        let shown: Vec<_> = probes
+            .iter()
+            .map(|probe| {
+                let place = |(document, at): &(usize, usize)| {
+                    let document = &probe.documents[*document];
+                    format!("{} {at}", document.path.file_name().unwrap().display())
+                };
+                (probe.name.as_str(), probe.at, probe.uses.iter().map(place).collect::<Vec<_>>())
+            })
+            .collect();
+        assert_eq!(shown, [("surface", 4, vec!["uses.py 36".to_owned()])]);
+        assert!(choose(&root, "Rust").is_empty());
+    }
+}

@@ -1,0 +1,140 @@
+//! The documents that a server has open: those of the last questions, with the very texts that the syntax tier read. An open
+//! document hides the file from the server, so one whose file has changed since is closed before the next question.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use super::profile::language_id;
+use crate::lsp::of_path;
+use crate::syntax::Language;
+
+/// A text to open.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    /// Absolute.
+    pub path: PathBuf,
+    pub language: Language,
+    pub text: Arc<str>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    open: HashMap<PathBuf, Open>,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    version: i64,
+    text: Arc<str>,
+    stamp: Option<Stamp>,
+    used: u64,
+}
+
+/// What tells that a file changed.
+type Stamp = (SystemTime, u64);
+
+/// How many are open at once.
+const MOST: usize = 200;
+
+impl Documents {
+    /// What to tell the server so that it has these, and nothing that is out of date.
+    pub(crate) fn bring(&mut self, wanted: &[Document]) -> Vec<(&'static str, Value)> {
+        self.clock += 1;
+        let mut told = Vec::new();
+        for document in wanted {
+            let uri = of_path(&document.path);
+            let stamp = stamp(&document.path);
+            match self.open.get_mut(&document.path) {
+                Some(open) => {
+                    (open.used, open.stamp) = (self.clock, stamp);
+                    if open.text != document.text {
+                        open.version += 1;
+                        open.text = document.text.clone();
+                        let identifier = json!({"uri": uri, "version": open.version});
+                        let changes = json!([{"text": &*document.text}]);
+                        told.push((
+                            "textDocument/didChange",
+                            json!({"textDocument": identifier, "contentChanges": changes}),
+                        ));
+                    }
+                }
+                None => {
+                    let extension = document.path.extension().and_then(|extension| extension.to_str());
+                    let item = json!({
+                        "uri": uri,
+                        "languageId": language_id(document.language, extension),
+                        "version": 1,
+                        "text": &*document.text,
+                    });
+                    told.push(("textDocument/didOpen", json!({"textDocument": item})));
+                    let open = Open { version: 1, text: document.text.clone(), stamp, used: self.clock };
+                    self.open.insert(document.path.clone(), open);
+                }
+            }
+        }
+        let clock = self.clock;
+        let mut closing: Vec<(u64, PathBuf)> = Vec::new();
+        let mut kept: Vec<(u64, &PathBuf)> = Vec::new();
+        for (path, open) in self.open.iter().filter(|(_, open)| open.used < clock) {
+            if stamp(path) == open.stamp && open.stamp.is_some() {
+                kept.push((open.used, path));
+            } else {
+                closing.push((open.used, path.clone()));
+            }
+        }
+        kept.sort();
+        let over = self.open.len().saturating_sub(closing.len()).saturating_sub(MOST);
+        closing.extend(kept.into_iter().take(over).map(|(used, path)| (used, path.clone())));
+        for (_, path) in closing {
+            self.open.remove(&path);
+            told.push(("textDocument/didClose", json!({"textDocument": {"uri": of_path(&path)}})));
+        }
+        told
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_the_texts_of_the_question_and_none_that_is_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Document { path, language: Language::Rust, text: text.into() }
+        };
+        let mut documents = Documents::default();
+        let methods = |told: Vec<(&'static str, Value)>| told.into_iter().map(|(method, _)| method).collect::<Vec<_>>();
+        let (a, b) = (file("a.rs", "a"), file("b.rs", "b"));
+        assert_eq!(methods(documents.bring(&[a.clone(), b.clone()])), ["textDocument/didOpen"; 2]);
+        // Nothing is said twice.
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), [""; 0]);
+        let a = file("a.rs", "a new");
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didChange"]);
+        // Changed behind the server's back, and not asked for: it reads the file itself again.
+        file("b.rs", "other");
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didClose"]);
+        assert!(documents.open.contains_key(&a.path) && !documents.open.contains_key(&b.path));
+        std::fs::remove_file(&a.path).unwrap();
+        assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
+        // The least recently used go first.
+        let many: Vec<Document> = (0..MOST).map(|number| file(&format!("{number}.rs"), "x")).collect();
+        documents.bring(&many[..1]);
+        documents.bring(&many[1..]);
+        let one = file("one.rs", "x");
+        let told = documents.bring(std::slice::from_ref(&one));
+        assert_eq!(told[1].1["textDocument"]["uri"], of_path(&many[0].path));
+    }
+}

@@ -1,0 +1,432 @@
+//! One life of a server's program, from its start to its end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use process::Group;
+use process::probe::{Doing, Prober};
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+
+use super::actor::Actor;
+use super::canary::{Probe, choose};
+use super::documents::Documents;
+use super::start::{copy, initialize, keep_last, settings, short_version, spawn};
+use super::state::Signals;
+use super::{Canary, Document, Order, Session, State};
+use crate::journal::Record;
+use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locations, of_path};
+
+/// How a life ended.
+pub(super) enum Ending {
+    Ended,
+    Restarted,
+    Parked,
+    OverBudget,
+    Crashed { exit: String, stderr: Vec<String> },
+    Hung,
+}
+
+/// Everything that can happen to a server that is up.
+enum Happening {
+    Order(Option<Order>),
+    Heard(Event),
+    Exited,
+    Initialized(Result<Value, Failure>),
+    Sang(Option<Sung>),
+    Tick,
+}
+
+/// What became of the questions whose answers are known.
+struct Sung {
+    probes: Vec<Probe>,
+    canary: Canary,
+}
+
+pub(super) struct Life<'a> {
+    actor: &'a mut Actor,
+    group: Group,
+    client: Client,
+    encoding: Encoding,
+    documents: Documents,
+    signals: Signals,
+    changes: Option<::watch::Subscription>,
+    /// After `initialize` was answered.
+    is_up: bool,
+    since: Instant,
+    /// Since when it says that it is ready.
+    says_ready_since: Option<Instant>,
+    probes: Vec<Probe>,
+    canary: Option<Canary>,
+    singing: Option<oneshot::Receiver<Option<Sung>>>,
+    /// When to ask again what is known.
+    sing_at: Option<Instant>,
+    pause: Duration,
+    /// Files changed, and no question has been answered twice alike since.
+    is_settling: bool,
+    quiet_since: Instant,
+    prober: Prober,
+    /// Given back once it has said hello.
+    starting: Option<OwnedSemaphorePermit>,
+}
+
+/// How long the hello may take before anybody looks what the program does.
+const TICK: Duration = Duration::from_millis(250);
+/// The first pause before what is known is asked again, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A server that announces its loading does so within this time.
+const ANNOUNCES_WITHIN: Duration = Duration::from_secs(1);
+
+impl Life<'_> {
+    /// Starts the program and lives until it is over.
+    pub(super) async fn begin(actor: &mut Actor) -> Ending {
+        let start = actor.start.clone();
+        // Servers that load at the same time take each other's processor and memory.
+        let starting = start.starting.clone().acquire_owned().await.ok();
+        let name = start.profile.name.clone();
+        let mut child = match spawn(&start) {
+            Ok(child) => child,
+            Err(problem) => return Ending::Crashed { exit: problem, stderr: Vec::new() },
+        };
+        let (group, exit) = (child.group.clone(), child.exit.clone());
+        actor.record(Record::CodeServerStarted { server: name.clone(), root: start.root.clone(), pid: child.pid });
+        actor.show(State::Starting, |seen| seen.pid = Some(child.pid));
+        actor.show_group(Some(group.clone()));
+        let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        if let Some(pipe) = child.stderr.take() {
+            tokio::spawn(keep_last(pipe, stderr.clone()));
+        }
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Ending::Crashed { exit: "it has no streams".to_owned(), stderr: Vec::new() };
+        };
+        let folders = json!([{"uri": of_path(&start.root), "name": "root"}]);
+        let answering = Answering { settings: settings(&start), folders };
+        let (client, events) = Client::new(stdin, stdout, answering);
+        let changes = start.watcher.as_ref().map(|watcher| watcher.subscribe().1);
+        let life = Life {
+            client: client.clone(),
+            encoding: Encoding::Utf16,
+            documents: Documents::default(),
+            signals: Signals::new(&start.profile.signal),
+            changes,
+            is_up: false,
+            since: Instant::now(),
+            says_ready_since: None,
+            probes: Vec::new(),
+            canary: None,
+            singing: None,
+            sing_at: None,
+            pause: FIRST_PAUSE,
+            is_settling: false,
+            quiet_since: Instant::now(),
+            prober: Prober::new(&group),
+            starting,
+            group: group.clone(),
+            actor,
+        };
+        let over = life.live(events, exit.clone()).await;
+        let ended = *exit.borrow();
+        let why = match &over {
+            Ending::Ended => "ended",
+            Ending::Restarted => "restarted",
+            Ending::Parked => "parked",
+            Ending::OverBudget => "over_budget",
+            Ending::Crashed { .. } => "crashed",
+            Ending::Hung => "hung",
+        };
+        if !matches!(over, Ending::Crashed { .. } | Ending::Hung) {
+            // It may write down what it keeps for its next life.
+            let goodbye = client.request("shutdown", &Value::Null, Duration::from_millis(300)).await;
+            if goodbye.is_ok() {
+                let _ = client.notify("exit", Value::Null).await;
+            }
+        }
+        drop(client);
+        actor.bury(&group).await;
+        let exit = ended.map(|exit| exit.to_string());
+        actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
+        match over {
+            Ending::Crashed { exit, .. } => Ending::Crashed { exit, stderr: stderr.lock().iter().cloned().collect() },
+            over => over,
+        }
+    }
+
+    async fn live(
+        mut self,
+        mut events: mpsc::Receiver<Event>,
+        mut exit: watch::Receiver<Option<process::Exit>>,
+    ) -> Ending {
+        let hello = {
+            let (client, params) = (self.client.clone(), initialize(&self.actor.start));
+            // A hello that does not come is seen as any other silence.
+            async move { client.request("initialize", &params, Duration::from_secs(3600)).await }
+        };
+        tokio::pin!(hello);
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let happening = tokio::select! {
+                biased;
+                order = self.actor.orders.recv() => Happening::Order(order),
+                Ok(_) = exit.wait_for(Option::is_some) => Happening::Exited,
+                Some(event) = events.recv() => Happening::Heard(event),
+                answer = &mut hello, if !self.is_up => Happening::Initialized(answer),
+                sung = sung(&mut self.singing) => Happening::Sang(sung),
+                _ = ticks.tick() => Happening::Tick,
+            };
+            match happening {
+                Happening::Order(None | Some(Order::End)) => return Ending::Ended,
+                Happening::Order(Some(Order::Restart)) => return Ending::Restarted,
+                Happening::Order(Some(Order::Park)) => return Ending::Parked,
+                Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
+                Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
+                Happening::Order(Some(Order::Open { documents, reply })) => {
+                    let session = self.open(&documents).await;
+                    let _ = reply.send(session);
+                }
+                Happening::Heard(Event::Said { method, params }) => {
+                    if self.signals.hear(&method, &params) {
+                        self.look();
+                    }
+                }
+                Happening::Exited | Happening::Heard(Event::Closed) => {
+                    let exit = exit.borrow().map_or("it closed its output".to_owned(), |exit| exit.to_string());
+                    return Ending::Crashed { exit, stderr: Vec::new() };
+                }
+                Happening::Initialized(Ok(answer)) => {
+                    self.encoding = Encoding::chosen(&answer["capabilities"]);
+                    let version = answer["serverInfo"]["version"].as_str().map(short_version);
+                    self.is_up = true;
+                    self.starting = None;
+                    self.since = Instant::now();
+                    let _ = self.client.notify("initialized", json!({})).await;
+                    self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
+                    self.look();
+                }
+                Happening::Initialized(Err(problem)) => {
+                    return Ending::Crashed { exit: problem.to_string(), stderr: Vec::new() };
+                }
+                Happening::Sang(sung) => self.sang(sung),
+                Happening::Tick => {
+                    self.look();
+                    if self.is_hung().await {
+                        return Ending::Hung;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes what has happened into the state that is shown.
+    fn look(&mut self) {
+        if !self.is_up {
+            return;
+        }
+        // One that announces its loading may not have come to it yet.
+        let is_early = !self.signals.has_begun() && self.since.elapsed() < ANNOUNCES_WITHIN;
+        let waits = matches!(self.actor.start.profile.signal, super::profile::Signal::Progress(_)) && is_early;
+        if !self.signals.says_ready() || waits {
+            (self.says_ready_since, self.singing, self.sing_at) = (None, None, None);
+            self.pause = FIRST_PAUSE;
+            self.actor.show(State::Loading { percent: self.signals.percent() }, |_| {});
+            return;
+        }
+        let ready_since = *self.says_ready_since.get_or_insert_with(|| {
+            self.sing_at = Some(Instant::now());
+            // What it knew before it loaded again proves nothing.
+            self.canary = None;
+            Instant::now()
+        });
+        if self.singing.is_none() && self.sing_at.is_some_and(|at| at <= Instant::now()) {
+            self.sing_at = None;
+            self.sing();
+        }
+        let canary = self.canary.clone();
+        let state = match &canary {
+            Some(Canary::Agrees(_) | Canary::None) => State::Ready,
+            Some(Canary::Lacks(_)) if ready_since.elapsed() >= self.actor.start.timing.doubtful_after => {
+                State::Doubtful
+            }
+            Some(Canary::Lacks(_)) | None => State::Loading { percent: None },
+        };
+        if state == State::Ready && ready_since.elapsed() >= self.actor.start.timing.well_after {
+            self.actor.is_well();
+        }
+        self.actor.show(state, |seen| seen.canary = canary);
+    }
+
+    /// Asks what is known, in a task of its own.
+    fn sing(&mut self) {
+        let (reply, singing) = oneshot::channel();
+        self.singing = Some(singing);
+        let known = std::mem::take(&mut self.probes);
+        let (root, family) = (self.actor.start.root.clone(), self.actor.start.profile.family.clone());
+        // What is certain may have changed: it is chosen again when its files are others.
+        tokio::spawn(async move {
+            let chosen = tokio::task::spawn_blocking(move || {
+                let is_same = |document: &Document| {
+                    std::fs::read(&document.path).is_ok_and(|text| text == document.text.as_bytes())
+                };
+                let is_known = !known.is_empty() && known.iter().flat_map(|probe| &probe.documents).all(is_same);
+                if is_known { known } else { choose(&root, &family) }
+            });
+            // Nobody waits any more if the server loads again.
+            let _ = reply.send(chosen.await.ok().map(|probes| Sung { probes, canary: Canary::None }));
+        });
+    }
+
+    /// The questions are chosen, or answered.
+    fn sang(&mut self, sung: Option<Sung>) {
+        self.singing = None;
+        let Some(Sung { probes, canary }) = sung else {
+            self.sing_later();
+            return self.look();
+        };
+        let is_chosen_only = canary == Canary::None && !probes.is_empty();
+        self.probes = probes;
+        if !is_chosen_only {
+            let agrees = !matches!(canary, Canary::Lacks(_));
+            self.canary = Some(canary);
+            if !agrees {
+                self.sing_later();
+            }
+            return self.look();
+        }
+        let documents: Vec<Document> = self.probes.iter().flat_map(|probe| probe.documents.clone()).collect();
+        let told = self.documents.bring(&documents);
+        let (client, encoding, probes) = (self.client.clone(), self.encoding, self.probes.clone());
+        let within = self.actor.start.timing.request;
+        let (reply, singing) = oneshot::channel();
+        self.singing = Some(singing);
+        tokio::spawn(async move {
+            for (method, params) in told {
+                if client.notify(method, params).await.is_err() {
+                    return;
+                }
+            }
+            let canary = ask(&client, encoding, &probes, within).await;
+            let _ = reply.send(Some(Sung { probes, canary }));
+        });
+    }
+
+    fn sing_later(&mut self) {
+        self.sing_at = Some(Instant::now() + self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+
+    fn sing_soon(&mut self) {
+        if self.says_ready_since.is_some() && self.singing.is_none() {
+            self.sing_at = Some(Instant::now());
+        }
+    }
+
+    /// Makes the server have these texts and know of all changes before them.
+    async fn open(&mut self, documents: &[Document]) -> Option<Session> {
+        if !self.is_up {
+            return None;
+        }
+        if let Some(watcher) = &self.actor.start.watcher {
+            // Where it fails, the opened texts and the look at the end of the answer still hold.
+            if let Err(error) = watcher.sync().await {
+                tracing::warn!(%error, "the changes of a worktree are not all known");
+                self.is_settling = true;
+            }
+        }
+        if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
+            self.tell_changes(batch).await.ok()?;
+        }
+        for (method, params) in self.documents.bring(documents) {
+            self.client.notify(method, params).await.ok()?;
+        }
+        let is_settling = std::mem::take(&mut self.is_settling) || self.canary == Some(Canary::None);
+        Some(Session {
+            client: self.client.clone(),
+            encoding: self.encoding,
+            is_settling,
+            timing: self.actor.start.timing.clone(),
+        })
+    }
+
+    async fn tell_changes(&mut self, batch: ::watch::Batch) -> Result<(), Failure> {
+        let worktree = &self.actor.start.worktree;
+        let is_file = |change: &&::watch::Change| change.file == ::watch::FileKind::File;
+        let one = |change: &::watch::Change| {
+            let kind = match change.kind {
+                ::watch::ChangeKind::Created => 1,
+                ::watch::ChangeKind::Modified => 2,
+                ::watch::ChangeKind::Removed => 3,
+            };
+            json!({"uri": of_path(&worktree.join(&change.path)), "type": kind})
+        };
+        let copied: Vec<_> =
+            self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
+        if batch.changes.iter().any(|change| copied.contains(&worktree.join(&change.path))) {
+            // One that is gone stays as it was: the server has what it read.
+            let _ = copy(&self.actor.start);
+        }
+        let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
+        if !changes.is_empty() {
+            self.is_settling = true;
+            self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether it neither answers nor computes, for too long.
+    async fn is_hung(&mut self) -> bool {
+        let (open, heard) = self.client.silence();
+        let now = Instant::now();
+        if open == 0 || heard.is_some_and(|heard| heard > self.quiet_since) {
+            self.quiet_since = now;
+            return false;
+        }
+        if now.duration_since(self.quiet_since) < self.actor.start.timing.hung_after {
+            return false;
+        }
+        // It computes: it is only slow. Looked at again after as long.
+        let doing = self.prober.look().await;
+        if matches!(doing, Doing::Computing) {
+            self.quiet_since = now;
+        }
+        !matches!(doing, Doing::Computing) && self.group.exit().borrow().is_none()
+    }
+}
+
+async fn sung(singing: &mut Option<oneshot::Receiver<Option<Sung>>>) -> Option<Sung> {
+    match singing {
+        Some(singing) => singing.await.ok().flatten(),
+        None => std::future::pending().await,
+    }
+}
+
+/// Asks for the uses of what is certain.
+async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Duration) -> Canary {
+    for probe in probes {
+        let Some(document) = probe.documents.first() else { continue };
+        let at = Positions::of(&document.text, encoding).at(probe.at);
+        let params = json!({
+            "textDocument": {"uri": of_path(&document.path)},
+            "position": at,
+            "context": {"includeDeclaration": false},
+        });
+        let answer = match client.request("textDocument/references", &params, within).await {
+            Ok(answer) => locations(answer).unwrap_or_default(),
+            Err(problem) => return Canary::Lacks(format!("an answer for {}: {problem}", probe.name)),
+        };
+        for (number, offset) in &probe.uses {
+            let document = &probe.documents[*number];
+            let positions = Positions::of(&document.text, encoding);
+            let is_there = |place: &crate::lsp::Location| {
+                place.path == document.path && positions.offset(place.range.start) == Some(*offset)
+            };
+            if !answer.iter().any(is_there) {
+                let file = document.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                return Canary::Lacks(format!("a use of {} in {}", probe.name, project::visible(&file)));
+            }
+        }
+    }
+    Canary::Agrees(probes.iter().map(|probe| probe.name.clone()).collect())
+}

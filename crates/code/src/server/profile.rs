@@ -1,0 +1,102 @@
+//! What differs between servers, as data: `profiles/*.toml`.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::syntax::Language;
+
+/// A kind of server.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    /// Also the name of its table in the settings.
+    pub name: String,
+    /// The languages that it judges, which use each other's names.
+    pub family: String,
+    pub command: Vec<String>,
+    /// The first of these files that there is at the root is copied into a directory of the server's own, `{own}` in its
+    /// arguments.
+    #[serde(default)]
+    pub copies: Vec<String>,
+    /// The command where there is none of them.
+    #[serde(default)]
+    pub without_copies: Vec<String>,
+    /// Files that mark a directory as the root of what it reads; paths from there.
+    pub roots: Vec<String>,
+    /// Where a checkout may bring one, from the root.
+    #[serde(default)]
+    pub local: Vec<String>,
+    pub signal: Signal,
+    /// What a person runs to get it.
+    pub install: String,
+    /// The section of its settings that it takes with `initialize`.
+    pub options: Option<String>,
+    /// The first version that is a server.
+    pub least: Option<u32>,
+    /// By section.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+}
+
+/// How it says that it has read everything.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Signal {
+    /// It does not.
+    None,
+    /// `experimental/serverStatus`, quiescent.
+    Status,
+    /// The end of the progress with this title or token.
+    Progress(String),
+}
+
+/// The built-in ones, the first of a family being the first that is looked for.
+pub(crate) fn all() -> &'static [Profile] {
+    static ALL: LazyLock<Vec<Profile>> = LazyLock::new(|| {
+        [
+            include_str!("profiles/rust-analyzer.toml"),
+            include_str!("profiles/ty.toml"),
+            include_str!("profiles/tsc.toml"),
+            include_str!("profiles/gopls.toml"),
+            include_str!("profiles/clangd.toml"),
+        ]
+        .into_iter()
+        .map(|text| toml::from_str(text).expect("the built-in profiles are read by a test"))
+        .collect()
+    });
+    &ALL
+}
+
+/// What the protocol calls a language.
+pub(crate) fn language_id(language: Language, extension: Option<&str>) -> &'static str {
+    match language {
+        Language::Rust => "rust",
+        Language::Python => "python",
+        Language::TypeScript => "typescript",
+        Language::Tsx => "typescriptreact",
+        Language::JavaScript if extension == Some("jsx") => "javascriptreact",
+        Language::JavaScript => "javascript",
+        Language::Go => "go",
+        Language::C => "c",
+        Language::Cpp => "cpp",
+        Language::Haskell => "haskell",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_profiles_are_whole() {
+        let names: Vec<&str> = all().iter().map(|profile| profile.name.as_str()).collect();
+        assert_eq!(names, ["rust-analyzer", "ty", "tsc", "gopls", "clangd"]);
+        for profile in all() {
+            assert!(!profile.command.is_empty() && !profile.roots.is_empty(), "{}", profile.name);
+            let options = profile.options.as_ref();
+            assert!(options.is_none_or(|section| profile.settings.contains_key(section)), "{}", profile.name);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Types that are one of several, in languages whose declaration has no list of constructors: unions of TypeScript and
+//! Python, Python's enums, Go's groups of constants.
+
+use tree_sitter::Node;
+
+use super::{Constructor, Reading, Shape, around};
+use crate::syntax::{Declaration, Kind, Language};
+
+impl Reading<'_> {
+    /// Adds what the type is one of.
+    pub(super) fn sum(&self, root: Node<'_>, declaration: &Declaration, shape: &mut Shape) {
+        let node = around(root, declaration.at, declaration.name.len());
+        match (self.language, declaration.kind) {
+            (Language::TypeScript | Language::Tsx, Kind::Type) => {
+                let value = node.and_then(|node| node.child_by_field_name("value"));
+                shape.constructors.extend(value.into_iter().flat_map(|value| self.united(value, "union_type")));
+            }
+            (Language::Python, Kind::Type) => {
+                // `type Shape = Circle | Square`; the name's own node is its `type`.
+                let statement = node.and_then(|node| match node.kind() {
+                    "type" => node.parent(),
+                    _ => Some(node),
+                });
+                let value = statement.and_then(|statement| statement.child_by_field_name("right"));
+                let value =
+                    value.and_then(|value| if value.kind() == "type" { value.named_child(0) } else { Some(value) });
+                let united = |value: Node<'_>| match value.kind() {
+                    // `Union[Circle, Square]`.
+                    "subscript" => children(value)
+                        .into_iter()
+                        .skip(1)
+                        .map(|one| self.constructor(self.said(one), one.start_byte()))
+                        .collect(),
+                    _ => self.united(value, "binary_operator"),
+                };
+                shape.constructors.extend(value.into_iter().flat_map(united));
+            }
+            (Language::Python, Kind::Class) => {
+                let bases = node.and_then(|node| self.field(Some(node), "superclasses")).unwrap_or_default();
+                let mut bases = bases.split(|c: char| !c.is_alphanumeric());
+                if bases.any(|base| matches!(base, "Enum" | "IntEnum" | "StrEnum" | "Flag" | "IntFlag")) {
+                    let members = std::mem::take(&mut shape.fields)
+                        .into_iter()
+                        .map(|field| Constructor { doc: field.doc, ..self.constructor(field.name, field.at) });
+                    shape.constructors.extend(members);
+                }
+            }
+            (Language::Go, Kind::Type) => shape.constructors.extend(self.constants(root, &declaration.name)),
+            _ => {}
+        }
+    }
+
+    /// The members of a union, which is written as operators between two.
+    fn united(&self, value: Node<'_>, operator: &str) -> Vec<Constructor> {
+        let mut open: Vec<Node<'_>> = Some(value).into_iter().filter(|value| value.kind() == operator).collect();
+        let mut found = Vec::new();
+        while let Some(node) = open.pop() {
+            match node.kind() == operator {
+                true => open.extend((0..node.named_child_count() as u32).rev().filter_map(|at| node.named_child(at))),
+                false => found.push(self.constructor(self.said(node), node.start_byte())),
+            }
+        }
+        found.sort_by_key(|constructor| constructor.at);
+        found
+    }
+
+    /// The constants of a type in Go: the first of a group names it, the others go on with it.
+    fn constants(&self, root: Node<'_>, name: &str) -> Vec<Constructor> {
+        let mut found = Vec::new();
+        for group in children(root).into_iter().filter(|node| node.kind() == "const_declaration") {
+            let mut is_ours = false;
+            for constant in children(group).into_iter().filter(|node| node.kind() == "const_spec") {
+                let has_value = constant.child_by_field_name("value").is_some();
+                is_ours = match self.field(Some(constant), "type") {
+                    Some(of) => of == name,
+                    None => is_ours && !has_value,
+                };
+                let names = children(constant).into_iter().filter(|node| node.kind() == "identifier" && is_ours);
+                let names = names.map(|node| (self.said(node), node.start_byte())).filter(|(name, _)| name != "_");
+                found.extend(names.map(|(name, at)| self.constructor(name, at)));
+            }
+        }
+        found
+    }
+}
+
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).collect()
+}

@@ -1,0 +1,92 @@
+//! How find_callers and find_uses come to an answer: what syntax finds is judged, and looked at once more at the end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp::tool::{Context, ToolError};
+
+use super::{Questions, searched};
+use crate::answer::{Found, Shown, Texts, find};
+use crate::head::{Code, Reason};
+use crate::search::{Hit, Scope, read, search};
+use crate::syntax::Class;
+use crate::verdict::{Asked, Judged, judge};
+
+/// What was found and judged.
+pub(super) struct Answered {
+    pub scope: Scope,
+    pub found: Found,
+    pub judged: Judged,
+    pub since: Instant,
+}
+
+/// A question of these tools.
+pub(super) struct Wanted<'a> {
+    pub name: &'a str,
+    pub path: Option<&'a str>,
+    pub shown: Shown,
+    pub wait_ms: Option<u64>,
+}
+
+/// How long a call waits for a judge if it says nothing, and at most.
+const WAIT: u64 = 10_000;
+const LONGEST_WAIT: u64 = 50_000;
+
+/// Finds and judges. A file that changed meanwhile makes all of it be done again, once.
+pub(super) async fn answer(
+    questions: &Arc<Questions>,
+    cx: &Context,
+    wanted: &Wanted<'_>,
+    classes: impl Fn(&Found) -> Vec<Class>,
+) -> Result<Answered, ToolError> {
+    let since = Instant::now();
+    let wait = Duration::from_millis(wanted.wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
+    // The answer must still reach whoever waits for it.
+    let wait = cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))));
+    let until = since + wait;
+    let mut again = true;
+    loop {
+        let (name, shown) = (wanted.name.to_owned(), wanted.shown);
+        let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
+            Ok((scope.clone(), find(scope, &name, shown)?))
+        })
+        .await?;
+        let classes = classes(&found);
+        let asked = Asked { pool: &questions.pool, cx, scope: &scope, wanted: &classes, shown, until };
+        let mut judged = judge(&asked, &mut found).await;
+        if !judged.is_certain {
+            return Ok(Answered { scope, found, judged, since });
+        }
+        let texts = found.texts.clone();
+        let name = found.question.name.clone();
+        let is_same = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
+            Ok(is_unchanged(scope, &name, &texts))
+        })
+        .await?;
+        if is_same {
+            return Ok(Answered { scope, found, judged, since });
+        }
+        if !again {
+            judged.is_certain = false;
+            let text = "files changed while they were judged, twice: ask again".to_owned();
+            judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
+            judged.retry_after = Some(Duration::from_secs(1));
+            return Ok(Answered { scope, found, judged, since });
+        }
+        again = false;
+    }
+}
+
+/// Whether the files that mention a name, and all others that were read, hold what they held.
+fn is_unchanged(scope: &Scope, name: &str, texts: &Texts) -> bool {
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let now = search(&whole, name);
+    let is_known = |hit: &Hit| texts.get(hit.path.as_path()).is_some_and(|text| **text == hit.text);
+    if !now.hits.iter().all(is_known) {
+        return false;
+    }
+    let mentions = |path: &Path| now.hits.iter().any(|hit| *hit.path == *path);
+    let is_same = |path: &Path, text: &[u8]| read(&scope.root.join(path)).is_ok_and(|now| now == text);
+    texts.iter().all(|(path, text)| mentions(path) || is_same(path, text))
+}

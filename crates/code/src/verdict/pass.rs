@@ -1,0 +1,412 @@
+//! All questions of one answer to one server, once: the references of each definition, and what is defined at each candidate.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::decide::{Decided, Said, decide};
+use super::texts::{Sheets, Spot};
+use super::{Asked, Judged, Verdict, is_of};
+use crate::answer::{Found, Site, family, site_at};
+use crate::head::{Code, Reason};
+use crate::lsp::{Client, Failure, Location, locations, of_path};
+use crate::search::Hit;
+use crate::server::{Document, Server, Session};
+use crate::syntax::{Class, Kind, Language};
+
+/// What one pass found out.
+pub(super) struct Pass {
+    /// By the number of the site.
+    decided: BTreeMap<usize, Decided>,
+    /// What only the server knows.
+    added: Vec<(Site, usize)>,
+    /// Places that the server names and that hold another text.
+    odd: BTreeSet<Spot>,
+    pub missed: usize,
+    /// Whether the server fell silent, so that nothing of this counts.
+    pub is_lost: bool,
+    pub is_settling: bool,
+    pub settling: Duration,
+}
+
+/// How many sites are asked for; more are undecided, over a limit.
+const MOST_SITES: usize = 2000;
+/// How many files are open at once, besides those of the definitions.
+const FILES: usize = 180;
+
+impl Pass {
+    /// Asks everything. The time that is left bounds each request.
+    pub(super) async fn run(asked: &Asked<'_>, found: &Found, family: &str, server: &Server) -> Pass {
+        let mut pass = Pass {
+            decided: BTreeMap::new(),
+            added: Vec::new(),
+            odd: BTreeSet::new(),
+            missed: 0,
+            is_lost: false,
+            is_settling: false,
+            settling: Duration::from_millis(300),
+        };
+        let candidates: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
+        let root = &asked.scope.root;
+        let mut files: Vec<PathBuf> = candidates.iter().map(|&at| root.join(&found.sites[at].path)).collect();
+        files.dedup();
+        files.sort();
+        files.dedup();
+        let of_definitions: BTreeSet<PathBuf> = found
+            .definitions
+            .iter()
+            .filter(|one| crate::answer::family(one.language) == family)
+            .map(|one| root.join(&one.path))
+            .collect();
+        let files: Vec<PathBuf> = files.into_iter().filter(|file| !of_definitions.contains(file)).collect();
+        let mut said: Vec<Said> = vec![Said::Nothing; found.sites.len()];
+        let mut named: Vec<Vec<usize>> = vec![Vec::new(); found.sites.len()];
+        let chunks = files.len().div_ceil(FILES).max(1);
+        for number in 0..chunks {
+            let chunk: BTreeSet<PathBuf> =
+                files.iter().skip(number * FILES).take(FILES).chain(&of_definitions).cloned().collect();
+            let documents = chunk.iter().filter_map(|file| document(found, root, file)).collect();
+            let Some(session) = within(asked.until, server.open(documents)).await.flatten() else {
+                pass.is_lost = true;
+                return pass;
+            };
+            pass.is_settling |= session.is_settling;
+            pass.settling = session.timing.settling;
+            let mut sheets = Sheets::new(root, &found.texts, session.encoding);
+            if number == 0 {
+                pass.references(asked, found, family, &session, &mut sheets, &mut named).await;
+                if !pass.odd.is_empty() && !pass.is_lost {
+                    pass.again(asked, found, family, server, &mut sheets, &mut named).await;
+                }
+            }
+            let is_here = |at: &&usize| chunk.contains(&root.join(&found.sites[**at].path));
+            let here: Vec<usize> = candidates.iter().filter(is_here).copied().collect();
+            pass.definitions(asked, found, &here, &session, &mut sheets, &mut said).await;
+            if pass.is_lost {
+                return pass;
+            }
+        }
+        for &at in &candidates {
+            let decided = decide(at, &named, &said, silent(&found.sites[at]));
+            // Some servers list no imports and no declarations among the references.
+            let counts =
+                !matches!(found.sites[at].class, Class::Import | Class::Export | Class::Binding | Class::Signature);
+            pass.missed += usize::from(decided.is_missed && counts);
+            pass.decided.insert(at, decided);
+        }
+        pass
+    }
+
+    /// Asks for the references of each definition.
+    async fn references(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        of: &str,
+        session: &Session,
+        sheets: &mut Sheets,
+        named: &mut [Vec<usize>],
+    ) {
+        let mut asking = JoinSet::new();
+        for (number, definition) in found.definitions.iter().enumerate() {
+            let path = asked.scope.root.join(&definition.path);
+            let Some(sheet) = sheets.get(&path).filter(|_| family(definition.language) == of) else { continue };
+            let params = json!({
+                "textDocument": {"uri": of_path(&path)},
+                "position": sheet.position(definition.at, session.encoding),
+                "context": {"includeDeclaration": false},
+            });
+            let (client, within) = (session.client.clone(), left(asked.until, session));
+            asking.spawn(async move { (number, places(&client, "textDocument/references", &params, within).await) });
+        }
+        while let Some(Ok((number, answer))) = asking.join_next().await {
+            match answer {
+                Ok(places) => self.take(asked, found, number, places, sheets, named),
+                // Without the references nothing is known of what syntax does not see.
+                Err(_) => self.is_lost = true,
+            }
+        }
+    }
+
+    /// Takes the references of a definition.
+    fn take(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        number: usize,
+        places: Vec<Location>,
+        sheets: &mut Sheets,
+        named: &mut [Vec<usize>],
+    ) {
+        for place in places {
+            // What is used outside of the project was not asked for.
+            let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { continue };
+            let Some(spot) = sheets.spot(&place) else {
+                self.odd.insert(Spot { path: place.path, start: 0, end: 0 });
+                continue;
+            };
+            let is_here = |site: &Site| *site.path == *below && site.at == spot.start;
+            if let Some(at) = found.sites.iter().position(is_here) {
+                if !named[at].contains(&number) {
+                    named[at].push(number);
+                }
+                continue;
+            }
+            // Some name the declaration though they are told not to.
+            let is_definition = |one: &crate::definition::Definition| *one.path == *below && one.at == spot.start;
+            if found.definitions.iter().any(is_definition) {
+                continue;
+            }
+            let word = sheets.text(&spot).to_owned();
+            let is_name =
+                word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
+            if !is_name {
+                self.odd.insert(spot);
+                continue;
+            }
+            if !asked.scope.root.join(&below).starts_with(&asked.scope.below) {
+                continue;
+            }
+            let is_known = |(site, _): &(Site, usize)| is_here(site);
+            let text = sheets.get(&spot.path).map(|sheet| sheet.text.as_bytes().to_vec()).unwrap_or_default();
+            let skip = sheets.get(&spot.path).map_or(0, |sheet| sheet.skip);
+            if let Some(language) = Language::of(&below, &text).filter(|_| !self.added.iter().any(is_known)) {
+                let hit = Hit { path: below.clone(), language, text, starts: vec![spot.start - skip] };
+                let until = Instant::now() + Duration::from_secs(1);
+                if let Some(mut site) = site_at(found, &hit, &word, asked.shown, until) {
+                    site.at += skip;
+                    site.alias = (word != found.question.name).then_some(word);
+                    self.added.push((site, number));
+                }
+            }
+        }
+    }
+
+    /// Opens the files of what holds another text than the name, and asks for the references again.
+    async fn again(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        family: &str,
+        server: &Server,
+        sheets: &mut Sheets,
+        named: &mut [Vec<usize>],
+    ) {
+        let files: BTreeSet<PathBuf> = std::mem::take(&mut self.odd).into_iter().map(|spot| spot.path).collect();
+        let documents = files.iter().filter_map(|path| {
+            let sheet = sheets.get(path)?;
+            let language = Language::of(path, sheet.text.as_bytes())?;
+            Some(Document { path: path.clone(), language, text: sheet.text.clone() })
+        });
+        let documents: Vec<Document> = documents.take(20).collect();
+        let Some(session) = within(asked.until, server.open(documents)).await.flatten() else {
+            self.is_lost = true;
+            return;
+        };
+        named.iter_mut().for_each(Vec::clear);
+        self.added.clear();
+        self.references(asked, found, family, &session, sheets, named).await;
+    }
+
+    /// Asks what is defined at each of these sites.
+    async fn definitions(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        sites: &[usize],
+        session: &Session,
+        sheets: &mut Sheets,
+        said: &mut [Said],
+    ) {
+        let mut asking = JoinSet::new();
+        for &at in sites.iter().take(MOST_SITES) {
+            let site = &found.sites[at];
+            let path = asked.scope.root.join(&site.path);
+            let Some(sheet) = sheets.get(&path) else {
+                said[at] = Said::Failed(Code::Unparsable);
+                continue;
+            };
+            let position = sheet.position(site.at, session.encoding);
+            let params = json!({"textDocument": {"uri": of_path(&path)}, "position": position});
+            let (client, within) = (session.client.clone(), left(asked.until, session));
+            asking.spawn(async move { (at, places(&client, "textDocument/definition", &params, within).await) });
+        }
+        for &at in sites.iter().skip(MOST_SITES) {
+            said[at] = Said::Failed(Code::OverALimit);
+        }
+        while let Some(Ok((at, answer))) = asking.join_next().await {
+            said[at] = match answer {
+                Ok(places) => read(found, at, &places, sheets),
+                Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
+                Err(Failure::Closed) => {
+                    self.is_lost = true;
+                    Said::Failed(Code::Crashed)
+                }
+                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Nothing,
+            };
+        }
+    }
+
+    /// Whether one pass is enough: everything is decided, and nothing speaks against it.
+    pub(super) fn is_sure(&self) -> bool {
+        let is_open = |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(_));
+        self.missed == 0 && self.odd.is_empty() && !self.decided.values().any(is_open)
+    }
+
+    /// Whether another pass came to the same, and nothing in it is doubted.
+    pub(super) fn says_the_same(&self, other: &Pass) -> bool {
+        let places =
+            |pass: &Pass| pass.added.iter().map(|(site, _)| (site.path.clone(), site.at)).collect::<BTreeSet<_>>();
+        self.decided == other.decided && places(self) == places(other) && self.odd == other.odd
+    }
+
+    /// Gives the sites their verdicts, and adds what only the server knows.
+    pub(super) fn apply(self, found: &mut Found, family: &str, judged: &mut Judged) {
+        for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
+            // What is not asked for is not judged.
+            site.verdict = Verdict::NotJudged;
+        }
+        for (at, decided) in self.decided {
+            let site = &mut found.sites[at];
+            (site.verdict, site.meant, site.by_interface) = (decided.verdict, decided.meant, decided.by_interface);
+        }
+        judged.missed += self.missed;
+        for (mut site, number) in self.added {
+            (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
+            if site.class == Class::Mention {
+                site.verdict = Verdict::NotJudged;
+            }
+            found.sites.push(site);
+        }
+        if !self.odd.is_empty() {
+            judged.is_certain = false;
+            let text = format!("{} places that the judge names hold another text", self.odd.len());
+            judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
+        }
+    }
+}
+
+/// Whether what is defined at a site is asked for: what is wanted, and what others are reached through.
+fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
+    let site = &found.sites[at];
+    let is_way = matches!(site.class, Class::Import | Class::Export | Class::Signature);
+    is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
+}
+
+/// What a place of an answer to `textDocument/definition` is.
+fn read(found: &Found, asked_at: usize, places: &[Location], sheets: &mut Sheets) -> Said {
+    let mut best = Said::Nothing;
+    let rank = |said: &Said| match said {
+        Said::Ours(_) => 4,
+        Said::Through(_) => 3,
+        Said::Other { .. } => 2,
+        Said::Odd => 1,
+        Said::Nothing | Said::Failed(_) => 0,
+    };
+    for place in places {
+        let one = match sheets.spot(place) {
+            Some(spot) => read_one(found, asked_at, &spot, sheets),
+            None => Said::Odd,
+        };
+        if rank(&one) > rank(&best) {
+            best = one;
+        }
+    }
+    best
+}
+
+fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Said {
+    let below = sheets.below(&spot.path);
+    let word = sheets.word(spot);
+    let name = &found.question.name;
+    if let Some(below) = below {
+        // Some give the whole declaration.
+        let is_ours = |one: &crate::definition::Definition| {
+            *one.path == *below && (one.at == spot.start || spot.start < one.at && one.at < spot.end && word != name)
+        };
+        if let Some(number) = found.definitions.iter().position(is_ours) {
+            return Said::Ours(number);
+        }
+        let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
+        if let Some(at) = here {
+            let site = &found.sites[at];
+            return match site.class {
+                // It names itself where it finds nothing.
+                Class::Import | Class::Export if at == asked_at => Said::Nothing,
+                Class::Import | Class::Export => Said::Through(at),
+                Class::Signature if !site.in_interface && at != asked_at => Said::Through(at),
+                _ => Said::Other { is_interface: site.in_interface },
+            };
+        }
+    }
+    let is_named = word == name || sheets.text(spot) == name || found.names.contains(word);
+    if is_named || is_module(name, spot) { Said::Other { is_interface: false } } else { Said::Odd }
+}
+
+/// A module is defined by its file: by none of its text.
+fn is_module(name: &str, spot: &Spot) -> bool {
+    let stem = spot.path.file_stem().and_then(|stem| stem.to_str());
+    let folder = spot.path.parent().and_then(|folder| folder.file_name()).and_then(|folder| folder.to_str());
+    let is_index = matches!(stem, Some("mod" | "index" | "__init__" | "lib"));
+    spot.start <= 3 && (stem == Some(name) || is_index && folder == Some(name))
+}
+
+/// Words that mean a definition without naming it.
+fn stands_for(found: &Found, number: usize, word: &str) -> bool {
+    let definition = &found.definitions[number];
+    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    match definition.language {
+        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            is_type && matches!(word, "super" | "this") || word == "default"
+        }
+        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
+        _ => false,
+    }
+}
+
+/// Why a server that is ready says nothing of a site.
+fn silent(site: &Site) -> Code {
+    if site.in_macro {
+        return Code::Macro;
+    }
+    if site.is_broken {
+        return Code::Unparsable;
+    }
+    match site.language {
+        Language::Rust | Language::C | Language::Cpp | Language::Go => Code::Inactive,
+        _ => Code::Dynamic,
+    }
+}
+
+async fn places(
+    client: &Client,
+    method: &'static str,
+    params: &Value,
+    within: Duration,
+) -> Result<Vec<Location>, Failure> {
+    let answer = client.request(method, params, within).await?;
+    locations(answer).ok_or(Failure::Odd { method })
+}
+
+/// How long a request may take.
+fn left(until: Instant, session: &Session) -> Duration {
+    until.saturating_duration_since(Instant::now()).min(session.timing.request).max(Duration::from_millis(50))
+}
+
+async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
+    // What is there already is taken even if nothing may be waited for.
+    let until = until.max(Instant::now() + Duration::from_millis(200));
+    tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()
+}
+
+fn document(found: &Found, root: &std::path::Path, file: &std::path::Path) -> Option<Document> {
+    let below = file.strip_prefix(root).ok()?;
+    let bytes = found.texts.get(below)?;
+    let sheet = super::texts::Sheet::of(bytes)?;
+    let language = Language::of(file, bytes)?;
+    Some(Document { path: file.to_owned(), language, text: sheet.text })
+}

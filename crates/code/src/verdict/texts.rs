@@ -1,0 +1,99 @@
+//! Places of the protocol in the texts that were read: what a server names is looked up in those bytes, and only what stands
+//! there counts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::answer::Texts;
+use crate::lsp::{Encoding, Location, Positions};
+use crate::search::read;
+
+/// A text as a server has it.
+#[derive(Debug, Clone)]
+pub(super) struct Sheet {
+    /// Without a byte order mark.
+    pub text: Arc<str>,
+    /// How many bytes of the file come before it.
+    pub skip: usize,
+}
+
+impl Sheet {
+    /// `None` for what is no text: a server would have other bytes than the disk.
+    pub(super) fn of(bytes: &[u8]) -> Option<Sheet> {
+        let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        Some(Sheet { text: std::str::from_utf8(rest).ok()?.into(), skip: bytes.len() - rest.len() })
+    }
+
+    /// The position of an offset in the file.
+    pub(super) fn position(&self, at: usize, encoding: Encoding) -> serde_json::Value {
+        Positions::of(&self.text, encoding).at(at.saturating_sub(self.skip))
+    }
+}
+
+/// The texts of a question, and of the files that a server names besides.
+pub(super) struct Sheets {
+    root: PathBuf,
+    encoding: Encoding,
+    sheets: BTreeMap<PathBuf, Option<Sheet>>,
+}
+
+/// A place in a file, by offset.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spot {
+    /// Absolute.
+    pub path: PathBuf,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// How many files are read that no search found.
+const MOST_READ: usize = 500;
+
+impl Sheets {
+    pub(super) fn new(root: &Path, texts: &Texts, encoding: Encoding) -> Sheets {
+        let sheets = texts.iter().map(|(path, text)| (root.join(path), Sheet::of(text))).collect();
+        Sheets { root: root.to_owned(), encoding, sheets }
+    }
+
+    pub(super) fn get(&self, path: &Path) -> Option<&Sheet> {
+        self.sheets.get(path)?.as_ref()
+    }
+
+    /// Reads what a server names and no search found. Blocks for small reads.
+    pub(super) fn read(&mut self, path: &Path) {
+        if !self.sheets.contains_key(path) && self.sheets.len() < self.sheets.len().max(MOST_READ) {
+            let sheet = read(path).ok().and_then(|bytes| Sheet::of(&bytes));
+            self.sheets.insert(path.to_owned(), sheet);
+        }
+    }
+
+    /// Where a place is in its file; `None` if the text has no such place.
+    pub(super) fn spot(&mut self, place: &Location) -> Option<Spot> {
+        self.read(&place.path);
+        let sheet = self.get(&place.path)?;
+        let positions = Positions::of(&sheet.text, self.encoding);
+        let start = positions.offset(place.range.start)? + sheet.skip;
+        let end = positions.offset(place.range.end)? + sheet.skip;
+        Some(Spot { path: place.path.clone(), start, end: end.max(start) })
+    }
+
+    /// What stands at a spot.
+    pub(super) fn text(&self, spot: &Spot) -> &str {
+        let sheet = self.get(&spot.path);
+        sheet.and_then(|sheet| sheet.text.get(spot.start - sheet.skip..spot.end - sheet.skip)).unwrap_or_default()
+    }
+
+    /// The word that begins at a spot.
+    pub(super) fn word(&self, spot: &Spot) -> &str {
+        let Some(sheet) = self.get(&spot.path) else { return "" };
+        let rest = sheet.text.get(spot.start - sheet.skip..).unwrap_or_default();
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// The path below the root; `None` if it is outside.
+    pub(super) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.root).ok()
+    }
+}

@@ -1,0 +1,108 @@
+//! The table of borderline forms in `docs/code.md`: every example of every row is asked about.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::worktree::Worktree;
+
+/// What declares the names that the examples use.
+const DECLARED: [(&str, &str, &str); 9] = [
+    ("Rust", "rs", "pub fn area(x: i32) -> i32 { x }\npub struct Circle(i32);\n"),
+    ("Python", "py", "def area(x):\n    return x\nclass Circle:\n    pass\n"),
+    ("TypeScript", "tsx", "export function area(x) { return x; }\nexport class Circle {}\n"),
+    ("JavaScript", "js", "export function area(x) { return x; }\nexport class Circle {}\n"),
+    ("Go", "go", "package geo\nfunc area(x int) int { return x }\ntype Circle struct{ r int }\n"),
+    ("C", "c", "int area(int x) { return x; }\n"),
+    ("C++", "cpp", "int area(int x) { return x; }\nclass Circle {};\n"),
+    (
+        "Haskell",
+        "hs",
+        "module Geo where\narea :: Int -> Int\narea x = x\ndata Round = Circle { radius :: Int }\nclass Shape a where\n",
+    ),
+    ("", "", ""),
+];
+
+/// The pieces of code in a cell: between one backtick or two.
+fn spans(cell: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = cell;
+    while let Some(start) = rest.find('`') {
+        let mark = if rest[start..].starts_with("``") { "``" } else { "`" };
+        let inner = &rest[start + mark.len()..];
+        let end = inner.find(mark).expect("a closing backtick");
+        found.push(inner[..end].replace('⏎', "\n"));
+        rest = &inner[end + mark.len()..];
+    }
+    found
+}
+
+/// What the name of the example does, in the order of its places.
+fn classes(language: &str, example: &str) -> Vec<String> {
+    let (_, extension, declared) = DECLARED.iter().find(|(name, ..)| *name == language).expect("a known language");
+    let worktree = Worktree::new();
+    worktree
+        .write(&format!("geo.{extension}"), declared)
+        .write(&format!("example.{extension}"), format!("{example}\n"));
+    let name = ["area", "radius", "Circle", "Shape"].into_iter().find(|name| example.contains(name)).unwrap();
+    let all = [
+        "call",
+        "value",
+        "import",
+        "export",
+        "signature",
+        "type",
+        "pattern",
+        "construct",
+        "binding",
+        "field_read",
+        "field_write",
+        "mention",
+    ];
+    let result = worktree.result("find_uses", json!({"name": name, "classes": all}));
+    let mut found: Vec<(u64, u64, String)> = result["uses"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["file"].as_str().unwrap().starts_with("example"))
+        .map(|one| {
+            (one["line"].as_u64().unwrap(), one["column"].as_u64().unwrap(), one["class"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, _, class)| class).collect()
+}
+
+#[test]
+fn every_row_of_the_table_holds() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/code.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().skip_while(|line| !line.starts_with("| form | language |")).skip(2);
+    let (mut count, mut wrong) = (0, Vec::new());
+    for row in rows.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [form, languages, examples, is] = cells[..] else { panic!("no row of four cells: {row}") };
+        let languages: Vec<&str> = languages.split(", ").collect();
+        // Examples of one language are set apart by commas, those of the next by a semicolon after the code.
+        let groups: Vec<Vec<String>> = examples
+            .split("`; `")
+            .map(|group| {
+                let group = group.trim_matches('`');
+                let mark = if examples.contains("``") { "``" } else { "`" };
+                spans(&format!("{mark}{group}{mark}"))
+            })
+            .collect();
+        assert!(groups.len() == languages.len() || groups.len() == 1, "{form}: as many groups as languages");
+        for (number, language) in languages.iter().enumerate() {
+            for example in groups.get(number).unwrap_or(&groups[0]) {
+                count += 1;
+                let found = classes(language, example);
+                if found != spans(is) {
+                    wrong.push(format!("{form}, {language}: {example}\n  is {found:?}, not {is}"));
+                }
+            }
+        }
+    }
+    println!("{count} examples of borderline forms");
+    assert!(count > 60 && wrong.is_empty(), "{count} examples\n{}", wrong.join("\n"));
+}

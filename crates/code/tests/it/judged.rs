@@ -1,0 +1,107 @@
+//! A worktree whose language servers run: real ones, or one that lies.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use code::tools::Questions;
+use code::{CodeSettings, Options, Timing};
+use mcp::tool::{Context, ToolError};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::runtime::Runtime;
+
+use crate::worktree::Worktree;
+
+pub(crate) struct Judged {
+    pub worktree: Worktree,
+    state: tempfile::TempDir,
+    pub questions: Arc<Questions>,
+    runtime: Runtime,
+}
+
+impl Judged {
+    pub(crate) fn new() -> Judged {
+        Judged::with(CodeSettings::default(), Timing::default())
+    }
+
+    pub(crate) fn with(settings: CodeSettings, timing: Timing) -> Judged {
+        let state = tempfile::tempdir().unwrap();
+        let options = Options {
+            settings,
+            withheld: Vec::new(),
+            prepare: Arc::new(|| Ok(())),
+            state_dir: state.path().join("servers"),
+            records_dir: Some(state.path().join("records")),
+            guard: process::Guard::Without,
+            timing,
+            journal: None,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Judged { worktree: Worktree::new(), state, questions: Questions::with_judges(options), runtime }
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {
+        self.worktree.write(path, text);
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.worktree.path()
+    }
+
+    /// What a tool answers: its structured result and its text; `Err` with what it refuses.
+    pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
+        let tools = code::tools::tools(&self.questions);
+        let tool = tools.iter().find(|tool| tool.declaration().name == name).unwrap().clone();
+        let mut caller = testkit::caller(&self.path().canonicalize().unwrap(), "");
+        caller.env = ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "GOPATH"]
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
+            .collect();
+        let arguments = RawValue::from_string(arguments.to_string()).unwrap();
+        let outcome = self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
+        match outcome {
+            Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
+            Ok(outcome) => {
+                let structured = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
+                Ok((structured, outcome.content[0].as_text().unwrap().to_owned()))
+            }
+            Err(ToolError::User { message, .. }) => Err(message),
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+
+    /// Asks until the answer is final; no server that runs needs longer than a minute for these projects.
+    pub(crate) fn until_final(&self, name: &str, mut arguments: Value) -> (Value, String) {
+        let until = Instant::now() + testkit::patience().max(Duration::from_secs(60));
+        arguments["wait_ms"] = 20_000.into();
+        loop {
+            let (answer, text) = self.ask(name, arguments.clone()).unwrap();
+            if answer["head"]["final"] == true {
+                return (answer, text);
+            }
+            assert!(Instant::now() < until, "never final: {text}\n{:#}", answer["head"]);
+        }
+    }
+}
+
+impl Drop for Judged {
+    fn drop(&mut self) {
+        self.runtime.block_on(self.questions.end());
+        let _ = &self.state;
+    }
+}
+
+/// The sites of an answer: `src/uses.rs:3 call confirmed src/geo.rs:1`.
+pub(crate) fn sites(answer: &Value) -> Vec<String> {
+    let all = answer["uses"].as_array().or(answer["call_sites"].as_array()).unwrap();
+    let text = |site: &Value, field: &str| site[field].as_str().unwrap_or("-").to_owned();
+    all.iter()
+        .map(|site| {
+            let place = format!("{}:{}", text(site, "file"), site["line"]);
+            let via = if site["via"] == "interface" { " interface" } else { "" };
+            format!("{place} {} {} {}{via}", text(site, "class"), text(site, "verdict"), text(site, "definition"))
+        })
+        .collect()
+}

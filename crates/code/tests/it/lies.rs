@@ -1,0 +1,307 @@
+//! A language server that lies on purpose: a real process that is empty for a while, ends its progress early, withholds a
+//! file, gives old positions or a wrong file, falls silent, or dies in the middle of an answer. Whatever it does, an answer is
+//! right or not final, and says how the server is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use code::settings::ServerSettings;
+use code::{CodeSettings, Timing};
+use serde_json::{Value, json};
+
+use crate::judged::Judged;
+
+/// The uses of `area` of geo.py.
+const TRUTH: [&str; 3] = ["passed.py:2", "uses.py:5", "uses.py:7"];
+
+fn timing() -> Timing {
+    Timing {
+        doubtful_after: Duration::from_millis(500),
+        hung_after: Duration::from_millis(700),
+        restarts: vec![Duration::from_millis(20), Duration::from_millis(50)],
+        well_after: Duration::from_secs(60),
+        settling: Duration::from_millis(30),
+        request: Duration::from_secs(5),
+        measured_every: Duration::from_millis(50),
+    }
+}
+
+fn lying(server: &str, mode: &str, seconds: f64) -> Judged {
+    let servers = BTreeMap::from([(server.to_owned(), liar(mode, seconds))]);
+    Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing())
+}
+
+fn liar(mode: &str, seconds: f64) -> ServerSettings {
+    let liar = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/liar.py");
+    let command = ["python3", liar.to_str().unwrap(), mode, &seconds.to_string()].map(str::to_owned).to_vec();
+    ServerSettings { command: Some(command), enabled: None }
+}
+
+fn project(judged: &Judged) {
+    judged
+        .write("geo.py", "def area(side):\n    return side\n\ndef surface(side):\n    return side\n")
+        .write("other.py", "def area():\n    return 1\n")
+        .write("noise.py", "x = 1\n")
+        .write("passed.py", "from geo import area\nf = map(area, [1])\n")
+        .write(
+            "uses.py",
+            "from geo import area, surface\nimport other\n\ndef run():\n    area(1)\n    other.area()\n    return area(surface(2))\n",
+        );
+}
+
+fn has_python() -> bool {
+    testkit::has_program("python3")
+}
+
+/// The places of an answer that is final, which are the truth; of another, how the judge is.
+fn check(answer: &Value, text: &str, truth: &[&str]) -> Option<String> {
+    let head = &answer["head"];
+    if head["final"] != true {
+        assert!(!text.starts_with("no callers"), "{text}");
+        assert!(answer["warning"].is_string());
+        let codes = head["reasons"].as_array().unwrap().iter().map(|reason| reason["code"].as_str().unwrap());
+        let codes: Vec<&str> = codes.collect();
+        return Some(format!("{} {}", head["judges"][0]["state"].as_str().unwrap(), codes.join(" ")));
+    }
+    let sites = answer["call_sites"].as_array().unwrap().iter();
+    let mut places: Vec<String> =
+        sites.map(|site| format!("{}:{}", site["file"].as_str().unwrap(), site["line"])).collect();
+    places.dedup();
+    assert_eq!(places, truth, "a final answer is right: {text}");
+    None
+}
+
+fn ask(judged: &Judged, wait_ms: u64) -> (Value, String) {
+    judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": wait_ms})).unwrap()
+}
+
+/// Asks until it is final; how the server was meanwhile.
+fn until_final(judged: &Judged, truth: &[&str], wait_ms: u64) -> Vec<String> {
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let mut states = Vec::new();
+    loop {
+        let (answer, text) = ask(judged, wait_ms);
+        match check(&answer, &text, truth) {
+            None => return states,
+            Some(state) => states.push(state),
+        }
+        assert!(Instant::now() < until, "{states:?}");
+    }
+}
+
+/// Asks so many times; no answer is final.
+fn never_final(judged: &Judged, times: usize, wait_ms: u64) -> Vec<String> {
+    let states = (0..times).map(|_| {
+        let (answer, text) = ask(judged, wait_ms);
+        check(&answer, &text, &[]).unwrap_or_else(|| panic!("it is final: {text}"))
+    });
+    states.collect()
+}
+
+#[test]
+fn an_honest_one_is_believed() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "honest", 0.0);
+    project(&judged);
+    until_final(&judged, &TRUTH, 10_000);
+    let (_, text) = ask(&judged, 10_000);
+    assert!(text.starts_with("2 call, 1 value, 1 refuted, 0 undecided · ty ready"), "{text}");
+}
+
+#[test]
+fn empty_for_a_while() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "empty", 3.0);
+    project(&judged);
+    let states = until_final(&judged, &TRUTH, 200);
+    assert!(states.len() > 2, "{states:?}");
+    assert!(states.iter().all(|state| state == "starting loading" || state.ends_with(" loading")), "{states:?}");
+    assert!(states.iter().any(|state| state == "doubtful loading"), "{states:?}");
+}
+
+#[test]
+fn progress_that_ends_early() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("gopls", "early", 2.0);
+    judged
+        .write("go.mod", "module made\n")
+        .write("geo.go", "package geo\n\nfunc area(side int) int { return side }\n\nfunc surface() int { return 1 }\n")
+        .write("uses.go", "package geo\n\nfunc run() int { return area(1) + surface() }\n");
+    let ask = |wait_ms: u64| judged.ask("find_callers", json!({"name": "area", "wait_ms": wait_ms})).unwrap();
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    let mut loading = 0;
+    loop {
+        let (answer, text) = ask(100);
+        match check(&answer, &text, &["uses.go:3"]) {
+            None => break,
+            Some(state) => assert!(state.ends_with("loading"), "{state}"),
+        }
+        loading += 1;
+        assert!(Instant::now() < until);
+    }
+    assert!(loading > 2, "{loading}");
+}
+
+#[test]
+fn a_file_that_is_withheld() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "withheld", 0.0);
+    project(&judged);
+    let states = never_final(&judged, 4, 1_500);
+    assert!(states.iter().skip(1).all(|state| state == "ready dynamic"), "{states:?}");
+    let (_, text) = ask(&judged, 1_500);
+    assert!(text.starts_with("2 confirmed, 1 undecided"), "{text}");
+}
+
+#[test]
+fn positions_that_are_old() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "old", 0.0);
+    project(&judged);
+    let states = never_final(&judged, 4, 1_000);
+    assert_eq!(states.last().unwrap(), "doubtful loading");
+}
+
+#[test]
+fn a_wrong_file() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "wrong", 0.0);
+    project(&judged);
+    let states = never_final(&judged, 4, 1_000);
+    assert_eq!(states.last().unwrap(), "doubtful loading");
+}
+
+#[test]
+fn a_wrong_file_where_nothing_is_certain() {
+    if !has_python() {
+        return;
+    }
+    for mode in ["wrong", "old"] {
+        let judged = lying("ty", mode, 0.0);
+        // No use in another file is certain, so there is no canary.
+        judged.write("geo.py", "def area(side):\n    return area(side - 1)\n").write("noise.py", "x = 1\n\ny = 2\n");
+        let states = never_final(&judged, 3, 1_000);
+        assert!(states.iter().skip(1).all(|state| state.contains("stale")), "{mode}: {states:?}");
+    }
+}
+
+#[test]
+fn endless_silence() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "silent", 0.0);
+    project(&judged);
+    let mut states = Vec::new();
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    while !states.iter().any(|state: &String| state.starts_with("hung hung")) {
+        assert!(Instant::now() < until, "{states:?}");
+        states.extend(never_final(&judged, 1, 1_000));
+    }
+}
+
+#[test]
+fn death_in_the_middle_of_an_answer() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "dies", 0.0);
+    project(&judged);
+    let mut states = Vec::new();
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    // It is right twice in each life, for the canary and one question: a final answer may come, and is right.
+    while !states.iter().any(|state: &String| state.starts_with("crashed crashed")) {
+        assert!(Instant::now() < until, "{states:?}");
+        let (answer, text) = ask(&judged, 1_000);
+        states.extend(check(&answer, &text, &TRUTH));
+    }
+}
+
+#[test]
+fn one_that_does_not_start_says_why() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "stillborn", 0.0);
+    project(&judged);
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    loop {
+        let (answer, text) = ask(&judged, 1_000);
+        assert_eq!(check(&answer, &text, &[]).as_deref().map(|state| state.starts_with("final")), Some(false));
+        if text.contains("there is no such thing as a workspace") && text.contains("exit status 3") {
+            break;
+        }
+        assert!(Instant::now() < until, "{text}");
+    }
+    // The person who mended it starts it again.
+    let (status, _) = judged.ask("code_status", json!({"restart": true})).unwrap();
+    assert_eq!(status["servers"][0]["server"], "ty");
+}
+
+/// The states of the servers, by name.
+fn states(judged: &Judged) -> BTreeMap<String, String> {
+    let (status, _) = judged.ask("code_status", json!({})).unwrap();
+    let word = |server: &Value, field: &str| server[field].as_str().unwrap().to_owned();
+    status["servers"].as_array().unwrap().iter().map(|one| (word(one, "server"), word(one, "state"))).collect()
+}
+
+#[test]
+fn two_that_do_not_fit_together_are_parked_in_turn() {
+    if !has_python() {
+        return;
+    }
+    let servers = ["ty", "gopls"].map(|name| (name.to_owned(), liar("heavy", 0.0)));
+    let settings = CodeSettings { memory: Some(90), servers: servers.into(), ..CodeSettings::default() };
+    let judged = Judged::with(settings, timing());
+    project(&judged);
+    judged
+        .write("go.mod", "module made\n")
+        .write(
+            "geo.go",
+            "package geo\n\nfunc square(side int) int { return side }\n\nfunc surface() int { return 1 }\n",
+        )
+        .write("uses.go", "package geo\n\nfunc run() int { return square(1) + surface() }\n");
+    for name in ["geo.py:area", "geo.go:square", "geo.py:area", "geo.go:square"] {
+        let (_, text) = judged.until_final("find_callers", json!({"name": name}));
+        assert!(text.contains(" ready"), "{text}");
+    }
+    // Whoever is asked runs; the other one is ended within a measurement or two.
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    while states(&judged) != BTreeMap::from([("gopls", "ready"), ("ty", "parked")].map(|(a, b)| (a.into(), b.into()))) {
+        assert!(Instant::now() < until, "{:?}", states(&judged));
+    }
+}
+
+#[test]
+fn one_that_needs_more_than_all_may_have_is_ended() {
+    if !has_python() {
+        return;
+    }
+    let servers = BTreeMap::from([("ty".to_owned(), liar("heavy", 0.0))]);
+    let judged = Judged::with(CodeSettings { memory: Some(30), servers, ..CodeSettings::default() }, timing());
+    project(&judged);
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(30));
+    loop {
+        let (answer, text) = ask(&judged, 1_000);
+        // It may have been right before it was measured.
+        let state = check(&answer, &text, &TRUTH);
+        if state.as_deref() == Some("over_budget over_a_limit") {
+            assert!(text.contains("[code] memory"), "{text}");
+            return;
+        }
+        assert!(Instant::now() < until, "{text}");
+    }
+}

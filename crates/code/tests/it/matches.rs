@@ -1,0 +1,369 @@
+//! What a new constructor does to every form of match, in every language that has them: a rule and a row each.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use crate::worktree::Worktree;
+
+/// Each match on a line: where, form, effect, how, and whether a branch takes everything.
+fn check(file: &str, text: &str, type_name: &str, change: &str, expected: Expect) {
+    let worktree = Worktree::new();
+    worktree.write(file, text);
+    let result = worktree.result("find_matches", json!({"type_name": type_name, "change": change}));
+    let mut all = result["matches"].as_array().unwrap().clone();
+    all.sort_by_key(|one| one["line"].as_u64());
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let lines: Vec<String> = all
+        .iter()
+        .map(|one| {
+            let names: Vec<String> = one["names"].as_array().unwrap().iter().map(word).collect();
+            let wildcard = if one["wildcard"] == true { " wildcard" } else { "" };
+            format!(
+                "{} {} [{}] {}{wildcard}: {}, {}",
+                one["line"],
+                word(&one["enclosing"]),
+                word(&one["form"]),
+                names.join(" "),
+                word(&one["effect"]),
+                word(&one["how"])
+            )
+        })
+        .collect();
+    expected.assert_eq(&lines.join("\n"));
+}
+
+const RUST: &str = r#"
+pub enum Shape { Circle(f64), Square { side: f64 }, Dot }
+enum Other { Circle(f64), Ring }
+fn exhaustive(s: &Shape) { match s { Shape::Circle(r) => {} Shape::Square { .. } | Shape::Dot => {} } }
+fn wildcard(s: Shape) { match s { Shape::Circle(_) => 1, _ => 2 }; }
+fn bound(s: Shape) { match s { Shape::Dot => 1, other => 2 }; }
+fn guarded(s: Shape) { match s { Shape::Dot => 1, Shape::Circle(r) if r > 1.0 => 2, x if true => 3, Shape::Circle(_) | Shape::Square { side: _ } => 4 }; }
+fn panics(s: Shape) { match s { Shape::Dot => 1, _ => unreachable!("never") }; }
+fn nested(s: Option<Shape>) { match s { Some(Shape::Dot) => 1, Some(_) => 2, None => 3 }; }
+fn nested_whole(s: Option<Shape>) { match s { Some(Shape::Dot | Shape::Circle(_) | Shape::Square { .. }) => 1, None => 3 }; }
+fn nested_wild(s: Option<Shape>) { match s { Some(Shape::Dot) => 1, _ => 2 }; }
+fn tuple(a: Shape, b: bool) { match (a, b) { (Shape::Dot, true) => 1, (_, true) => 2, (Shape::Circle(_) | Shape::Square { .. } | Shape::Dot, false) => 3 }; }
+fn if_let(s: Shape) { if let Shape::Dot = s { } }
+fn if_let_else(s: Shape) { if let Shape::Dot = s { } else { } }
+fn let_else(s: Shape) { let Shape::Dot = s else { return }; }
+fn while_let(s: Shape) { while let Shape::Dot = s { } }
+fn is(s: Shape) -> bool { matches!(s, Shape::Dot | Shape::Circle(_) if true) }
+fn another(s: Other) { match s { Other::Circle(_) => 1, Other::Ring => 2 }; }
+impl Shape { fn own(&self) { match *self { Self::Dot => {}, Self::Circle(_) => {}, Self::Square { side } => {} } } }
+fn references(s: &Shape) { match s { &Shape::Dot => {}, d @ Shape::Circle(_) => {}, &Shape::Square { .. } => {} } }
+"#;
+
+#[test]
+fn rust_a_constructor_more() {
+    check(
+        "a.rs",
+        RUST,
+        "Shape",
+        "add",
+        expect![[r#"
+        4 exhaustive [match] Circle Dot Square: breaks, compile error (E0004)
+        5 wildcard [match] Circle wildcard: absorbs, a branch for everything takes it
+        6 bound [match] Dot wildcard: absorbs, a branch for everything takes it
+        7 guarded [match] Circle Dot Square: breaks, compile error (E0004)
+        8 panics [match] Dot wildcard: breaks, run-time failure: the branch for everything panics
+        9 nested [match] Dot wildcard: absorbs, a branch for everything takes it
+        10 nested_whole [match] Circle Dot Square: breaks, compile error (E0004)
+        11 nested_wild [match] Dot wildcard: absorbs, a branch for everything takes it
+        12 tuple [match] Circle Dot Square: undecided, other parts of the patterns decide
+        13 if_let [if let] Dot: falls_through, no branch runs
+        14 if_let_else [if let] Dot: absorbs, the else branch takes it
+        15 let_else [let] Dot: absorbs, the else block takes it
+        16 while_let [while let] Dot: falls_through, the loop ends
+        17 is [matches!] Circle Dot: absorbs, it is false then
+        19 Shape::own [match] Circle Dot Square: breaks, compile error (E0004)
+        20 references [match] Circle Dot Square: breaks, compile error (E0004)"#]],
+    );
+}
+
+#[test]
+fn rust_a_constructor_less() {
+    check(
+        "a.rs",
+        RUST,
+        "Shape",
+        "remove:Square",
+        expect![[r#"
+        4 exhaustive [match] Circle Dot Square: breaks, compile error: it names Square
+        5 wildcard [match] Circle wildcard: unaffected, it does not name Square
+        6 bound [match] Dot wildcard: unaffected, it does not name Square
+        7 guarded [match] Circle Dot Square: breaks, compile error: it names Square
+        8 panics [match] Dot wildcard: unaffected, it does not name Square
+        9 nested [match] Dot wildcard: unaffected, it does not name Square
+        10 nested_whole [match] Circle Dot Square: breaks, compile error: it names Square
+        11 nested_wild [match] Dot wildcard: unaffected, it does not name Square
+        12 tuple [match] Circle Dot Square: breaks, compile error: it names Square
+        13 if_let [if let] Dot: unaffected, it does not name Square
+        14 if_let_else [if let] Dot: unaffected, it does not name Square
+        15 let_else [let] Dot: unaffected, it does not name Square
+        16 while_let [while let] Dot: unaffected, it does not name Square
+        17 is [matches!] Circle Dot: unaffected, it does not name Square
+        19 Shape::own [match] Circle Dot Square: breaks, compile error: it names Square
+        20 references [match] Circle Dot Square: breaks, compile error: it names Square"#]],
+    );
+}
+
+const HASKELL: &str = r#"{-# LANGUAGE LambdaCase #-}
+module Shape where
+data Shape = Circle Double | Square { side :: Double } | Dot
+area :: Shape -> Double
+area (Circle r) = r
+area Square { side = s } = s
+-- between
+area Dot = 0
+name :: Shape -> String
+name Dot = "dot"
+name _ = "other"
+cases s = case s of
+  Circle r -> r
+  Square s -> s
+  Dot -> 0
+lambda = \case
+  Dot -> 1
+  x -> 2
+guards s = case s of
+  Circle r | r > 1 -> 1
+           | otherwise -> 2
+  _ | s == Dot -> 3
+second :: Int -> Shape -> Int
+second 0 Dot = 1
+second _ Dot = 2
+second _ (Circle _) = 3
+second n (Square _) = n
+partly 0 _ = 1
+partly _ Dot = 2
+failing Dot = 1
+failing _ = error "no"
+arrow = \(Circle r) -> r
+doing = do
+  Circle r <- get
+  pure r
+binding s = r where (Circle r) = s
+comprehension ss = [r | Circle r <- ss]
+guarded s | Circle r <- s = r
+          | otherwise = 0
+maybes (Just Dot) = 1
+maybes (Just (Circle _)) = 2
+maybes (Just (Square _)) = 3
+maybes Nothing = 4
+(Circle a) `plus` (Circle b) = a + b
+_ `plus` _ = 0
+"#;
+
+#[test]
+fn haskell_a_constructor_more() {
+    check(
+        "Shape.hs",
+        HASKELL,
+        "Shape",
+        "add",
+        expect![[r#"
+            5 area [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+            10 name [function clauses] Dot wildcard: absorbs, a branch for everything takes it
+            12 cases [case] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+            16 lambda [\case] Dot wildcard: absorbs, a branch for everything takes it
+            19 guards [case] Circle: breaks, warning (-Wincomplete-patterns) and run-time failure
+            24 second [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+            28 partly [function clauses] Dot: undecided, other parts of the patterns decide
+            30 failing [function clauses] Dot wildcard: breaks, run-time failure: the branch for everything is an error
+            32 arrow [lambda] Circle: breaks, warning (-Wincomplete-uni-patterns) and run-time failure
+            34 doing [do] Circle: breaks, run-time failure, by `fail` of the monad
+            36 binding [binding] Circle: breaks, run-time failure, where what it binds is used
+            37 comprehension [generator] Circle: falls_through, it is left out
+            38 guarded [pattern guard] Circle: absorbs, the next guard or branch takes it
+            40 maybes [function clauses] Circle Dot Square: breaks, warning (-Wincomplete-patterns) and run-time failure
+            44 plus [function clauses] Circle wildcard: absorbs, a branch for everything takes it"#]],
+    );
+}
+
+const PYTHON: &str = r#"
+import enum
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+def falls(c):
+    match c:
+        case Color.RED:
+            return 1
+        case Color.BLUE:
+            return 2
+def absorbs(c):
+    match c:
+        case Color.RED | Color.BLUE:
+            return 1
+        case _:
+            return 2
+def never(c):
+    match c:
+        case Color.RED:
+            return 1
+        case other:
+            assert_never(other)
+def raises(c):
+    match c:
+        case Color.RED:
+            return 1
+        case _:
+            raise ValueError(c)
+def guarded(c, d):
+    match c, d:
+        case Color.RED, 1:
+            return 1
+        case _, 2:
+            return 2
+"#;
+
+#[test]
+fn python_a_constructor_more() {
+    check(
+        "a.py",
+        PYTHON,
+        "Color",
+        "add",
+        expect![[r#"
+        7 falls [match] BLUE RED: falls_through, no case runs
+        13 absorbs [match] BLUE RED wildcard: absorbs, a branch for everything takes it
+        19 never [match] RED wildcard: breaks, type checkers complain, and assert_never fails when run
+        25 raises [match] RED wildcard: breaks, run-time failure: the branch for everything raises
+        31 guarded [match] RED: undecided, other parts of the patterns decide"#]],
+    );
+    check(
+        "a.py",
+        PYTHON,
+        "Color",
+        "remove:BLUE",
+        expect![[r#"
+        7 falls [match] BLUE RED: breaks, run-time failure, when the case is reached: it names BLUE
+        13 absorbs [match] BLUE RED wildcard: breaks, run-time failure, when the case is reached: it names BLUE
+        19 never [match] RED wildcard: unaffected, it does not name BLUE
+        25 raises [match] RED wildcard: unaffected, it does not name BLUE
+        31 guarded [match] RED: unaffected, it does not name BLUE"#]],
+    );
+    let union = "from dataclasses import dataclass\n@dataclass\nclass Circle:\n    r: int\nclass Square: pass\ntype Shape = Circle | Square\n\
+                 def area(s):\n    match s:\n        case Circle(r=1) if s:\n            return 1\n        case Circle(r):\n            return r\n        \
+                 case Square() as q:\n            return 2\n";
+    check("a.py", union, "Shape", "add", expect!["8 area [match] Circle Square: falls_through, no case runs"]);
+}
+
+#[test]
+fn unions_of_python_by_assignment() {
+    for union in ["Circle | Square", "Union[Circle, Square]", "typing.Union[Circle, Square]"] {
+        let text = format!(
+            "class Circle: pass\nclass Square: pass\nShape = {union}\nBITS = A | B\ndef area(s):\n    match s:\n        \
+                            case Circle(): return 1\n        case geo.Square(): return 2\n"
+        );
+        let found = expect!["6 area [match] Circle Square: falls_through, no case runs"];
+        check("a.py", &text, "Shape", "add", found);
+    }
+}
+
+#[test]
+fn go_a_constructor_more() {
+    let text = "package a\ntype Color int\nconst (\n\tRed Color = iota\n\tBlue\n\t_\n\tGreen\n)\nconst (\n\tOther = 1\n)\n\
+                func falls(c Color) int {\n\tswitch c {\n\tcase Red, Blue:\n\t\treturn 1\n\t}\n\treturn 0\n}\n\
+                func absorbs(c Color) {\n\tswitch c {\n\tcase a.Red:\n\tdefault:\n\t\tf()\n\t}\n}\n\
+                func panics(c Color) {\n\tswitch c {\n\tcase Green:\n\tdefault:\n\t\tpanic(\"no\")\n\t}\n}\n";
+    check(
+        "a.go",
+        text,
+        "Color",
+        "add",
+        expect![[r#"
+        13 falls [switch] Blue Red: falls_through, no case runs
+        20 absorbs [switch] Red wildcard: absorbs, a branch for everything takes it
+        27 panics [switch] Green wildcard: breaks, run-time failure: the default fails"#]],
+    );
+}
+
+#[test]
+fn typescript_a_constructor_more() {
+    let text = "export interface Circle { kind: 'circle'; r: number }\ninterface Square { kind: \"square\"; side: number }\n\
+                export type Shape = Circle | Square | { kind: 'dot' };\nfunction falls(s: Shape) {\n  switch (s.kind) {\n    case 'circle': return 1;\n    \
+                case 'square': return 2;\n    case 'dot': return 3;\n  }\n}\nfunction absorbs(s: Shape) {\n  switch (s.kind) {\n    case 'circle': return 1;\n    \
+                default: return 2;\n  }\n}\nfunction never(s: Shape) {\n  switch (s.kind) {\n    case 'dot': { return 1; }\n    default: {\n      \
+                const never: never = s;\n      return never;\n    }\n  }\n}\nfunction throws(s: Shape) {\n  switch (s.kind) {\n    case 'dot': break;\n    \
+                default: throw new Error('no');\n  }\n}\n";
+    check(
+        "a.ts",
+        text,
+        "Shape",
+        "add",
+        expect![[r#"
+        5 falls [switch] Circle { kind: 'dot' } Square: falls_through, no case runs
+        12 absorbs [switch] Circle wildcard: absorbs, a branch for everything takes it
+        18 never [switch] { kind: 'dot' } wildcard: breaks, compile error: the default takes `never`
+        27 throws [switch] { kind: 'dot' } wildcard: breaks, run-time failure: the default fails"#]],
+    );
+    let text = "enum Color { Red, Blue = 2 }\nfunction name(c: Color) {\n  switch (c) {\n    case Color.Red:\n    case Color.Blue: return 1;\n  }\n}\n";
+    check(
+        "a.ts",
+        text,
+        "Color",
+        "remove:Blue",
+        expect!["3 name [switch] Blue Red: breaks, compile error: it names Blue"],
+    );
+    let text = "type Mode = 'on' | 'off';\nfunction f(m: Mode) { switch (m) { case 'on': return 1; default: return assertNever(m); } }\n";
+    check(
+        "a.ts",
+        text,
+        "Mode",
+        "add",
+        expect!["2 f [switch] 'on' wildcard: breaks, compile error: the default takes `never`"],
+    );
+}
+
+#[test]
+fn cpp_a_constructor_more() {
+    let text = "namespace geo { enum class Color { Red, Blue }; }\nenum Plain { ONE, TWO };\nint falls(geo::Color c) { switch (c) { case geo::Color::Red: return 1; \
+                case geo::Color::Blue: return 2; } return 0; }\nint absorbs(geo::Color c) { switch (c) { case geo::Color::Red: return 1; default: return 2; } }\n\
+                int fails(geo::Color c) { switch (c) { case geo::Color::Red: return 1; default: abort(); } }\n\
+                int plain(Plain p) { switch (p) { case ONE: case TWO: return 1; } return 0; }\n";
+    check(
+        "a.cpp",
+        text,
+        "geo::Color",
+        "add",
+        expect![[r#"
+        3 falls [switch] Blue Red: falls_through, no case runs; -Wswitch tells
+        4 absorbs [switch] Red wildcard: absorbs, a branch for everything takes it
+        5 fails [switch] Red wildcard: breaks, run-time failure: the default fails"#]],
+    );
+    check(
+        "a.cpp",
+        text,
+        "Plain",
+        "add",
+        expect!["6 plain [switch] ONE TWO: falls_through, no case runs; -Wswitch tells"],
+    );
+}
+
+#[test]
+fn what_find_matches_refuses() {
+    let worktree = Worktree::new();
+    worktree.write("a.rs", "enum E { A }\nstruct S;\nfn f() {}\ntrait T {}\n");
+    let refused = |arguments| worktree.ask("find_matches", arguments).expect_err("there is no answer");
+    let said = [
+        json!({"type_name": "E", "change": "remove:B"}),
+        json!({"type_name": "E", "change": "rename"}),
+        json!({"type_name": "T"}),
+        json!({"type_name": "f"}),
+    ]
+    .map(refused);
+    expect![[r#"
+        E has no `B`; its constructors are A
+        `change` is `add` or `remove:CONSTRUCTOR`, not `rename`
+        a.rs:4 interface T has no constructors that a match could name; find_uses shows where it is used
+        `f` is no type: a.rs:3 function f"#]]
+    .assert_eq(&said.join("\n"));
+    let (result, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
+    assert_eq!((&result["total"], &result["head"]["final"]), (&json!(0), &json!(false)));
+    expect![[r#"
+        no matches found, which is no proof: no judge for Rust
+        defined: a.rs:1 enum E"#]]
+    .assert_eq(&text);
+}

@@ -1,0 +1,242 @@
+//! Real language servers as judges, one each. Where one is not installed the test says so and is skipped; CI has them all.
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+/// The files of a project, but those of the judge's own that no build could do without.
+fn files(judged: &Judged) -> Vec<String> {
+    let mut open = vec![judged.path().to_owned()];
+    let mut files = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => files.push(path.strip_prefix(judged.path()).unwrap().display().to_string()),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The answer, final, with the text; the judge writes nothing into the project.
+fn final_answer(judged: &Judged, name: &str) -> String {
+    let before = files(judged);
+    let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
+    assert_eq!(files(judged), before, "nothing is written into a project");
+    assert_eq!(answer["warning"], json!(null));
+    format!("{}\n\n{text}", sites(&answer).join("\n"))
+}
+
+/// The places of the answer after the files changed behind the judge's back.
+fn final_places(judged: &Judged, name: &str) -> Vec<String> {
+    let (answer, _) = judged.until_final("find_callers", json!({"name": name}));
+    let place = |site: &serde_json::Value| format!("{}:{}", site["file"].as_str().unwrap(), site["line"]);
+    answer["call_sites"].as_array().unwrap().iter().map(place).collect()
+}
+
+fn rust_crate() -> Judged {
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub mod geo;\npub mod other;\npub mod uses;\npub use geo::area as surface;\n",
+        )
+        .write(
+            "src/geo.rs",
+            "pub fn area(side: f64) -> f64 {\n    side * side\n}\n\npub fn perimeter(side: f64) -> f64 {\n    4.0 * side\n}\n",
+        )
+        .write("src/other.rs", "pub fn area() -> u8 {\n    1\n}\n")
+        .write(
+            "src/uses.rs",
+            "use crate::geo::{area, perimeter};\n\
+             use crate::other;\n\
+             pub fn run() -> f64 {\n    \
+                 let all: Vec<f64> = [1.0].into_iter().map(area).collect();\n    \
+                 assert_eq!(area(2.0), 4.0);\n    \
+                 let _ = other::area();\n    \
+                 all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)\n\
+             }\n\
+             pub fn shadow(area: fn() -> u8) -> u8 {\n    \
+                 area()\n\
+             }\n",
+        );
+    judged
+}
+
+#[test]
+fn rust_analyzer_confirms_and_refutes() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = rust_crate();
+    let answer = final_answer(&judged, "src/geo.rs:area");
+    expect![[r#"
+        src/uses.rs:4 value confirmed src/geo.rs:1
+        src/uses.rs:5 call confirmed src/geo.rs:1
+        src/uses.rs:7 call confirmed src/geo.rs:1
+        src/uses.rs:7 call confirmed src/geo.rs:1
+
+        3 call, 1 value, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 import, 1 export, 2 binding
+        defined: src/geo.rs:1 function area
+        src/uses.rs
+          4  run  value  let all: Vec<f64> = [1.0].into_iter().map(area).collect();
+          5  run  call  assert_eq!(area(2.0), 4.0);
+          7  run  call ×2  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
+    .assert_eq(&answer);
+    // Edited, added and removed by others.
+    judged
+        .write("src/lib.rs", "pub mod geo;\npub mod more;\npub mod other;\n")
+        .write("src/more.rs", "use crate::geo::area;\npub fn more() -> f64 {\n    area(1.0)\n}\n");
+    std::fs::remove_file(judged.path().join("src/uses.rs")).unwrap();
+    assert_eq!(final_places(&judged, "src/geo.rs:area"), ["src/more.rs:3"]);
+}
+
+#[test]
+fn ty_confirms_and_refutes() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n\ndef surface(side):\n    return area(side)\n")
+        .write("other.py", "def area() -> int:\n    return 1\n")
+        .write(
+            "uses.py",
+            "from geo import area, surface\nimport other\n\ndef run() -> float:\n    \
+             print(surface(1.0), list(map(area, [1.0])))\n    \
+             x = \"🦀\"; other.area(); return area(2.0)\n\n\
+             def shadow(area):\n    return area()\n",
+        );
+    let answer = final_answer(&judged, "geo.py:area");
+    expect![[r#"
+        geo.py:5 call confirmed geo.py:1
+        uses.py:5 value confirmed geo.py:1
+        uses.py:6 call confirmed geo.py:1
+
+        2 call, 1 value, 2 refuted, 0 undecided · ty ready · besides 1 import, 2 binding
+        defined: geo.py:1 function area
+        geo.py
+          5  surface  call  return area(side)
+        uses.py
+          5  run  value  print(surface(1.0), list(map(area, [1.0])))
+          6  run  call  x = "🦀"; other.area(); return area(2.0)"#]]
+    .assert_eq(&answer);
+    judged.write("more.py", "import geo\ngeo.area(3)\n").write("uses.py", "from other import area\narea()\n");
+    assert_eq!(final_places(&judged, "geo.py:area"), ["geo.py:5", "more.py:2"]);
+}
+
+#[test]
+fn typescript_confirms_and_refutes() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n")
+        .write("src/geo.ts", "export function area(side: number): number {\n  return side * side;\n}\n")
+        .write("src/other.ts", "export function area(): number {\n  return 1;\n}\n")
+        .write("src/index.ts", "export { area as surface } from './geo';\n")
+        .write(
+            "src/uses.tsx",
+            "import { area } from './geo';\nimport * as other from './other';\nimport { surface } from './index';\n\
+             export function run(): number {\n  const all = [1, 2].map(area);\n  \
+             const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];\n}\n\
+             export function shadow(area: () => number): number {\n  return area();\n}\n",
+        );
+    let answer = final_answer(&judged, "src/geo.ts:area");
+    expect![[r#"
+        src/uses.tsx:5 value confirmed src/geo.ts:1
+        src/uses.tsx:6 call confirmed src/geo.ts:1
+        src/uses.tsx:6 call confirmed src/geo.ts:1
+
+        2 call, 1 value, 2 refuted, 0 undecided · tsc ready · besides 2 import, 1 export, 2 binding
+        defined: src/geo.ts:1 function area
+        src/uses.tsx
+          5  run  value  const all = [1, 2].map(area);
+          6  run  call ×2  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
+    .assert_eq(&answer);
+    judged
+        .write("src/more.ts", "import * as geo from './geo';\ngeo.area(3);\n")
+        .write("src/uses.tsx", "import { area } from './other';\narea();\n");
+    assert_eq!(final_places(&judged, "src/geo.ts:area"), ["src/more.ts:2"]);
+}
+
+#[test]
+fn gopls_confirms_and_refutes() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write("geo/geo.go", "package geo\n\nfunc Area(side float64) float64 {\n\treturn side * side\n}\n\nfunc helper() float64 {\n\treturn Area(1)\n}\n")
+        .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn helper()\n}\n")
+        .write("other/other.go", "package other\n\nfunc Area() int {\n\treturn 1\n}\n")
+        .write(
+            "main.go",
+            "package main\n\nimport (\n\t\"made/geo\"\n\t\"made/other\"\n)\n\nfunc apply(f func(float64) float64) float64 { return f(1) }\n\n\
+             func main() {\n\t_ = \"🦀\"; other.Area()\n\tprintln(geo.Area(2), apply(geo.Area), geo.More())\n}\n",
+        );
+    let answer = final_answer(&judged, "geo/geo.go:Area");
+    expect![[r#"
+        geo/geo.go:8 call confirmed geo/geo.go:3
+        main.go:12 call confirmed geo/geo.go:3
+        main.go:12 value confirmed geo/geo.go:3
+
+        2 call, 1 value, 1 refuted, 0 undecided · gopls ready · besides 1 binding
+        defined: geo/geo.go:3 function Area
+        geo/geo.go
+          8  helper  call  return Area(1)
+        main.go
+          12  main  call  println(geo.Area(2), apply(geo.Area), geo.More())
+          12  main  value  println(geo.Area(2), apply(geo.Area), geo.More())"#]]
+    .assert_eq(&answer);
+    judged
+        .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn Area(3)\n}\n")
+        .write("main.go", "package main\n\nimport \"made/other\"\n\nfunc main() {\n\tother.Area()\n}\n");
+    assert_eq!(final_places(&judged, "geo/geo.go:Area"), ["geo/geo.go:8", "geo/more.go:4"]);
+}
+
+#[test]
+fn clangd_confirms_and_refutes() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
+    judged
+        .write("compile_commands.json", json!([entry("geo.c"), entry("uses.c"), entry("other.c")]).to_string())
+        .write("geo.h", "double area(double side);\ndouble twice(double side);\n")
+        .write("geo.c", "#include \"geo.h\"\ndouble area(double side) { return side * side; }\ndouble twice(double side) { return 2 * area(side); }\n")
+        .write("other.c", "static int area(void) { return 1; }\nint other(void) { return area(); }\n")
+        .write(
+            "uses.c",
+            "#include \"geo.h\"\nstatic double apply(double (*f)(double)) { return f(1); }\n\
+             int main(void) {\n  const char *crab = \"🦀\"; return (int)(area(2) + apply(area) + twice(1));\n}\n",
+        );
+    let answer = final_answer(&judged, "geo.c:area");
+    expect![[r#"
+        geo.c:3 call confirmed geo.c:2
+        uses.c:4 call confirmed geo.c:2
+        uses.c:4 value confirmed geo.c:2
+
+        2 call, 1 value, 1 refuted, 0 undecided · clangd ready · besides 1 signature, 1 binding
+        defined: geo.c:2 function area
+        geo.c
+          3  twice  call  double twice(double side) { return 2 * area(side); }
+        uses.c
+          4  main  call  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));
+          4  main  value  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));"#]]
+    .assert_eq(&answer);
+    judged
+        .write("uses.c", "#include \"geo.h\"\nint main(void) {\n  return 0;\n}\n")
+        .write("other.c", "#include \"geo.h\"\nint other(void) { return (int)area(1); }\n");
+    assert_eq!(final_places(&judged, "geo.c:area"), ["geo.c:3", "other.c:2"]);
+}

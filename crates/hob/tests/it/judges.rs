@@ -1,0 +1,122 @@
+//! Language servers behind the daemon: who may run, who sees them, and that none outlives it. The server is the one that the
+//! tests of `crates/code` lie with; here it is honest.
+
+use serde_json::{Value, json};
+use testkit::{TestProject, has_program, is_alive, kill_hard, until};
+
+use crate::fresh;
+
+const LIAR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../code/tests/it/liar.py");
+
+/// A project in Python whose server is a command of the user's own configuration, or of `hob.toml`.
+fn project(of_user: bool) -> Option<TestProject> {
+    if !has_program("python3") {
+        return None;
+    }
+    let project = fresh();
+    project.write("geo.py", "def area(side):\n    return side\n\ndef surface(side):\n    return side\n");
+    project.write("uses.py", "from geo import area, surface\n\ndef run():\n    return area(surface(2))\n");
+    let table = format!("[code.servers.ty]\ncommand = [\"python3\", \"{LIAR}\", \"honest\", \"0\"]\n");
+    if of_user {
+        let config = project.home().join(".config/hob");
+        std::fs::create_dir_all(&config).unwrap();
+        std::fs::write(config.join("config.toml"), table).unwrap();
+    } else {
+        project.write("hob.toml", &table);
+    }
+    Some(project)
+}
+
+/// The servers that `hob status` knows.
+fn servers(project: &TestProject) -> Vec<Value> {
+    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
+    status["language_servers"].as_array().cloned().unwrap_or_default()
+}
+
+fn pid(server: &Value) -> i32 {
+    server["pid"].as_i64().unwrap().try_into().unwrap()
+}
+
+#[test]
+fn two_agents_and_a_command_share_one_server() {
+    let Some(project) = project(true) else { return };
+    let mut agents = [project.mcp(&["code"]), project.mcp(&["code"])];
+    for peer in &mut agents {
+        peer.initialize();
+        let answer = peer.call("find_callers", json!({"name": "area", "wait_ms": 30_000}));
+        assert_eq!(answer.structured["head"]["final"], true, "{}", answer.text);
+    }
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.starts_with("1 call, 0 undecided · ty ready"), "{said}");
+    let servers = servers(&project);
+    assert_eq!(servers.len(), 1, "{servers:?}");
+    assert!(is_alive(pid(&servers[0])));
+    let lines = project.run(["status"]).ok();
+    assert!(lines.contains("judges code: ty 0.1 in "), "{lines}");
+    let journal = project.read_state("log/journal.jsonl");
+    for record in ["code_server_started", "code_server_state"] {
+        assert!(journal.contains(record), "{record}: {journal}");
+    }
+}
+
+#[test]
+fn no_server_outlives_its_daemon() {
+    let Some(project) = project(true) else { return };
+    for hard in [true, false, true] {
+        let said = project.run(["callers", "area"]).ok();
+        assert!(said.starts_with("1 call"), "{said}");
+        let servers = servers(&project);
+        // None of the life before is there beside it.
+        assert_eq!(servers.len(), 1, "{servers:?}");
+        let server = pid(&servers[0]);
+        match hard {
+            true => kill_hard(project.daemon_pid().unwrap()),
+            false => drop(project.run(["stop"])),
+        }
+        until("the server ends", || (!is_alive(server)).then_some(()));
+    }
+}
+
+#[test]
+fn a_command_of_a_checkout_waits_for_a_grant() {
+    let Some(project) = project(false) else { return };
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.contains("[code.servers.ty] command waits for `hob trust`"), "{said}");
+    assert!(servers(&project).is_empty());
+    let asked = project.run(["trust", "--yes"]).stdout;
+    assert!(asked.contains("as a language server"), "{asked}");
+    project.run(["stop"]);
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.starts_with("1 call, 0 undecided · ty ready"), "{said}");
+    // Any edit withdraws it.
+    project.write("hob.toml", &project.read("hob.toml").replace("honest", "wrong"));
+    project.run(["stop"]);
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.contains("waits for `hob trust`"), "{said}");
+    assert!(servers(&project).is_empty());
+}
+
+#[test]
+fn a_server_of_the_checkout_itself_waits_for_a_grant() {
+    let Some(project) = project(true) else { return };
+    std::fs::remove_file(project.home().join(".config/hob/config.toml")).unwrap();
+    let local = ".venv/bin/ty";
+    project.write(local, &format!("#!/bin/sh\nexec python3 {LIAR} honest 0\n"));
+    project.write(".gitignore", ".venv\n");
+    let mut command = std::process::Command::new("chmod");
+    assert!(command.arg("+x").arg(project.root().join(local)).status().unwrap().success());
+    // Another one on the search path would be taken instead.
+    let ask = |project: &TestProject| {
+        let mut asked = project.hob(["callers", "area"]);
+        asked.env("PATH", format!("{}:/usr/bin:/bin", project.top().join("bin").display()));
+        String::from_utf8(asked.output().unwrap().stdout).unwrap()
+    };
+    let said = ask(&project);
+    assert!(said.contains(".venv/bin/ty comes with the checkout") && said.contains("project_servers = true"), "{said}");
+    assert!(servers(&project).is_empty());
+    project.write("hob.toml", "[code]\nproject_servers = true\n");
+    project.run(["trust", "--yes"]).ok();
+    project.run(["stop"]);
+    let said = ask(&project);
+    assert!(said.starts_with("1 call, 0 undecided · ty ready"), "{said}");
+}

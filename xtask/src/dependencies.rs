@@ -1,0 +1,113 @@
+//! The sources of our own dependencies, which cargo keeps on this machine: real code that nobody wrote for a test.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{cargo, read};
+
+/// A dependency.
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// Where its sources are.
+    pub(crate) dir: PathBuf,
+}
+
+/// The endings of what counts as source.
+const SOURCES: &[&str] = &["rs", "c", "h", "cc", "cpp", "py", "js", "ts"];
+
+/// All dependencies from a registry, by name and version.
+pub(crate) fn dependencies() -> Result<Vec<Dependency>> {
+    let said = read(cargo().args(["metadata", "--format-version", "1", "--locked"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&said).context("`cargo metadata` did not print JSON")?;
+    let packages = metadata["packages"].as_array().context("`cargo metadata` names no packages")?;
+    let one = |package: &serde_json::Value| {
+        package["source"].as_str()?;
+        let text = |field: &str| package[field].as_str().map(str::to_owned);
+        let dir = Path::new(package["manifest_path"].as_str()?).parent()?.to_owned();
+        Some(Dependency { name: text("name")?, version: text("version")?, dir })
+    };
+    let mut all: Vec<Dependency> = packages.iter().filter_map(one).collect();
+    all.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+    Ok(all)
+}
+
+/// Copies the sources of a dependency; how many lines they have.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize> {
+    let mut lines = 0;
+    let entries = std::fs::read_dir(from).with_context(|| format!("could not list {from:?}"))?;
+    for entry in entries {
+        let path = entry.with_context(|| format!("could not list {from:?}"))?.path();
+        let Some(name) = path.file_name() else { continue };
+        let is_source = || path.extension().and_then(|end| end.to_str()).is_some_and(|end| SOURCES.contains(&end));
+        if path.is_dir() && !path.is_symlink() && name != "target" {
+            lines += copy(&path, &to.join(name))?;
+        } else if path.is_file() && is_source() {
+            std::fs::create_dir_all(to).with_context(|| format!("could not make {to:?}"))?;
+            let text = std::fs::read(&path).with_context(|| format!("could not read {path:?}"))?;
+            lines += text.iter().filter(|byte| **byte == b'\n').count();
+            std::fs::write(to.join(name), text).with_context(|| format!("could not write {name:?}"))?;
+        }
+    }
+    Ok(lines)
+}
+
+/// Copies dependencies until they have so many lines; how many they have then. Those with most generated code, bindings of
+/// whole systems, are left out: nobody asks about them.
+pub(crate) fn copy_lines(to: &Path, wanted: usize) -> Result<usize> {
+    const GENERATED: &[&str] =
+        &["windows", "linux-raw-sys", "libc", "web-sys", "libsqlite3", "tree-sitter-", "unicode", "encoding"];
+    let mut lines = 0;
+    for one in dependencies()?.iter().filter(|one| !GENERATED.iter().any(|start| one.name.starts_with(start))) {
+        lines += copy(&one.dir, &to.join(format!("{}-{}", one.name, one.version)))?;
+        if lines >= wanted {
+            return Ok(lines);
+        }
+    }
+    bail!("the sources of all dependencies have {lines} lines, fewer than {wanted}")
+}
+
+/// Numbers that look random and are the same in every run (xorshift).
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    /// A number below a limit.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+/// The names of functions that a text defines, by a plain look at its lines.
+pub(crate) fn functions(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).filter_map(|line| {
+        let (before, after) = line.split_once("fn ")?;
+        let is_word = before.is_empty() || before.ends_with([' ', '\t']);
+        let end = after.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+        (is_word && end > 2 && after[end..].starts_with(['(', '<'])).then(|| &after[..end])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_by_their_lines() {
+        let text = "pub fn area(x: i32) {}\n    const fn of<T>() {}\n// fn comment() {}\nlet f = |x| x;\nfn area_of\n";
+        assert_eq!(functions(text).collect::<Vec<_>>(), ["area"]);
+    }
+
+    #[test]
+    fn chance_is_the_same_in_every_run_and_below_its_limit() {
+        let drawn = |seed| {
+            let mut chance = Chance(seed);
+            (0..100).map(|_| chance.below(7)).collect::<Vec<_>>()
+        };
+        assert_eq!(drawn(1), drawn(1));
+        assert!(drawn(1) != drawn(2) && drawn(3).iter().all(|number| *number < 7));
+    }
+}
