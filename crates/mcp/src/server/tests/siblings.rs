@@ -7,7 +7,7 @@ use serde_json::json;
 use super::client::{Client, text};
 use super::everything;
 use crate::server::{ConnectionOptions, ServerInfo};
-use crate::tool::{Effect, Registry, tool_fn};
+use crate::tool::{Effect, Registry, ToolFn};
 
 #[tokio::test(start_paused = true)]
 async fn a_job_outlives_the_server_that_it_began_on() {
@@ -26,7 +26,8 @@ async fn a_job_outlives_the_server_that_it_began_on() {
 
 #[tokio::test]
 async fn each_fork_changes_by_itself() {
-    let named = |name: &str| tool_fn(name, Effect::READ, |_, (): ()| async { Ok("done") });
+    let named =
+        |name: &str| ToolFn::new(name, Effect::READ).description("Does it.").build(|_, (): ()| async { Ok("done") });
     let one = Registry::new(["a", "b"].map(named));
     one.unlist("rest", ["b".to_owned()]);
     let two = one.fork();
