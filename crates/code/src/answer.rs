@@ -248,8 +248,11 @@ impl Reader<'_> {
                 let definition = definition(hit, &path, &lines, one, declares, name);
                 if !is_clause(self.definitions.last(), &definition) {
                     self.definitions.push(definition);
-                } else if let Some(last) = self.definitions.last_mut().filter(|last| last.is_signature) {
-                    *last = Definition { bytes: last.bytes.start..definition.bytes.end, ..definition };
+                } else if let Some(last) = self.definitions.last_mut() {
+                    match last.is_signature {
+                        true => *last = Definition { bytes: last.bytes.start..definition.bytes.end, ..definition },
+                        false => last.bytes.end = definition.bytes.end,
+                    }
                 }
             }
             let line = lines.line(one.bytes.start);

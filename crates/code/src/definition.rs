@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, near, read};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, has_sources, near, read};
 use crate::syntax::{Declares, Kind, Language, Occurrence, declarations};
 
 /// A definition of the name.
@@ -155,6 +155,13 @@ pub(crate) fn chosen(
             return Err(NoAnswer(format!("`{name}` {problem}")));
         }
         if mentions != Mentions::Some {
+            if !has_sources(scope) {
+                let below = project::visible::path(&scope.below);
+                return Err(NoAnswer(format!(
+                    "no file in {below} is in a language that is known here: {}",
+                    Language::KNOWN
+                )));
+            }
             let near: Vec<String> = near(scope, name).into_iter().filter(|near| near != name).collect();
             let next = match (near.is_empty(), besides.is_empty()) {
                 (true, true) => "; `outline` lists what a file declares".to_owned(),

@@ -204,6 +204,17 @@ pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
     near.into_iter().take(5).map(|(_, word)| word).collect()
 }
 
+/// Whether there is any file of a known language.
+pub(crate) fn has_sources(scope: &Scope) -> bool {
+    let has = AtomicBool::new(false);
+    each_file(scope, |_, language| {
+        if language.is_ok() {
+            has.store(true, Ordering::Relaxed);
+        }
+    });
+    has.into_inner()
+}
+
 /// Calls for each file of a known language, and for what cannot be read, on several threads.
 fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
     let mut walk = WalkBuilder::new(&scope.below);

@@ -145,7 +145,7 @@ pub(crate) fn declarations(language: Language, text: &[u8], until: Instant) -> O
     let mut steps = vec![Step { node: cursor.node(), field: None }];
     let mut found = Vec::new();
     descend(language, text, &mut cursor, &mut steps, &mut found);
-    Some(merged(found))
+    Some(merged(language, found))
 }
 
 /// The declaration whose name stands at an offset.
@@ -193,7 +193,7 @@ fn descend<'t>(
                         bytes: whole.clone(),
                         signature: signature.clone(),
                         doc: doc.clone(),
-                        members: merged(std::mem::take(&mut members)),
+                        members: merged(language, std::mem::take(&mut members)),
                     });
                 }
             }
@@ -207,7 +207,10 @@ fn descend<'t>(
 }
 
 /// Haskell writes a function as its signature and several clauses: they are one declaration.
-fn merged(all: Vec<Declaration>) -> Vec<Declaration> {
+fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
+    if language != Language::Haskell {
+        return all;
+    }
     let mut merged: Vec<Declaration> = Vec::with_capacity(all.len());
     for one in all {
         match merged.last_mut() {
@@ -216,29 +219,20 @@ fn merged(all: Vec<Declaration>) -> Vec<Declaration> {
                     && last.kind == one.kind
                     && matches!(one.kind, Kind::Function | Kind::Method)
                     && last.within == one.within
-                    && one.bytes.start >= last.bytes.end
                     && one.doc.is_none()
-                    && is_clause(&one, last) =>
+                    && !one.is_signature =>
             {
                 last.bytes.end = one.bytes.end;
                 // The name where the body is.
-                if last.is_signature && !one.is_signature {
+                if last.is_signature {
                     last.at = one.at;
                 }
-                last.is_signature &= one.is_signature;
+                last.is_signature = false;
             }
             _ => merged.push(one),
         }
     }
     merged
-}
-
-/// Whether a declaration goes on with the one before it, as only Haskell's do: other languages begin each with a word or
-/// a type, or say that there is a body.
-fn is_clause(one: &Declaration, last: &Declaration) -> bool {
-    let bare =
-        |declaration: &Declaration| declaration.at == declaration.bytes.start || declaration.signature.starts_with('(');
-    bare(one) && (bare(last) || last.is_signature) && !one.signature.ends_with(';')
 }
 
 /// A declaration with what wraps it: `export`, decorators, templates, the statement.

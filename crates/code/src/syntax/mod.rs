@@ -143,6 +143,9 @@ impl Language {
         })
     }
 
+    /// Those that are known, for people.
+    pub(crate) const KNOWN: &str = "Haskell, Rust, Python, TypeScript, JavaScript, Go, C and C++";
+
     /// The name that people use.
     pub(crate) fn word(self) -> &'static str {
         match self {

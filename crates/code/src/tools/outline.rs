@@ -129,7 +129,10 @@ impl Tool for Outline {
                 }
             }
             if outlined.is_empty() {
-                text.push(format!("nothing that was asked for is declared in {count} files"));
+                text.push(match count {
+                    0 => format!("no file here is in a language that is known: {}", Language::KNOWN),
+                    _ => format!("nothing that was asked for is declared in {count} files"),
+                });
             }
             if truncated {
                 text.push(format!(

@@ -4,6 +4,7 @@
 
 mod borderline;
 mod callees;
+mod clauses;
 mod disturbed;
 mod judged;
 mod lies;

@@ -16,6 +16,20 @@ fn refused(worktree: &Worktree, tool: &str, arguments: Value, expected: Expect) 
 }
 
 #[test]
+fn where_no_file_is_in_a_known_language_the_answer_says_so() {
+    let worktree = Worktree::new();
+    worktree.write("lib.sh", "greet() { echo hi; }\n");
+    let known = "in a language that is known";
+    for (tool, arguments) in [("find_callers", json!({"name": "greet"})), ("show_definition", json!({"name": "greet"}))]
+    {
+        let said = worktree.ask(tool, arguments).unwrap_err();
+        assert!(said.contains(known) && said.contains("Haskell, Rust, Python"), "{said}");
+    }
+    let said = worktree.ask("outline", json!({})).unwrap().1;
+    assert!(said.contains(known), "{said}");
+}
+
+#[test]
 fn an_unknown_name_gets_the_nearest() {
     let worktree = Worktree::new();
     worktree.write("geo.rs", "fn area() {}\nfn arena() {}\nfn perimeter() {}\n");

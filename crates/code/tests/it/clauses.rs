@@ -1,0 +1,72 @@
+//! A function of Haskell is its signature and all its clauses.
+
+use serde_json::{Value, json};
+
+use crate::worktree::Worktree;
+
+const GEO: &str = "\
+module Geo where
+
+-- | The factorial.
+f :: Int -> Int
+f 0 = 1
+f n = n * f (n - 1)
+
+(<+>) :: Int -> Int -> Int
+0 <+> y = y
+x <+> y = x + y
+
+g 0 = 1
+g 1 = 1
+g n = n
+
+instance Show T where
+  show A = \"a\"
+  show B = \"b\"
+";
+
+fn geo() -> Worktree {
+    let worktree = Worktree::new();
+    worktree.write("Geo.hs", GEO);
+    worktree
+}
+
+fn defined(name: &str) -> Value {
+    geo().ask("show_definition", json!({ "name": name })).unwrap().0["definitions"].take()
+}
+
+#[test]
+fn a_definition_holds_all_its_clauses() {
+    for (name, line, end, source) in [
+        ("f", 5, 6, "f :: Int -> Int\nf 0 = 1\nf n = n * f (n - 1)"),
+        ("g", 12, 14, "g 0 = 1\ng 1 = 1\ng n = n"),
+        ("<+>", 9, 10, "(<+>) :: Int -> Int -> Int\n0 <+> y = y\nx <+> y = x + y"),
+        ("show", 17, 18, "show A = \"a\"\nshow B = \"b\""),
+    ] {
+        let found = defined(name);
+        let one = &found[0];
+        assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+        assert_eq!((&one["line"], &one["end_line"]), (&json!(line), &json!(end)), "{one}");
+        assert_eq!(one["source"], source, "{one}");
+    }
+}
+
+#[test]
+fn a_line_of_any_clause_names_the_function() {
+    for line in [4, 5, 6] {
+        assert_eq!(defined(&format!("Geo.hs:{line}"))[0]["name"], "f", "{line}");
+    }
+    assert_eq!(defined("Geo.hs:13")[0]["name"], "g");
+}
+
+#[test]
+fn the_outline_has_a_function_once() {
+    let outline = geo().ask("outline", json!({ "path": "Geo.hs" })).unwrap().0;
+    let symbols = outline["files"][0]["symbols"].as_array().unwrap().clone();
+    let names: Vec<String> = symbols
+        .iter()
+        .map(|one| format!("{} {}-{}", one["name"].as_str().unwrap(), one["line"], one["end_line"]))
+        .collect();
+    assert_eq!(names, ["f 5-6", "<+> 9-10", "g 12-14", "Show T Show T 16-18"]);
+    assert_eq!(symbols[3]["children"].as_array().unwrap().len(), 1, "{outline}");
+}
