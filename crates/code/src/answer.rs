@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
+use crate::judgement::Verdict;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
 use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
-use crate::verdict::Verdict;
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]

@@ -8,10 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Site;
+use crate::judgement::{Code, Judge, Judged, Reason, Verdict};
 use crate::search::{Skipped, Why};
-use crate::server::{Canary, Seen};
 use crate::syntax::Language;
-use crate::verdict::{Judged, Verdict};
 
 /// How sure an answer is.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
@@ -43,23 +42,6 @@ pub(crate) struct Head {
     pub elapsed_ms: u64,
 }
 
-/// What judges a language.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct Judge {
-    pub language: &'static str,
-    /// Its name; null without one.
-    pub name: Option<String>,
-    pub version: Option<String>,
-    /// absent, disabled, starting, loading, ready, doubtful, parked, crashed, hung or over_budget.
-    pub state: &'static str,
-    /// In percent, while it is loading.
-    pub progress: Option<u8>,
-    /// Whether it answered a question whose answer is known.
-    pub canary: Option<String>,
-    pub since_ms: Option<u64>,
-}
-
 /// What the answer was made from.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -79,85 +61,6 @@ pub(crate) struct ScopeSearched {
     pub files: usize,
     /// Files that mention the name and were not parsed, or might.
     pub skipped: usize,
-}
-
-/// Why sites are undecided.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct Reason {
-    pub code: Code,
-    pub text: String,
-    /// How many sites; 0 if unknown.
-    pub sites: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum Code {
-    Loading,
-    Stale,
-    Crashed,
-    Hung,
-    Absent,
-    NotGranted,
-    #[serde(rename = "inactive_code")]
-    Inactive,
-    Macro,
-    Unparsable,
-    Dynamic,
-    OutsideTheRoot,
-    OutOfTime,
-    OverALimit,
-    Unreadable,
-}
-
-impl Code {
-    /// What it says of a site of a judge that is ready.
-    fn words(self) -> &'static str {
-        match self {
-            Code::Loading => "while the judge loads",
-            Code::Stale => "where the judge names a place that holds another text",
-            Code::Crashed => "as the judge crashed",
-            Code::Hung => "as the judge hung",
-            Code::Absent => "without a judge",
-            Code::NotGranted => "as the judge is not granted",
-            Code::Inactive => "of which the judge says nothing: inactive code, or what it cannot resolve",
-            Code::Macro => "in the tokens of a macro",
-            Code::Unparsable => "where the file does not parse",
-            Code::Dynamic => "of which the judge says nothing: only a run decides it",
-            Code::OutsideTheRoot => "outside of the root",
-            Code::OutOfTime => "out of time",
-            Code::OverALimit => "over a limit",
-            Code::Unreadable => "unreadable",
-        }
-    }
-}
-
-impl Judge {
-    /// `rust-analyzer ready`; `None` where there is none.
-    pub(crate) fn words(&self) -> Option<String> {
-        let progress = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
-        Some(format!("{} {}{progress}", self.name.as_ref()?, self.state.replace('_', " ")))
-    }
-
-    /// Where there is none.
-    pub(crate) fn without(language: &'static str, state: &'static str) -> Judge {
-        Judge { language, name: None, version: None, state, progress: None, canary: None, since_ms: None }
-    }
-
-    /// How a server is.
-    pub(crate) fn of(language: &'static str, name: &str, seen: &Seen) -> Judge {
-        Judge {
-            language,
-            name: Some(name.to_owned()),
-            version: seen.version.clone(),
-            state: seen.state.word(),
-            progress: seen.state.percent(),
-            canary: seen.canary.as_ref().map(Canary::words),
-            since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
-        }
-    }
 }
 
 impl Head {

@@ -9,7 +9,7 @@
 //! - `callees`: what the body of a definition calls.
 //! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type.
-//! - `head`: how sure an answer is, and why not surer.
+//! - `judgement`: what is said of a site, of an answer and of who judges it; `head`: how sure an answer is, and why not surer.
 //! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
 //!   of a project.
 //! - `verdict`: what syntax finds, looked at by a server from both sides.
@@ -22,6 +22,7 @@ mod callees;
 mod definition;
 mod head;
 pub mod journal;
+mod judgement;
 mod lsp;
 mod matches;
 mod place;

@@ -15,7 +15,7 @@ use process::Guard;
 use project::Caller;
 use tokio::sync::Semaphore;
 
-use crate::head::Code;
+use crate::judgement::Code;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Order, Server, Start, State, Timing};
 use crate::settings::CodeSettings;

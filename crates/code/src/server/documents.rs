@@ -15,7 +15,7 @@ use crate::syntax::Language;
 /// A text to open.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
-    /// Absolute.
+    /// From the root of the file system.
     pub path: PathBuf,
     pub language: Language,
     pub text: Arc<str>,

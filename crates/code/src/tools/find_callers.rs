@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{Wanted, answer};
 use super::uses::{Use, Uses, head_line, lines, rest_line};
 use super::{DefinitionOut, Questions, shown, undefined};
+use super::{Question, answer};
 use crate::answer::{Found, Shown, Site};
 use crate::head::Head;
+use crate::judgement::Verdict;
 use crate::syntax::{Class, Kind};
-use crate::verdict::Verdict;
 
 /// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Says how sure it is.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -113,7 +113,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let lines_of = shown_lines(args.context_lines, args.max_results);
-        let asked = Wanted { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
+        let asked = Question { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
         let answered = answer(&self.0, &cx, &asked, |found| classes(found, &args.uses)).await?;
         let found = &answered.found;
         let wanted = classes(found, &args.uses);

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::find_callers::shown_lines;
-use super::judged::{Wanted, answer};
 use super::uses::{Use, Uses, head_line, lines, rest_line};
 use super::{DefinitionOut, Questions, undefined};
+use super::{Question, answer};
 use crate::head::Head;
 use crate::syntax::Class;
 
@@ -70,7 +70,7 @@ impl Tool for FindUses {
             named => named.contains(class),
         };
         let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
-        let asked = Wanted { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
+        let asked = Question { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
         let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
         let found = &answered.found;
         let uses = Uses::of(&answered, &wanted, lines_of.most, args.refuted);

@@ -8,10 +8,10 @@ use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
 use crate::answer::{Found, Shown, Texts, find};
-use crate::head::{Code, Reason};
+use crate::judgement::{Code, Judged, Reason};
 use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
-use crate::verdict::{Asked, Judged, judge};
+use crate::verdict::{Asked, judge};
 
 /// What was found and judged.
 pub(super) struct Answered {
@@ -22,7 +22,7 @@ pub(super) struct Answered {
 }
 
 /// A question of these tools.
-pub(super) struct Wanted<'a> {
+pub(super) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
     pub shown: Shown,
@@ -37,7 +37,7 @@ const LONGEST_WAIT: u64 = 50_000;
 pub(super) async fn answer(
     questions: &Arc<Questions>,
     cx: &Context,
-    wanted: &Wanted<'_>,
+    wanted: &Question<'_>,
     classes: impl Fn(&Found) -> Vec<Class>,
 ) -> Result<Answered, ToolError> {
     let since = Instant::now();

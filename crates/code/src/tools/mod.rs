@@ -24,6 +24,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use self::judged::{Answered, Question, answer};
 use crate::answer::{Found, undefined};
 use crate::definition::Definition;
 use crate::head::Head;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::judged::Answered;
+use super::Answered;
 use super::shown;
 use crate::answer::{Found, Site};
-use crate::head::{Head, Judge};
+use crate::head::Head;
+use crate::judgement::{Judge, Verdict};
 use crate::syntax::{Class, Kind};
-use crate::verdict::Verdict;
 
 /// A use.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

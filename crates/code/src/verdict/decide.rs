@@ -1,7 +1,7 @@
 //! What two answers mean for a site: whether the references of our definitions have it, and what is defined there.
 
 use super::Verdict;
-use crate::head::Code;
+use crate::judgement::Code;
 
 /// What a server says is defined at a site.
 #[derive(Debug, Clone, PartialEq, Eq)]

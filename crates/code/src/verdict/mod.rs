@@ -19,40 +19,13 @@ use mcp::tool::{Context, Progress};
 use project::Caller;
 
 use crate::answer::{Found, Shown, Site, family};
-use crate::head::{Code, Judge, Reason};
+use crate::judgement::{Code, Judge, Judged, Reason, Verdict};
 use crate::pool::{Found as Sought, Pool};
 use crate::search::Scope;
-use crate::server::{Order, Seen, Server, State};
+use crate::server::{Canary, Order, Seen, Server, State};
 use crate::syntax::Class;
 
 use pass::Pass;
-
-/// What is known of a site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Verdict {
-    /// Why not.
-    Undecided(Code),
-    /// The judge says that it means that definition.
-    Confirmed,
-    /// It means something else.
-    Refuted,
-    /// It stands in a comment or a string.
-    #[default]
-    NotJudged,
-}
-
-/// What is said of an answer as a whole.
-#[derive(Debug, Default)]
-pub(crate) struct Judged {
-    pub judges: Vec<Judge>,
-    /// Why the answer may lack something, besides its undecided sites.
-    pub reasons: Vec<Reason>,
-    /// Sites that the judge's references lacked.
-    pub missed: usize,
-    /// Whether every judge was ready, and nothing it said was doubted.
-    pub is_certain: bool,
-    pub retry_after: Option<Duration>,
-}
 
 /// A question to judge.
 pub(crate) struct Asked<'a> {
@@ -160,7 +133,7 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
         judged.reasons.push(Reason { code, text, sites });
         judged.retry_after = retry_after(&seen);
     }
-    judged.judges.push(Judge::of(family, &server.profile.name, &seen));
+    judged.judges.push(judge_of(family, &server.profile.name, &seen));
 }
 
 fn server_settling(pass: &Pass) -> Duration {
@@ -253,5 +226,18 @@ fn retry_after(seen: &Seen) -> Option<Duration> {
             retry_in.map(|pause| pause + Duration::from_secs(2))
         }
         State::Absent | State::Disabled | State::OverBudget => None,
+    }
+}
+
+/// How a server is.
+fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
+    Judge {
+        language,
+        name: Some(name.to_owned()),
+        version: seen.version.clone(),
+        state: seen.state.word(),
+        progress: seen.state.percent(),
+        canary: seen.canary.as_ref().map(Canary::words),
+        since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
     }
 }

@@ -11,7 +11,7 @@ use super::decide::{Decided, Said, decide};
 use super::texts::{Sheets, Spot};
 use super::{Asked, Judged, Verdict, is_of};
 use crate::answer::{Found, Site, family, site_at};
-use crate::head::{Code, Reason};
+use crate::judgement::{Code, Reason};
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};

@@ -41,7 +41,7 @@ pub(super) struct Sheets {
 /// A place in a file, by offset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
-    /// Absolute.
+    /// From the root of the file system.
     pub path: PathBuf,
     pub start: usize,
     pub end: usize,

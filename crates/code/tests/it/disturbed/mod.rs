@@ -113,7 +113,7 @@ impl Trial {
             Disturbance::MidLoad => {
                 self.restart();
                 let pause = self.below(1_500) as u64;
-                std::thread::sleep(Duration::from_millis(pause));
+                std::thread::sleep(Duration::from_millis(pause)); // sleeps: the disturbance comes at any moment of the load
             }
             Disturbance::Edit => {
                 let calls = self.model.uses.get_mut(&file).unwrap();
