@@ -1,8 +1,9 @@
 //! What stopped somebody who used hob for the first time, with its documentation alone: each a message that was missing,
-//! misled, or spoke to somebody else. What was found later is in `repls` and `people`.
+//! misled, or spoke to somebody else. What was found later is in `repls`, `people` and `second_hour`.
 
 mod people;
 mod repls;
+mod second_hour;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

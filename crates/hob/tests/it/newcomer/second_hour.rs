@@ -1,0 +1,65 @@
+//! What a newcomer found once the first hour went well: signals, settings of his own, and words that were not true.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use testkit::{Ran, has_program};
+
+use super::says;
+use crate::fresh;
+
+#[test]
+fn code_is_withdrawn_when_a_signal_comes_twice() {
+    if !has_program("timeout") {
+        return;
+    }
+    let project = fresh();
+    project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        // It signals its child, and then its group, which is the child once more.
+        let timeout = ["--preserve-status", "-s", &signal[1..], "0.7", env!("CARGO_BIN_EXE_hob"), "eval", "touch ran"];
+        let ran = Ran::of(project.command("timeout").args(timeout));
+        assert_eq!(ran.code, Some(10), "{signal}: {ran:#?}");
+    }
+    let listed: Value = serde_json::from_str(&project.run(["call", "repl_list", "--json"]).ok()).expect("JSON");
+    let queued = &listed["sessions"][0]["queue_depth"];
+    assert!(queued.as_u64().unwrap_or_default() == 0, "{listed}");
+    project.run(["call", "repl_interrupt"]).ok();
+    project.run(["eval", "true"]).ok();
+    assert!(!project.root().join("ran").exists());
+}
+
+#[test]
+fn a_shell_of_ones_own_needs_no_options() {
+    let project = fresh();
+    project.write("hob.toml", "[repl.profiles.mine]\ndriver = \"bash\"\ncommand = [\"bash\"]\n");
+    project.run(["trust", "--yes"]).ok();
+    assert_eq!(project.run(["eval", "--profile", "mine", "echo $((1 + 1))"]).ok(), "2\n");
+    assert_eq!(project.run(["eval", "x=4; (exit 3)"]).code, Some(9));
+    assert_eq!(project.run(["eval", "echo $x"]).ok(), "4\n");
+}
+
+#[test]
+fn a_program_that_never_comes_to_its_prompt_is_told_of() {
+    let project = fresh();
+    let command = r#"["sh", "-c", "echo no prompt here >&2; exec sleep 600"]"#;
+    project.write("hob.toml", &format!("[repl.profiles.mine]\ndriver = \"bash\"\ncommand = {command}\n"));
+    project.run(["trust", "--yes"]).ok();
+    let mut hob = project.hob(["eval", "--profile", "mine", "1"]);
+    let mut waiting = hob.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    let way = "`hob call repl_stop` ends it";
+    says(&said, &["The session is still starting (`mine`, for ", "printed last: `no prompt here`", way]);
+    // So is an agent, and whoever asks later.
+    let mut peer = project.mcp(&["repl"]);
+    peer.initialize();
+    let answer = peer.call("repl_wait", json!({"eval": 1, "wait_ms": 1}));
+    says(
+        &answer.text,
+        &["`mine`, starting for ", "it printed `no prompt here`", "repl_stop {\"session\": \"main\"} ends"],
+    );
+    project.run(["call", "repl_stop"]).ok();
+    assert_ne!(waiting.wait().unwrap().code(), Some(0));
+}
