@@ -63,3 +63,55 @@ fn a_program_that_never_comes_to_its_prompt_is_told_of() {
     project.run(["call", "repl_stop"]).ok();
     assert_ne!(waiting.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn every_page_names_the_toolsets_that_agents_get() {
+    let project = fresh();
+    project.run(["init", "--agent", "claude"]).ok();
+    let written = std::fs::read_to_string(project.root().join("hob.toml")).unwrap();
+    let cores = written.split("get the core of\n# ").nth(1).and_then(|rest| rest.split(", and `more_tools`").next());
+    let cores = cores.unwrap_or_else(|| panic!("{written}"));
+    assert_eq!(cores, "repl, mail, ask, code and work");
+    let page = include_str!("../../../../../docs/configuration.md");
+    let quoted: Vec<String> =
+        cores.split(", ").flat_map(|name| name.split(" and ")).map(|name| format!("`{name}`")).collect();
+    let [first @ .., last] = quoted.as_slice() else { panic!("{quoted:?}") };
+    says(page, &[&format!("the core of {} and {last}, and `more_tools`", first.join(", "))]);
+}
+
+#[test]
+fn status_warns_of_a_file_that_no_daemon_could_start_with() {
+    let project = fresh();
+    project.run(["eval", "--profile", "bash", "true"]).ok();
+    project.write("hob.toml", "[repl]\nidle = \"soon\"\n");
+    let said = project.run(["status"]).ok();
+    says(
+        &said,
+        &["hob.toml has changed since", "hob.toml, line 2: \"soon\" is no time", "Do not stop this one before"],
+    );
+    assert!(!said.contains("the next call starts one"), "{said}");
+    project.write("hob.toml", "[repl]\nidle = \"2h\"\n");
+    says(&project.run(["status"]).ok(), &["`hob stop`, and the next call starts one that reads it"]);
+    // What it had while it lived is nobody's any more.
+    project.run(["call", "repl_stop"]).ok();
+    let said = project.run(["status"]).ok();
+    let session = said.lines().find(|line| line.contains("main: ")).expect("it is listed");
+    assert!(session.contains("stopped") && !session.contains("pid") && !session.contains("MiB"), "{said}");
+}
+
+#[test]
+fn a_table_that_stands_there_already_is_named_with_its_line() {
+    let project = fresh();
+    project.run(["init", "--agent", "claude"]).ok();
+    let path = project.root().join("hob.toml");
+    let written = std::fs::read_to_string(&path).unwrap();
+    let first = 1 + written.lines().position(|line| line == "[repl]").expect("a header");
+    let second = written.lines().count() + 1;
+    std::fs::write(&path, format!("{written}[repl]\nprofile = \"bash\"\n")).unwrap();
+    let ran = project.run(["eval", "true"]);
+    let stands = format!("line {second}: `[repl]` stands at line {first} already: write below that line");
+    assert!(ran.code != Some(0), "{ran:#?}");
+    says(&ran.stderr, &[&stands]);
+    std::fs::write(&path, "[repl]\nidle = \"1h\"\nprofile = \"bash\"\nidle = \"2h\"\n").unwrap();
+    says(&project.run(["eval", "true"]).stderr, &["line 4: `idle` stands at line 2 already: keep one of the two"]);
+}
