@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use testkit::{Ran, has_program};
+use testkit::{Ran, has_program, has_version};
 
 use super::says;
 use crate::fresh;
@@ -114,4 +114,37 @@ fn a_table_that_stands_there_already_is_named_with_its_line() {
     says(&ran.stderr, &[&stands]);
     std::fs::write(&path, "[repl]\nidle = \"1h\"\nprofile = \"bash\"\nidle = \"2h\"\n").unwrap();
     says(&project.run(["eval", "true"]).stderr, &["line 4: `idle` stands at line 2 already: keep one of the two"]);
+}
+
+#[test]
+fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
+    if !has_program("cabal") || !has_version("ghci", "9.0") {
+        return;
+    }
+    let project = fresh();
+    project.write_two_modules();
+    let description = std::fs::read_to_string(project.root().join("two.cabal")).unwrap();
+    let app = "\nexecutable app\n  hs-source-dirs: app\n  main-is: Main.hs\n  build-depends: base\n  default-language: \
+               Haskell2010\n";
+    project.write("two.cabal", &format!("{description}{app}"));
+    std::fs::create_dir(project.root().join("app")).unwrap();
+    project.write("app/Main.hs", "module Main where\n\nmain :: IO ()\nmain = putStrLn \"runs\"\n");
+    let ran = project.run(["eval", "main"]);
+    assert_eq!(ran.code, Some(9), "{ran:#?}");
+    let start = "`hob call repl_start --session app --component exe:app` loads it.";
+    says(&ran.stderr, &["main is in exe:app, which is not loaded: ", start]);
+    let ran = project.run(["eval", "nowhereAtAll"]);
+    assert!(!ran.stderr.contains("exe:app"), "{ran:#?}");
+    project.run(["call", "repl_start", "--session", "app", "--component", "exe:app"]).ok();
+    assert_eq!(project.run(["eval", "--session", "app", "main"]).ok(), "runs\n");
+    // A session that did not start has no messages, and says why.
+    let ran = project.run(["call", "repl_start", "--session", "wrong", "--component", "exe:ap"]);
+    let first = ran.stderr.lines().next().unwrap_or_default();
+    says(first, &["There is no component `exe:ap`; there are:", "Did you mean \"exe:app\"?"]);
+    let ran = project.run(["call", "repl_diagnostics", "--session", "wrong"]);
+    assert_eq!(ran.code, Some(4), "{ran:#?}");
+    says(
+        &ran.stderr,
+        &["did not start", "There is no component `exe:ap`", "Correct that and call `hob call repl_start`"],
+    );
 }
