@@ -148,3 +148,40 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
         &["did not start", "There is no component `exe:ap`", "Correct that and call `hob call repl_start`"],
     );
 }
+
+#[test]
+fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
+    let project = fresh();
+    let said = project.run(["policy", "check"]).ok();
+    says(
+        &said,
+        &["There is no ", "hob-policy.toml, and no rule of this project in force.", "[[rule]]", "decide = \"deny\""],
+    );
+    // What it shows is a policy.
+    let rule: String =
+        said.lines().skip_while(|line| !line.contains("[[rule]]")).map(|line| format!("{line}\n")).collect();
+    project.write("hob-policy.toml", &rule);
+    assert_eq!(project.run(["policy", "check"]).ok(), "hob-policy.toml: 1 rule in force.\n");
+    project.write(
+        "hob-policy.toml",
+        "[[rule]]\nid = \"look\"\ntool = \"shell\"\ncommand = [\"ls\"]\ndecide = \"allow\"\n",
+    );
+    let test = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let event = test.to_string();
+    project.write(
+        "tests.toml",
+        &format!("[[test]]\nname = \"looking\"\nexpect = \"allow\"\nevent = {}\n", inline(&event)),
+    );
+    says(
+        &project.run(["policy", "test", "tests.toml"]).ok(),
+        &["looking: rule look is not in force until `hob trust`", "1 of 1 tests are as expected."],
+    );
+    project.run(["trust", "--yes"]).ok();
+    let said = project.run(["policy", "test", "tests.toml"]).ok();
+    assert_eq!(said, "1 of 1 tests are as expected.\n");
+}
+
+/// A JSON object of texts and objects, as an inline table.
+fn inline(json: &str) -> String {
+    json.replace("\":", "\" = ")
+}
