@@ -150,6 +150,17 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
 }
 
 #[test]
+fn a_program_that_waits_for_a_line_is_answered_with_its_end() {
+    let project = fresh();
+    let ran = project.run(["call", "repl_eval", "--profile", "bash", "--code", "read x", "--wait-ms", "20000"]);
+    says(&ran.stdout, &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
+    says(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
+    let script = "\"$HOB\" call repl_input --eval 1 --text $'LINE\\n'; \"$HOB\" eval 'echo \"<$x>\"'";
+    let ran = Ran::of(project.command("bash").args(["-c", script]).env("HOB", env!("CARGO_BIN_EXE_hob"))).ok();
+    says(&ran, &["<LINE>"]);
+}
+
+#[test]
 fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     let project = fresh();
     let said = project.run(["policy", "check"]).ok();
@@ -184,4 +195,45 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
 /// A JSON object of texts and objects, as an inline table.
 fn inline(json: &str) -> String {
     json.replace("\":", "\" = ")
+}
+
+#[test]
+fn help_names_what_hooks_run_and_where_code_comes_from() {
+    let project = fresh();
+    says(&project.run(["help"]).ok(), &["\n  hook "]);
+    says(&project.run(["help", "eval"]).ok(), &["read from stdin if it is `-` or left out; at a terminal, name it"]);
+}
+
+#[test]
+fn several_open_questions_are_named() {
+    let project = fresh();
+    for title in ["One?", "Two?"] {
+        project.run(["ask", "confirm", title, "--wait", "0"]);
+    }
+    let questions: Value = serde_json::from_str(&project.run(["questions", "--json"]).ok()).expect("JSON");
+    let ids: Vec<&str> = questions.as_array().unwrap().iter().filter_map(|one| one["question"].as_str()).collect();
+    let ran = project.run(["answer", "--yes"]);
+    assert_ne!(ran.code, Some(0), "{ran:#?}");
+    says(&ran.stderr, &["2 questions are open: name one of ", ids[0], ids[1]]);
+    // At a terminal: Esc leaves at once, and a word that is no id is told so.
+    let at_a_terminal = |typed: &str| {
+        project.write("typed", typed);
+        let hob = env!("CARGO_BIN_EXE_hob");
+        // The dialog reads only what is typed once it has asked.
+        let script = format!(
+            "import os, pty, sys\npid, fd = pty.fork()\nif pid == 0:\n  os.execv({hob:?}, ['hob', 'answer'])\n\
+             said = b''\nwhile b'Which? ' not in said: said += os.read(fd, 4096)\n\
+             os.write(fd, open('typed', 'rb').read())\n\
+             try:\n  while True:\n    part = os.read(fd, 4096)\n    if not part: break\n    said += part\n\
+             except OSError: pass\nsys.stdout.write(said.decode())\n"
+        );
+        Ran::of(project.command("python3").args(["-c", &script])).ok()
+    };
+    if has_program("python3") {
+        says(&at_a_terminal("\x1b"), &["Nothing was answered; all stay open."]);
+        says(
+            &at_a_terminal("yes\n"),
+            &["no question's id begins with `yes`", "`hob questions` shows those that are open"],
+        );
+    }
 }
