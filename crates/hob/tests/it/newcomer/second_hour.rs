@@ -83,14 +83,20 @@ fn every_page_names_the_toolsets_that_agents_get() {
 fn status_warns_of_a_file_that_no_daemon_could_start_with() {
     let project = fresh();
     project.run(["eval", "--profile", "bash", "true"]).ok();
-    project.write("hob.toml", "[repl]\nidle = \"soon\"\n");
+    // Nobody writes one in the milliseconds after a start.
+    let write = |text: &str| {
+        project.write("hob.toml", text);
+        let file = std::fs::File::options().write(true).open(project.root().join("hob.toml")).unwrap();
+        file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(2)).unwrap();
+    };
+    write("[repl]\nidle = \"soon\"\n");
     let said = project.run(["status"]).ok();
     says(
         &said,
         &["hob.toml has changed since", "hob.toml, line 2: \"soon\" is no time", "Do not stop this one before"],
     );
     assert!(!said.contains("the next call starts one"), "{said}");
-    project.write("hob.toml", "[repl]\nidle = \"2h\"\n");
+    write("[repl]\nidle = \"2h\"\n");
     says(&project.run(["status"]).ok(), &["`hob stop`, and the next call starts one that reads it"]);
     // What it had while it lived is nobody's any more.
     project.run(["call", "repl_stop"]).ok();
