@@ -62,9 +62,6 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
 ];
 
-/// The command that the parser does not know: an agent waits for each of its calls.
-const HOOK: (&str, &str) = ("hook", "What agents' hooks run: answers the event on stdin");
-
 /// Examples of each command, with what they show.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
@@ -213,10 +210,7 @@ fn template(command: &clap::Command) -> StyledStr {
         format!("{{about-with-newline}}\n{}{{usage-heading}} {{usage}}\n\n", section("Start here", &start, 0));
     let column = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
     for (title, names) in GROUPS {
-        let mut lines: Vec<(&str, String)> = names.iter().map(|name| (*name, about(name))).collect();
-        if names.contains(&"hooks") {
-            lines.push((HOOK.0, HOOK.1.to_owned()));
-        }
+        let lines: Vec<(&str, String)> = names.iter().map(|name| (*name, about(name))).collect();
         template.push_str(&section(title, &lines, column));
     }
     template.push_str(&format!("{}\n{{options}}{{after-help}}", heading("Options")));
