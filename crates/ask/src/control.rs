@@ -155,10 +155,13 @@ fn one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
         return found.ok_or_else(|| failed(BoardError::Unknown(id.to_owned())));
     }
     let mut open: Vec<Question> = board.unsettled().into_iter().filter(Question::is_open).collect();
+    let ids: Vec<String> = open.iter().map(|question| question.id.clone()).collect();
     match (open.len(), open.pop()) {
         (1, Some(question)) => Ok(question),
         (0, _) => Err(refused("unknown", "no question is open".to_owned(), None)),
-        (count, _) => Err(refused("unknown", format!("{count} questions are open: name one"), None)),
+        (count, _) => {
+            Err(refused("unknown", format!("{count} questions are open: name one of {}", ids.join(", ")), None))
+        }
     }
 }
 

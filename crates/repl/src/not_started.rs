@@ -32,7 +32,9 @@ pub(crate) fn message(info: &SessionInfo) -> String {
         );
     }
     let line = if said.is_empty() { "" } else { "\n" };
-    format!("{} did not start: {reason}.{line}{said}", info.called)
+    // Before what cabal says of it in five lines.
+    let unknown = unknown_component(info).map(|unknown| format!(" {unknown}")).unwrap_or_default();
+    format!("{} did not start: {reason}.{unknown}{line}{said}", info.called)
 }
 
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
@@ -48,8 +50,7 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
             ),
         ];
     }
-    let next = "Correct that and call repl_start again; repl_read shows everything it printed.".to_owned();
-    unknown_component(info).into_iter().chain([next]).collect()
+    vec!["Correct that and call repl_start again; repl_read shows everything it printed.".to_owned()]
 }
 
 /// What there is instead of a component that the package does not have.

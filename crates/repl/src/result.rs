@@ -162,6 +162,9 @@ pub struct Starting {
     pub profile: String,
     /// For how long, in milliseconds.
     pub duration_ms: f64,
+    /// The last line that its program printed, if that takes long.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub printed: String,
 }
 
 /// How much of each stream is shown.

@@ -105,9 +105,10 @@ fn stands(result: &EvalResult) -> String {
         (Status::Running, ..) => format!("running for {took}{code}"),
         (Status::WaitingForInput, ..) => format!("waiting for input, running for {took}{code}"),
         (Status::Queued, Some(behind), _) => format!("queued behind {}{code}", front(behind)),
-        (Status::Starting, _, Some(Starting { profile, duration_ms })) => {
+        (Status::Starting, _, Some(Starting { profile, duration_ms, printed })) => {
             let since = duration(*duration_ms);
-            format!("queued until the session has started (`{profile}`, starting for {since}){code}")
+            let printed = if printed.is_empty() { String::new() } else { format!(", it printed `{printed}`") };
+            format!("queued until the session has started (`{profile}`, starting for {since}{printed}){code}")
         }
         (status, ..) if status.is_final() && result.duration_ms > 0.0 => format!("{}, {took}", status.name()),
         (status, ..) => format!("{}{code}", status.name()),

@@ -130,7 +130,8 @@ impl Part for HooksPart {
         }
         if findings.is_empty() && ::hooks::has_policy(project.root()) {
             let rules: usize = standing.policies.iter().map(|policy| policy.rules.len()).sum();
-            findings.push(Finding::good("policy", format!("{rules} rules in force")));
+            findings
+                .push(Finding::good("policy", format!("{rules} rule{} in force", if rules == 1 { "" } else { "s" })));
         }
         (!findings.is_empty()).then_some(Health { title: "Hooks", findings })
     }

@@ -133,11 +133,11 @@ impl Part for ReplPart {
             let help = ::process::said(&cabal, "--help")?;
             NoList::look(&home, |name| std::env::var_os(name), &help)
         }) {
-            findings.push(Finding::note(
+            findings.push(Finding::problem(
                 "cabal",
                 format!(
-                    "has no list of packages in {}: the first session downloads one. Without a network it does not start: run \
-                     `cabal update` where there is one, or empty {}, which keeps cabal to the packages that GHC has",
+                    "has no list of packages in {}, and without a network no session of this package starts: run `cabal \
+                     update` where there is one, or empty {}, which keeps cabal to the packages that GHC has",
                     none.packages.display(),
                     none.config.display()
                 ),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use hooks::agents::Verdict;
 use hooks::deciding::decided;
 use hooks::files::{Files, Standing, user_path};
 use hooks::policy::{Decision, Policy, Subject};
@@ -53,6 +54,15 @@ enum What {
 
 /// The most bytes of a file that is named here.
 const FILE_MAX: u64 = 8 * 1024 * 1024;
+/// How a policy is begun.
+const FIRST_RULE: &str = r#"
+  [[rule]]
+  id = "no-force-push"
+  tool = "shell"
+  command = ["git push --force*", "git push -f"]
+  decide = "deny"
+  reason = "force pushes lose others' work"
+"#;
 /// How many differences are shown.
 const SHOWN: usize = 50;
 
@@ -65,6 +75,10 @@ impl PolicyCommand {
             What::Try { file } => try_file(project, file.as_deref()),
         }
     }
+}
+
+fn rules(count: usize) -> String {
+    format!("{count} rule{}", if count == 1 { "" } else { "s" })
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
@@ -85,7 +99,7 @@ fn parse(path: &Path) -> Result<Policy, Failure> {
 fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     if let Some(file) = file {
         let policy = parse(file)?;
-        terminal::line(format!("{}: {} rules, all right.", visible::path(file), policy.rules.len()));
+        terminal::line(format!("{}: {}, all right.", visible::path(file), rules(policy.rules.len())));
         return Ok(Exit::Done);
     }
     let standing = Files::new(project).standing(false);
@@ -93,9 +107,17 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         return Err(Failure::new(broken).hint("Mend that line; until then the last good policy holds."));
     }
     let [users, ours] = [0, 1].map(|at| standing.policies.get(at).map_or(0, |policy| policy.rules.len()));
-    terminal::line(format!("{}: {ours} rules in force.", hooks::policy::FILE));
+    let is_there = hooks::files::project_text(project).is_ok_and(|text| text.is_some());
+    match ours {
+        0 if !is_there => {
+            let path = project.root().join(hooks::policy::FILE);
+            terminal::line(format!("There is no {}, and no rule of this project in force.", visible::path(&path)));
+            terminal::line(format!("A first rule, to write there:\n{FIRST_RULE}"));
+        }
+        _ => terminal::line(format!("{}: {} in force.", hooks::policy::FILE, rules(ours))),
+    }
     if let Some(path) = user_path().filter(|_| users > 0) {
-        terminal::line(format!("{}: {users} rules in force.", visible::path(&path)));
+        terminal::line(format!("{}: {} in force.", visible::path(&path), rules(users)));
     }
     for pending in &standing.pending {
         terminal::line(format!("  waits for `hob trust`: {pending}"));
@@ -112,7 +134,7 @@ struct Test {
     agent: Option<String>,
     /// The event as its agent gives it.
     event: Value,
-    expect: hooks::agents::Verdict,
+    expect: Verdict,
     #[serde(default)]
     rule: Option<String>,
     #[serde(default)]
@@ -139,6 +161,13 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
         let raw = test.event.to_string();
         let event = event_of(&raw, test.agent.as_deref())?;
         let (decision, _) = decided(&standing, &event, project.root(), project.root(), |_| test.facts.clone());
+        let waits = decision.rule.as_ref().filter(|rule| {
+            let waits = format!("rule {rule} allows ");
+            decision.verdict == Verdict::Allow && standing.pending.iter().any(|pending| pending.starts_with(&waits))
+        });
+        if let Some(rule) = waits {
+            terminal::line(format!("{}: rule {rule} is not in force until `hob trust`", test.name));
+        }
         let is_right =
             decision.verdict == test.expect && test.rule.iter().all(|rule| decision.rule.as_ref() == Some(rule));
         if !is_right {

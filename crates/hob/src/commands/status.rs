@@ -155,8 +155,10 @@ fn session(session: &Value) -> String {
     };
     let mut parts = vec![plain(&session["profile"]), state];
     parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
-    parts.extend(session["pid"].as_u64().map(|pid| format!("pid {pid}")));
-    parts.extend(session["memory_bytes"].as_u64().map(size));
+    // What it had while it lived is nobody's any more.
+    let lives = !matches!(session["state"].as_str(), Some("exited" | "crashed" | "stopped" | "killed"));
+    parts.extend(session["pid"].as_u64().filter(|_| lives).map(|pid| format!("pid {pid}")));
+    parts.extend(session["memory_bytes"].as_u64().filter(|_| lives).map(size));
     parts.extend(session["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))));
     parts.extend(session["worktree"].as_str().map(|_| format!("of {}", plain(&session["worktree"]))));
     parts.retain(|part| !part.is_empty());
@@ -198,6 +200,12 @@ fn changed_since(project: &Project, status: &Value) -> Option<String> {
     let files = [Some(project.config_path()), project::UserConfig::path()];
     let newer = files.into_iter().flatten().find(|path| modified(path).is_some_and(|at| at > started))?;
     let newer = project::visible::path(&newer);
+    if let Err(error) = Config::load(project, &daemon::sections()) {
+        return Some(format!(
+            "{newer} has changed since the daemon started, and no other daemon can start with it: {error}. Do not stop this \
+             one before that is mended"
+        ));
+    }
     Some(format!(
         "{newer} has changed since the daemon started: `hob stop`, and the next call starts one that reads it"
     ))

@@ -1,6 +1,7 @@
 //! The components of a cabal package: its library, its executables, tests and benchmarks. GHCi has the modules of one of
 //! them, and a description says which files each has.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::packages::packages;
@@ -29,6 +30,43 @@ impl Component {
     pub(crate) fn has(&self, module: &str, file: &Path) -> bool {
         let is_main = self.main.as_ref().is_some_and(|main| self.dirs.iter().any(|dir| dir.join(main) == file));
         is_main || self.modules.iter().any(|own| own == module) && self.is_below(file)
+    }
+
+    /// Whether one of these files, relative to a directory, is its own.
+    pub(crate) fn is_among(&self, sources: &BTreeSet<String>, cwd: &Path) -> bool {
+        self.files().any(|file| sources.iter().any(|source| cwd.join(source) == file))
+    }
+
+    /// Whether its sources seem to declare a name: a module, a value at a line's beginning, a type or a constructor.
+    /// Reads a bounded number of files.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+        let begins = |line: &str| line.strip_prefix(name).is_some_and(|rest| !rest.starts_with(is_of_name));
+        let is_type = name.starts_with(char::is_uppercase);
+        let declares = |line: &str| match is_type {
+            true => !line.starts_with("import") && line.split(|c: char| !is_of_name(c)).any(|word| word == name),
+            false => begins(line),
+        };
+        self.modules.iter().any(|module| module == name)
+            || self
+                .files()
+                .take(MANY)
+                .any(|file| project::regular::read(&file, MAX_BYTES).is_ok_and(|text| text.lines().any(declares)))
+    }
+
+    /// How to load it, as a clause.
+    pub(crate) fn start(&self) -> String {
+        let Component { name, .. } = self;
+        let session = name.rsplit(':').next().unwrap_or(name);
+        format!("repl_start {{\"session\": {session:?}, \"component\": {name:?}}} loads it")
+    }
+
+    /// Where its files would be.
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let modules = self.modules.iter().map(|module| module.replace('.', "/"));
+        let modules = modules.flat_map(|module| [format!("{module}.hs"), format!("{module}.lhs")]);
+        let files: Vec<String> = modules.chain(self.main.clone()).collect();
+        self.dirs.iter().flat_map(move |dir| files.clone().into_iter().map(move |file| dir.join(file)))
     }
 
     fn is_below(&self, file: &Path) -> bool {

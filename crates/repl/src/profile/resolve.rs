@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{DriverKind, Profile, ProfileError};
+use super::{DriverKind, Profile, ProfileError, Profiles};
 use crate::adapter::{Adapter, bash, ghci, python};
 use crate::session::Launch;
 
@@ -43,8 +43,14 @@ impl Profile {
     ) -> Result<Launch, ProfileError> {
         let path = env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
         self.check(path, &cwd)?;
-        env.retain(|(name, _)| !self.env.contains_key(name));
-        env.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        // A shell that is named alone has what the built-in profile gives it: without it, no prompt of it would come on
+        // pipes.
+        let builtin = self.is_a_shell_alone().then(|| Profiles::builtin().get("bash").ok().cloned()).flatten();
+        let mut variables = builtin.as_ref().map(|bash| bash.env.clone()).unwrap_or_default();
+        variables.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        env.retain(|(name, _)| !variables.contains_key(name));
+        env.extend(variables);
+        let more = builtin.iter().flat_map(|bash| bash.command.iter().skip(1).cloned());
         let arguments = self.driver.arguments().iter().map(|argument| (*argument).to_owned());
         // Less than the limit for killing, since a program is more than its heap: it may still report what was too
         // much.
@@ -55,7 +61,7 @@ impl Profile {
         let memory = self.memory.iter().map(bounded);
         Ok(Launch {
             profile: self.name.clone(),
-            command: self.command.iter().cloned().chain(memory).chain(arguments).collect(),
+            command: self.command.iter().cloned().chain(more).chain(memory).chain(arguments).collect(),
             env,
             cwd,
             adapter: self.driver.adapter(),
@@ -67,11 +73,16 @@ impl Profile {
             notes: Vec::new(),
         })
     }
+
+    /// Whether its command is bash's path, and nothing more.
+    fn is_a_shell_alone(&self) -> bool {
+        let [program] = self.command.as_slice() else { return false };
+        self.driver == DriverKind::Bash && program.rsplit('/').next() == Some("bash")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Profiles;
     use super::*;
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::{DEFAULT_SESSION, Repl, load_hint};
 use crate::default_session::arguments;
 use crate::load::LoadRecord;
-use crate::profile::descriptions;
+use crate::profile::{components, descriptions};
 use crate::result::{EvalResult, Status};
 use crate::session::Handle;
 
@@ -73,6 +73,11 @@ impl Repl {
         // Whoever uses a new session first may need what did not compile.
         let is_news = load.generation == 1 && !load.ok && !load.failure_told.swap(true, Ordering::Relaxed);
         notes.extend(load.failure(&name).filter(|_| misses || is_news));
+        if let Some(missed) = missed(&result.stderr).filter(|_| misses && load.ok) {
+            let (info, sources) = (handle.info(), load.sources.clone());
+            let look = move || in_other_component(&missed, &info.cwd, &info.worktree, &sources);
+            notes.extend(tokio::task::spawn_blocking(look).await.ok().flatten());
+        }
         // Code that loaded something itself has the new text.
         let Some(look) = look.filter(|look| look.load.generation == load.generation) else { return notes };
         let Ok(changed) = look.changed.await else { return notes };
@@ -90,6 +95,36 @@ impl Repl {
         look.load.told.fetch_max(changed.newest, Ordering::Relaxed);
         changed.notes(&handle.info().name)
     }
+}
+
+/// The name that GHCi misses, without its module.
+fn missed(stderr: &str) -> Option<String> {
+    let (at, words) = MISSES.iter().filter_map(|words| Some((stderr.find(*words)?, words))).min()?;
+    // `not in scope: main`, `Not in scope: type constructor or class ‘Foo’`, `Could not find module ‘Foo’`.
+    let rest = stderr[at + words.len()..].lines().next()?.trim_start_matches(':');
+    let quoted = rest.split_once('‘').and_then(|(_, rest)| rest.split_once('’'));
+    let name = quoted.map(|(name, _)| name).or_else(|| rest.split_whitespace().next())?;
+    let name = match words.ends_with("module") {
+        true => name,
+        false => name.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or(name),
+    };
+    Some(name.to_owned()).filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// The note on a name that a component of the package has from which nothing is loaded.
+fn in_other_component(name: &str, cwd: &Path, root: &Path, sources: &BTreeSet<String>) -> Option<String> {
+    let mut others = components(cwd, root);
+    // Files that a session of GHCi itself loaded are of no component.
+    if !others.iter().any(|component| component.is_among(sources, cwd)) {
+        return None;
+    }
+    others.retain(|component| !component.is_among(sources, cwd) && component.declares(name));
+    // Tests have a `main`, too.
+    others.sort_by_key(|component| !component.name.starts_with("exe:"));
+    let first = others.first()?;
+    let names: Vec<&str> = others.iter().take(NAMED).map(|component| &*component.name).collect();
+    let are = if names.len() == 1 { "which is" } else { "which are" };
+    Some(format!("{} is in {}, {are} not loaded: {}.", project::visible(name), names.join(", "), first.start()))
 }
 
 /// The files that were written after they were read.
@@ -151,6 +186,21 @@ fn have_changed(files: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missed_is_a_name() {
+        for (said, name) in [
+            ("<interactive>:1:1: error: [GHC-88464]\n    Variable not in scope: main\n", Some("main")),
+            ("error: Variable not in scope: foo :: Integer -> t", Some("foo")),
+            ("error: Not in scope: type constructor or class ‘Shape’\n", Some("Shape")),
+            ("error: Not in scope: ‘Data.Area.area’\n", Some("area")),
+            ("    Could not find module ‘Data.Area’\n    It is not a module", Some("Data.Area")),
+            ("error: Variable not in scope: (<+>) :: t", None),
+            ("done", None),
+        ] {
+            assert_eq!(missed(said).as_deref(), name, "{said}");
+        }
+    }
 
     #[test]
     fn files_are_named_up_to_three() {

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::{budget, caller, ghci_only, stay, with_heartbeat};
 use crate::lenient::number;
 use crate::load::LoadRecord;
+use crate::not_started::not_started;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::text;
@@ -85,6 +86,10 @@ impl Tool for Diagnostics {
             with_heartbeat(&cx, "waiting for a load", newer).await?;
         }
         let load = LoadRecord::clone(&loads.borrow());
+        let info = handle.info();
+        if load.generation == 0 && !info.state.is_alive() && !info.prompted {
+            return Err(not_started(&info));
+        }
         Ok(Output {
             session: handle.info().name,
             generation: load.generation,

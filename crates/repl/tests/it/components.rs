@@ -84,6 +84,8 @@ async fn a_mistyped_component_is_answered_with_those_there_are() {
     let start = json!({"session": "spec", "component": "test:spc", "wait_ms": 50_000});
     let (said, _) = package.call("repl_start", start).await;
     let hint = "There is no component `test:spc`; there are: lib:two, test:spec. Did you mean \"test:spec\"?";
-    assert!(said.starts_with("refused: cabal repl did not start") && said.contains(hint), "{said}");
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.starts_with("refused: cabal repl did not start") && first.contains(hint), "{said}");
+    assert_eq!(said.matches("There is no component").count(), 1, "{said}");
     package.repl.shutdown().await;
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use clap::Args;
 use client::control::ControlError;
 use project::{Project, visible};
+use rustix::termios::{OptionalActions, SpecialCodeIndex};
 use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
@@ -111,15 +112,24 @@ impl Answer {
             (None, [one]) => one["question"].as_str().unwrap_or_default().to_owned(),
             (None, several) => {
                 several.iter().for_each(|question| terminal::line(shown(question)));
-                match line("Which? ") {
-                    Some(id) => whole_id(answerer, &id)?,
-                    None => return Ok(None),
+                match which("Which? ").filter(|id| !id.trim().is_empty()) {
+                    Some(id) => whole_id(answerer, id.trim())?,
+                    None => {
+                        terminal::note("Nothing was answered; all stay open.");
+                        return Ok(None);
+                    }
                 }
             }
         };
         if !open.iter().any(|question| question["question"] == id.as_str()) {
-            return Err(Failure::new(format_args!("no question `{}` is open", visible(&id)))
-                .hint("`hob questions --all` shows how it ended."));
+            let all = answerer.request("ask/list", json!({"question": id}));
+            let is_known = all.is_ok_and(|all| all["questions"].as_array().is_some_and(|all| !all.is_empty()));
+            return Err(match is_known {
+                true => Failure::new(format_args!("no question `{}` is open", visible(&id)))
+                    .hint("`hob questions --all` shows how it ended."),
+                false => Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
+                    .hint("`hob questions` shows those that are open."),
+            });
         }
         let whole = answerer.request("ask/list", json!({"question": id})).map_err(Trouble::failure)?;
         let question = &whole["questions"][0];
@@ -236,6 +246,32 @@ fn line(prompt: &str) -> Option<String> {
         Ok(count) if count > 0 => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
         _ => None,
     }
+}
+
+/// A line, as [`line()`] reads it, which Esc leaves at once: `None`.
+fn which(prompt: &str) -> Option<String> {
+    const ESC: u8 = 0x1b;
+    let stdin = std::io::stdin();
+    let before = rustix::termios::tcgetattr(&stdin).ok();
+    if let Some(mut here) = before.clone() {
+        // It ends a line as Enter does, so that the terminal goes on editing and echoing it.
+        here.special_codes[SpecialCodeIndex::VEOL] = ESC;
+        let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Now, &here);
+    }
+    let _ = drop_typed();
+    terminal::print(prompt);
+    let read = stdin.lock().fill_buf().map(<[u8]>::to_vec).unwrap_or_default();
+    stdin.lock().consume(read.len());
+    if let Some(before) = before {
+        let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Now, &before);
+    }
+    if read.contains(&ESC) {
+        // The cursor stands behind the prompt.
+        terminal::print("\n");
+        return None;
+    }
+    let line = String::from_utf8_lossy(&read).trim_end_matches(['\n', '\r']).to_owned();
+    (!read.is_empty()).then_some(line)
 }
 
 /// Drops what waits in the terminal's input.

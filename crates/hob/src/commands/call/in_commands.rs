@@ -127,6 +127,8 @@ fn arguments(tool: &str, text: &str) -> Option<(String, usize)> {
     let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
     let words = inner.split(", ").map(|argument| {
         let (name, value) = argument.split_once(": ").unwrap_or((argument, ""));
+        // What a program reads ends with a newline, which a shell's plain quotes have no sign for.
+        let value = if (tool, name, value) == ("repl_input", "\"text\"", "…") { "$'LINE\\n'" } else { value };
         format!(" --{} {}", name.trim_matches('"').replace('_', "-"), value.trim_matches('"'))
     });
     Some((words.collect(), inner.len() + "{}".len()))
@@ -152,7 +154,7 @@ mod tests {
             ("repl_eval: unknown field", "repl_eval: unknown field"),
             (
                 "#5 waits: repl_input {\"eval\": 5, \"text\": …}, or repl_stop {\"session\": \"a\"}.",
-                "#5 waits: `hob call repl_input --eval 5 --text …`, or `hob call repl_stop --session a`.",
+                "#5 waits: `hob call repl_input --eval 5 --text $'LINE\\n'`, or `hob call repl_stop --session a`.",
             ),
             (
                 "repl_reload {\"targets\":[\"A.hs\",\"my B.hs\"]} loads it, ask_wait waits.",

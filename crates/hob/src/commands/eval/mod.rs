@@ -8,7 +8,7 @@ mod typed;
 use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -27,7 +27,7 @@ use crate::terminal::{self, Style, paint_note};
 /// Evaluate code in a live REPL that keeps its state between calls
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
-    /// The code; read from stdin if it is `-` or left out
+    /// The code; read from stdin if it is `-` or left out; at a terminal, name it
     #[arg(value_name = "CODE", allow_negative_numbers = true)]
     code: Option<String>,
     /// The session [default: this worktree's own]
@@ -45,7 +45,7 @@ pub(crate) struct Eval {
     /// Print JSON: what the tool says, with output shortened as for an agent
     #[arg(long)]
     json: bool,
-    /// What was said last of what it waits behind, which is not said again.
+    /// What was said last of what it waits for, which is not said again.
     #[arg(skip)]
     said: RefCell<Option<String>>,
 }
@@ -56,6 +56,8 @@ const FLAGS: [&str; 3] = ["session", "profile", "stdin"];
 const REPLACED: &str = "Some bytes are not UTF-8 and are shown as";
 /// How long one call waits: Ctrl-C is noticed between two.
 const SLICE: Duration = Duration::from_millis(200);
+/// How long a session may start before that is said, in milliseconds.
+const LONG_START_MS: f64 = 6_000.0;
 /// The most that is shown of what it prints on standard error, and in JSON.
 const MAX_BYTES: usize = 200_000;
 /// Maximum length of what is read from stdin: above the limit of a line, so that the daemon reports the error.
@@ -170,6 +172,7 @@ impl Eval {
             }
             let asked = Instant::now();
             result = call(control, "repl_wait", with(&of, left()))?;
+            self.tell_starting(&result["structuredContent"]);
             if status(&result) == "queued" {
                 self.tell_behind(&result["structuredContent"]);
                 // What waits behind a program that waits for input is answered at once.
@@ -195,6 +198,28 @@ impl Eval {
         };
         terminal::note(paint_note(&behind, Style::Dim));
         *self.said.borrow_mut() = Some(behind);
+    }
+
+    /// Says once that the session takes long to start: its program may never come to a prompt.
+    fn tell_starting(&self, evaluation: &Value) {
+        let Some(starting) = evaluation["starting"].as_object() else { return };
+        let text = |field: &str| project::visible(starting.get(field).and_then(Value::as_str).unwrap_or_default());
+        let ms = starting.get("duration_ms").and_then(Value::as_f64).unwrap_or_default();
+        if ms < LONG_START_MS || self.said.borrow().is_some() {
+            return;
+        }
+        let printed = match text("printed") {
+            printed if printed.is_empty() => "its program printed nothing yet".to_owned(),
+            printed => format!("its program printed last: `{printed}`"),
+        };
+        let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
+        let note = format!(
+            "The session is still starting (`{}`, for {:.0} s); {printed}. `hob call repl_stop{session}` ends it.",
+            text("profile"),
+            ms / 1000.0
+        );
+        terminal::note(paint_note(&note, Style::Dim));
+        *self.said.borrow_mut() = Some(note);
     }
 
     /// Whether lines that are typed while it runs are for the program, when it asks for input.
@@ -360,29 +385,37 @@ fn with_colours(messages: &str) -> String {
     messages.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The signals that this command was sent. The second one of a kind ends it.
+/// The signals that this command was sent. A later one of a kind ends it, once [`GRACE`] is over.
 struct Told {
-    interrupt: Arc<AtomicBool>,
-    end: Arc<AtomicBool>,
+    interrupt: Arc<AtomicU64>,
+    end: Arc<AtomicU64>,
 }
+
+/// How long a withdrawal or an interrupt may take before the same signal kills this command: `timeout` signals its child and
+/// then its group, and code that was left in the queue would run later.
+const GRACE: Duration = Duration::from_secs(2);
 
 impl Told {
     fn listen() -> Result<Told, Failure> {
         let told = Told { interrupt: Arc::default(), end: Arc::default() };
-        for (signal, flag) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
+        let began = Instant::now();
+        for (signal, first) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
             // `nohup` stays what it is.
             if is_ignored(signal) {
                 continue;
             }
-            let flag = flag.clone();
+            let first = first.clone();
             let act = move || {
-                if flag.swap(true, Ordering::SeqCst) {
+                // Never 0, which says that none came.
+                let now = millis(began.elapsed()).saturating_add(1);
+                let came = first.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst);
+                if came.is_err_and(|first| now.saturating_sub(first) > millis(GRACE)) {
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
             };
             #[expect(unsafe_code, reason = "a signal's handler may do only what is safe in one")]
-            // SAFETY: it stores a flag and makes system calls; both are allowed in a handler (signal-safety(7)), and
-            // nothing in it allocates, locks or panics.
+            // SAFETY: it reads the monotonic clock, stores a number and makes system calls; all are allowed in a handler
+            // (signal-safety(7)), and nothing in it allocates, locks or panics.
             let registered = unsafe { signal_hook_registry::register(signal.as_raw(), act) };
             registered.map_err(|error| Failure::new(format_args!("cannot listen for signals: {error}")))?;
         }
@@ -391,12 +424,12 @@ impl Told {
 
     /// Ctrl-C.
     fn to_interrupt(&self) -> bool {
-        self.interrupt.load(Ordering::SeqCst)
+        self.interrupt.load(Ordering::SeqCst) > 0
     }
 
     /// A kill, or the end of its terminal.
     fn to_end(&self) -> bool {
-        self.end.load(Ordering::SeqCst)
+        self.end.load(Ordering::SeqCst) > 0
     }
 }
 

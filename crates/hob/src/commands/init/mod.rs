@@ -51,10 +51,19 @@ pub(crate) struct Init {
 const HEAD: &str = include_str!("hob.toml");
 const LIMITS: &str = include_str!("limits.toml");
 
+/// `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        names => names.concat(),
+    }
+}
+
 /// Every setting, commented out.
 fn template() -> String {
     let parts = daemon::sections().into_iter().map(|part| format!("[{}]\n{}\n", part.name, part.template));
-    format!("{HEAD}{}{LIMITS}", parts.collect::<String>())
+    let head = HEAD.replace("{cores}", &listed(&daemon::enabled(&Config::default())));
+    format!("{head}{}{LIMITS}", parts.collect::<String>())
 }
 
 /// The owner of the edit of `hob.toml`, which belongs to no agent.

@@ -1,8 +1,9 @@
 //! What stopped somebody who used hob for the first time, with its documentation alone: each a message that was missing,
-//! misled, or spoke to somebody else. What was found later is in `repls` and `people`.
+//! misled, or spoke to somebody else. What was found later is in `repls`, `people` and `second_hour`.
 
 mod people;
 mod repls;
+mod second_hour;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -114,12 +115,14 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     project.write_two_modules();
     let config = project.home().join(".cabal/config");
     std::fs::remove_file(&config).unwrap();
-    let doctor = project.run(["doctor"]).stdout;
+    let ran = project.run(["doctor"]);
+    assert_eq!(ran.code, Some(5), "{ran:#?}");
+    let doctor = ran.stdout;
     says(
         &doctor,
-        &["-- cabal: has no list of packages in", "`cabal update`", &format!("or empty {}", config.display())],
+        &["!! cabal: has no list of packages in", "`cabal update`", &format!("or empty {}", config.display())],
     );
-    says(doctor.lines().last().unwrap(), &["Nothing would break; not all is set up (--): cabal"]);
+    says(doctor.lines().last().unwrap(), &["1 thing (!!) would break: cabal"]);
     // Which file that is in a home that cabal never saw, it says itself: not every version goes by XDG.
     std::fs::remove_dir_all(project.home().join(".cabal")).unwrap();
     let help = Ran::of(project.command("cabal").arg("--help")).ok();

@@ -12,6 +12,9 @@ use crate::session::show::{self, Frame};
 use crate::session::{SessionError, SessionState, Stream};
 use crate::text;
 
+/// A session that has been starting for so long may never come to its prompt.
+const LONG: Duration = Duration::from_secs(5);
+
 impl Actor {
     pub(super) fn answer(&mut self, waiter: Waiter, eval: u64) {
         let Some(Reply::Eval(reply, view)) = self.state.replies.remove(waiter) else { return };
@@ -85,7 +88,12 @@ impl Actor {
 
     fn starting(&self) -> Starting {
         let info = self.info.borrow();
-        Starting { profile: info.profile.clone(), duration_ms: millis(info.times.started.elapsed()) }
+        let since = info.times.started.elapsed();
+        // A program that never comes to its prompt often says why: on standard error, or else on the other.
+        let said = [Stream::Stderr, Stream::Stdout].map(|stream| self.machine.banner(stream));
+        let last = said.iter().find_map(|said| said.lines().rev().find(|line| !line.trim().is_empty()));
+        let printed = last.filter(|_| since >= LONG).map(text::headline).unwrap_or_default();
+        Starting { profile: info.profile.clone(), duration_ms: millis(since), printed }
     }
 
     /// Publishes the session's state, if it changed.

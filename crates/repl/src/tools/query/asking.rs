@@ -174,7 +174,7 @@ impl Asking {
         let near = components.iter().filter_map(|component| Some((component.depth(&cwd.join(file))?, component)));
         let nearest = near.max_by_key(|(depth, _)| *depth).map(|(_, component)| component);
         match (nearest, known.is_empty()) {
-            (Some(component), _) => error.hint(format!("It belongs to {}: {}.", component.name, start(component))),
+            (Some(component), _) => error.hint(format!("It belongs to {}: {}.", component.name, component.start())),
             (None, true) if !is_there => error.hint("Nothing is loaded; repl_reload with `targets` loads files."),
             (None, true) => {
                 let arguments = serde_json::json!({"session": self.handle.info().name, "targets": [file]});
@@ -201,7 +201,7 @@ impl Asking {
         let components = self.not_among(modules, cwd);
         let names: Vec<&str> = components.iter().map(|component| &*component.name).collect();
         let first = components.first()?;
-        Some(format!("Not loaded, and not searched: {}; {}.", names.join(", "), start(first)))
+        Some(format!("Not loaded, and not searched: {}; {}.", names.join(", "), first.start()))
     }
 
     /// The components of the package that have none of these modules.
@@ -272,13 +272,6 @@ impl Asking {
             ),
         }
     }
-}
-
-/// How to load a component, as a clause.
-fn start(component: &Component) -> String {
-    let Component { name, .. } = component;
-    let session = name.rsplit(':').next().unwrap_or(name);
-    format!("repl_start {{\"session\": {session:?}, \"component\": {name:?}}} loads it")
 }
 
 fn line(kind: Question, target: &str) -> String {
