@@ -103,7 +103,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
             .context("could not run rg")?;
         grep.push(begun.elapsed());
         let begun = Instant::now();
-        let result = agent.call("find_callers", json!({ "name": name }))?;
+        let result = agent.call("find_callers", json!({ "name": name, "wait_ms": 0 }))?;
         let took = begun.elapsed();
         ours.push(took);
         if number == 0 {
@@ -127,7 +127,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
     let mut callees = Samples::default();
     for name in &names[..bench.times(CALLEES).min(names.len())] {
         let begun = Instant::now();
-        agent.call("find_callees", json!({ "name": name }))?;
+        agent.call("find_callees", json!({ "name": name, "wait_ms": 0 }))?;
         callees.push(begun.elapsed());
     }
     agent.finish()?;
@@ -186,7 +186,7 @@ fn beside(bench: &Bench, names: &[String]) -> Result<Vec<Figure>> {
                 if is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     break;
                 }
-                agent.call("find_callers", json!({ "name": name }))?;
+                agent.call("find_callers", json!({ "name": name, "wait_ms": 0 }))?;
             }
             Ok(agent)
         });
