@@ -22,6 +22,10 @@ pub(crate) struct Help {
 
 impl Help {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        if self.command.first().is_some_and(|command| command == HOOK.0) {
+            let _ = super::hook::run([OsString::from("--help")]);
+            return Ok(Exit::Done);
+        }
         crate::parse_and_run(self.command.into_iter().chain([OsString::from("--help")]).collect())
     }
 }
@@ -61,6 +65,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
 ];
+
+/// The command that the parser does not know: an agent waits for each of its calls.
+const HOOK: (&str, &str) = ("hook", "What agents' hooks run: answers the event on stdin");
 
 /// Examples of each command, with what they show.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
@@ -211,7 +218,10 @@ fn template(command: &clap::Command) -> StyledStr {
         format!("{{about-with-newline}}\n{}{{usage-heading}} {{usage}}\n\n", section("Start here", &start, 0));
     let column = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or_default();
     for (title, names) in GROUPS {
-        let lines: Vec<(&str, String)> = names.iter().map(|name| (*name, about(name))).collect();
+        let mut lines: Vec<(&str, String)> = names.iter().map(|name| (*name, about(name))).collect();
+        if names.contains(&"hooks") {
+            lines.push((HOOK.0, HOOK.1.to_owned()));
+        }
         template.push_str(&section(title, &lines, column));
     }
     template.push_str(&format!("{}\n{{options}}{{after-help}}", heading("Options")));

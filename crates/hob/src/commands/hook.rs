@@ -45,6 +45,13 @@ enum Said {
 
 /// Answers an event. Exits with what the agent should see.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let [only] = arguments.as_slice()
+        && (only == "--help" || only == "-h")
+    {
+        let _ = writeln!(std::io::stdout(), "What agents' hooks run; `hob hooks install` has them run it.\n\n{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let call = match Call::parse(arguments) {
         Ok(call) => call,
         Err(why) => {

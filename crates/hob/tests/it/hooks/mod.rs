@@ -106,7 +106,7 @@ fn a_wrong_command_line_never_blocks() {
     let project = fresh();
     for args in [
         &[][..],
-        &["--help"],
+        &["Stop", "--help"],
         &["Stop", "--nope"],
         &["Stop", "--agent", "nobody"],
         &["Stop", "--fail", "maybe"],

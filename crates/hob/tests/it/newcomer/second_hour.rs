@@ -204,8 +204,12 @@ fn inline(json: &str) -> String {
 }
 
 #[test]
-fn help_says_where_code_comes_from() {
+fn help_names_what_hooks_run_and_where_code_comes_from() {
     let project = fresh();
+    says(&project.run(["help"]).ok(), &["\n  hook "]);
+    for args in [&["help", "hook"][..], &["hook", "--help"]] {
+        says(&project.run(args).ok(), &["`hob hooks install`", "usage: hob hook EVENT"]);
+    }
     says(&project.run(["help", "eval"]).ok(), &["read from stdin if it is `-` or left out; at a terminal, name it"]);
 }
 
