@@ -73,9 +73,9 @@ usage: cargo xtask TASK
   part                     add a part that is made up to a copy of this checkout, by one crate, one file and one line
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
-  clients agents [NAME…] [--hob FILE] [--hooks]
+  clients agents [NAME…] [--hob FILE] [--hooks|--tools]
                            real coding agents with `hob mcp`, driven by a scripted model: what of it reaches a model, and
-                           (with --hooks, alone) what hob's hooks keep from running; writes docs/generated/agents.md
+                           (with --hooks, alone; not with --tools) what hob's hooks keep from running; writes docs/generated/agents.md
   clients hooks [NAME…] [--trial WORDS] [--hob FILE] [--packages DIR]
                            real coding agents with hob's hooks: what these add to a model's input, and who is asked;
                            writes docs/generated/hooks-context.md

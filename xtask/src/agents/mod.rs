@@ -70,13 +70,14 @@ struct Run {
 }
 
 /// The task: all agents, or those whose names have one of the words in them; `--hob FILE` tests a program that is built,
-/// `--hooks` only hooks.
+/// `--hooks` only hooks, `--tools` all else: of the page each leaves the other's part as it is.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let (mut names, mut hob, mut only_hooks) = (Vec::new(), None, false);
+    let (mut names, mut hob, mut only_hooks, mut only_tools) = (Vec::new(), None, false, false);
     let mut words = args.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--hooks" => only_hooks = true,
+            "--tools" => only_tools = true,
             "--hob" => hob = Some(PathBuf::from(words.next().context("--hob needs the path of a program")?)),
             name => names.push(name.to_lowercase()),
         }
@@ -90,6 +91,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if !is_page && !only_hooks {
         hooked.retain(|hooked| hooked.list != "claude-old");
     }
+    hooked.retain(|_| !only_tools);
     if chosen.is_empty() && !only_hooks {
         bail!("there is no agent {names:?}; there are {}", AGENTS.map(|agent| agent.name).join(", "));
     }
@@ -114,10 +116,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
     }
     let tried = hooks::tried(&hooked, !is_page && !only_hooks, &programs)?;
-    let section = hooks::section(&tried, &programs)?;
     let tasks = tasks::tasks();
     let path = root().join("docs/generated/agents.md");
     let before = || std::fs::read_to_string(&path).with_context(|| format!("could not read {path:?}"));
+    let section = match only_tools {
+        true => hooks::kept(&before()?).unwrap_or_default().to_owned(),
+        false => hooks::section(&tried, &programs)?,
+    };
     let page = if only_hooks { before()? } else { page::page(&rows, &judged, &tasks)? };
     let page = hooks::replaced(&page, &section);
     println!("\n{}", if only_hooks { &section } else { &page });

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::kinds::{AGENTS, Agent};
 use super::stage::Programs;
 
-pub(super) use page::replaced;
+pub(super) use page::{kept, replaced};
 
 /// An agent whose hooks are tried.
 pub(super) struct Hooked {

@@ -48,6 +48,13 @@ pub(super) fn section(tried: &[Tried], tables: &str) -> String {
     page
 }
 
+/// This section of a page.
+pub(in crate::agents) fn kept(page: &str) -> Option<&str> {
+    let section = &page[page.find(TITLE)?..];
+    let after = section[TITLE.len()..].find("\n## ").map_or(section.len(), |end| TITLE.len() + end);
+    Some(&section[..after])
+}
+
 /// A page with this section in place of the one that it has.
 pub(in crate::agents) fn replaced(page: &str, section: &str) -> String {
     let Some(at) = page.find(TITLE) else {
