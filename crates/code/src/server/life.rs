@@ -193,8 +193,7 @@ impl Life<'_> {
                     }
                 }
                 Happening::Exited | Happening::Heard(Event::Closed) => {
-                    let exit = exit.borrow().map_or("it closed its output".to_owned(), |exit| exit.to_string());
-                    return Ending::Crashed { exit, stderr: Vec::new() };
+                    return crashed(&mut exit, "it closed its output".to_owned()).await;
                 }
                 Happening::Initialized(Ok(answer)) => {
                     self.encoding = Encoding::chosen(&answer["capabilities"]);
@@ -207,7 +206,7 @@ impl Life<'_> {
                     self.look();
                 }
                 Happening::Initialized(Err(problem)) => {
-                    return Ending::Crashed { exit: problem.to_string(), stderr: Vec::new() };
+                    return crashed(&mut exit, problem.to_string()).await;
                 }
                 Happening::Sang(sung) => self.sang(sung),
                 Happening::Tick => {
@@ -428,4 +427,12 @@ async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Dura
         }
     }
     Canary::Agrees(probes.iter().map(|probe| probe.name.clone()).collect())
+}
+
+/// How a server that speaks no more ended. A program that ends closes its output a moment before its status is there.
+async fn crashed(exit: &mut watch::Receiver<Option<process::Exit>>, otherwise: String) -> Ending {
+    const MOMENT: Duration = Duration::from_secs(1);
+    let ended = tokio::time::timeout(MOMENT, exit.wait_for(Option::is_some)).await;
+    let ended = ended.ok().and_then(|ended| ended.ok().and_then(|exit| *exit));
+    Ending::Crashed { exit: ended.map_or(otherwise, |exit| exit.to_string()), stderr: Vec::new() }
 }
