@@ -145,7 +145,10 @@ impl Pass {
             // What is used outside of the project was not asked for.
             let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { continue };
             let Some(spot) = sheets.spot(&place) else {
-                self.odd.insert(Spot { path: place.path, start: 0, end: 0 });
+                // Some remember files that were deleted (clangd's index): nothing is used there any more.
+                if place.path.try_exists().unwrap_or(true) {
+                    self.odd.insert(Spot { path: place.path, start: 0, end: 0 });
+                }
                 continue;
             };
             let is_here = |site: &Site| *site.path == *below && site.at == spot.start;
