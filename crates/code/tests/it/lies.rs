@@ -120,7 +120,9 @@ fn empty_for_a_while() {
     project(&judged);
     let states = until_final(&judged, &TRUTH, 200);
     assert!(states.len() > 2, "{states:?}");
-    assert!(states.iter().all(|state| state == "starting loading" || state.ends_with(" loading")), "{states:?}");
+    // A fifth of a second may be too short for a judge that is ready, and that is said.
+    let is_honest = |state: &String| state.ends_with(" loading") || state == "ready out_of_time";
+    assert!(states.iter().all(is_honest), "{states:?}");
     assert!(states.iter().any(|state| state == "doubtful loading"), "{states:?}");
 }
 
