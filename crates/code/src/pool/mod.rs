@@ -223,8 +223,11 @@ impl Pool {
             }
         }
         refused.unwrap_or_else(|| {
-            let get = install.map(|install| format!(" ({install})")).unwrap_or_default();
-            none(State::Absent, Code::Absent, format!("no judge for {family} is installed{get}"))
+            let text = match install {
+                Some(install) => format!("no judge for {family} is installed ({install})"),
+                None => format!("there is no judge for {family} yet"),
+            };
+            none(State::Absent, Code::Absent, text)
         })
     }
 

@@ -56,8 +56,10 @@ pub fn checked(
         is_given_up: Arc::default(),
     };
     let (files, _, _) = list(&scope, usize::MAX);
+    // Where there is no judge yet, nothing is missing here.
+    let has_one = |family: &&str| profile::all().iter().any(|profile| profile.family == *family);
     let families: BTreeSet<&'static str> =
-        files.iter().filter_map(|file| Language::by_name(file)).map(family).collect();
+        files.iter().filter_map(|file| Language::by_name(file)).map(family).filter(has_one).collect();
     let pool = Pool::new(Some(Options::unstarted(settings.clone(), withheld)));
     let one = |family| {
         let (program, _, why) = pool.would_judge(env, root, family);

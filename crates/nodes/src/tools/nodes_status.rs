@@ -91,7 +91,8 @@ impl Tool for NodesStatus {
     }
 
     fn text(output: &Output) -> String {
-        let usage = format!("{} of {} tokens left this machine today", output.left_today, output.tokens_per_day);
+        let usage =
+            format!("{} of {} tokens were sent off this machine today", output.left_today, output.tokens_per_day);
         let usage = (output.left_today > 0).then_some(usage);
         let lines: Vec<String> =
             output.error.iter().cloned().chain(output.nodes.iter().map(line)).chain(usage).collect();

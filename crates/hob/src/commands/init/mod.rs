@@ -211,7 +211,9 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
                 Undone::Restored => format!("{shown}: as it was before."),
                 Undone::Removed => format!("{shown}: removed, as it did not exist before."),
                 Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
-                Undone::Left => format!("{shown}: changed since, so it was left as it is."),
+                Undone::Left => format!(
+                    "{shown}: changed since, so it was left as it is: what you do not want of it is yours to delete."
+                ),
             });
         }
     }

@@ -71,7 +71,7 @@ impl UsageOf {
                 sum.attempts, sum.failures, sum.input, sum.output
             ));
         }
-        terminal::line(format!("{today} of {per_day} tokens left this machine today ({})", usage::SETTING));
+        terminal::line(format!("{today} of {per_day} tokens were sent off this machine today ({})", usage::SETTING));
         Ok(Exit::Done)
     }
 }
