@@ -240,4 +240,11 @@ mod tests {
         assert!(crate::USAGE.contains(&named), "{named}");
         assert!(run_task(&["parser".to_owned()]).unwrap_err().to_string().contains("cure_parser"));
     }
+    #[test]
+    fn the_lock_file_of_the_fuzz_targets_is_in_step() {
+        let mut metadata = cargo();
+        metadata.args(["metadata", "--locked", "--format-version", "1", "--manifest-path", "fuzz/Cargo.toml"]);
+        let said = metadata.current_dir(root()).output().expect("cargo runs");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    }
 }
