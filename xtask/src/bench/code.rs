@@ -19,8 +19,8 @@ use crate::workspace::{Profile, build};
 const PAGE: Page = Page {
     file: "docs/generated/bench-code.md",
     task: "cargo xtask bench code",
-    about: "Random names of functions, each asked once with `find_callers` by a real front-end of a daemon that has just started; no \
-            language server runs. The sources are those of our own dependencies, at least 500,000 lines. The floor is \
+    about: "Random names of functions, each asked once with `find_callers` by a real front-end of a daemon that has just started, \
+            which waits for no language server (`wait_ms` 0). The sources are those of our own dependencies, at least 500,000 lines. The floor is \
             `rg -n -w -C1` for the same name in the same folder, in between the questions. A name with more than eight \
             definitions is refused with a list of them; its time counts too.",
 };
