@@ -147,13 +147,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
 /// there.
 pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until: Instant) -> Option<Site> {
     let all = occurrences(hit.language, &hit.text, name, &hit.starts, until)?;
-    let mut reader = Reader {
-        question: &found.question,
-        shown,
-        definitions: Vec::new(),
-        sites: Vec::new(),
-        aliases: VecDeque::new(),
-    };
+    let mut reader = Reader::new(&found.question, shown);
     let given = Alias { name: name.to_owned(), path: hit.path.as_path().into(), line: 0, is_open: false, depth: 0 };
     reader.read(hit, &all, name, (name != found.question.name).then_some(&given));
     reader.sites.pop()
@@ -165,7 +159,7 @@ const THREADS: usize = 2;
 /// Parses and reads all files that mention the name.
 fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
     let mut searched = search(scope, &question.name);
-    let mut reader = Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() };
+    let mut reader = Reader::new(question, shown);
     let parse = |hit: &Hit| occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until);
     let mut skipped = Vec::new();
     for (hit, all) in in_turns(&searched.hits, parse) {
@@ -233,7 +227,11 @@ struct Alias {
     depth: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(question: &'a Question, shown: Shown) -> Reader<'a> {
+        Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() }
+    }
+
     fn read(&mut self, hit: &Hit, all: &[Occurrence], name: &str, alias: Option<&Alias>) {
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::of(&hit.text);
@@ -349,13 +347,7 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
             continue;
         }
         let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
-        let mut reader = Reader {
-            question: &found.question,
-            shown,
-            definitions: Vec::new(),
-            sites: Vec::new(),
-            aliases: VecDeque::new(),
-        };
+        let mut reader = Reader::new(&found.question, shown);
         for hit in &searched.hits {
             let is_its_own = *hit.path == *alias.path;
             let names_module =

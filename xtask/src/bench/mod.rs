@@ -14,6 +14,7 @@ mod mail;
 mod mcp;
 mod memory;
 mod nodes;
+mod of_crate;
 mod paged;
 mod procfs;
 mod report;

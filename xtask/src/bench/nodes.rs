@@ -4,12 +4,11 @@
 //! each figure beside its floor and target.
 
 use std::collections::HashMap;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use super::report::{self, Figure, Page, Target};
-use crate::workspace::{cargo, read, root};
+use super::of_crate;
+use super::report::{Figure, Page, Target};
 
 const PAGE: Page = Page {
     file: "docs/generated/bench-nodes.md",
@@ -21,24 +20,7 @@ const PAGE: Page = Page {
 
 /// Measures everything; fails when a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
-    let mut command: Command = cargo();
-    command.args(["bench", "--quiet", "-p", "nodes", "--bench", "figures"]).current_dir(root());
-    if is_quick {
-        command.args(["--", "--quick"]);
-    }
-    let said = read(&mut command)?;
-    let lines = said.lines().filter_map(|line| line.split_once('\t'));
-    let values: HashMap<&str, f64> =
-        lines.filter_map(|(name, value)| Some((name, value.trim().parse().ok()?))).collect();
-    let figures = figures(&values)?;
-    let missed = report::print(&figures);
-    if !is_quick {
-        report::write(&PAGE, &figures)?;
-    }
-    match missed {
-        0 => Ok(()),
-        missed => bail!("bench: {missed} targets are missed"),
-    }
+    of_crate::run("nodes", &PAGE, is_quick, figures)
 }
 
 fn figures(values: &HashMap<&str, f64>) -> Result<Vec<Figure>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::worktree::Worktree;
+use crate::worktree::{CLASSES, Worktree};
 
 /// What declares the names that the examples use.
 const DECLARED: [(&str, &str, &str); 9] = [
@@ -45,21 +45,7 @@ fn classes(language: &str, example: &str) -> Vec<String> {
         .write(&format!("geo.{extension}"), declared)
         .write(&format!("example.{extension}"), format!("{example}\n"));
     let name = ["area", "radius", "Circle", "Shape"].into_iter().find(|name| example.contains(name)).unwrap();
-    let all = [
-        "call",
-        "value",
-        "import",
-        "export",
-        "signature",
-        "type",
-        "pattern",
-        "construct",
-        "binding",
-        "field_read",
-        "field_write",
-        "mention",
-    ];
-    let result = worktree.result("find_uses", json!({"name": name, "classes": all}));
+    let result = worktree.result("find_uses", json!({"name": name, "classes": CLASSES}));
     let mut found: Vec<(u64, u64, String)> = result["uses"]
         .as_array()
         .unwrap()

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use code::tools::Questions;
 use code::{CodeSettings, Options, Timing};
-use mcp::tool::{Context, ToolError};
+use mcp::tool::Context;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::runtime::Runtime;
 
-use crate::worktree::Worktree;
+use crate::worktree::{Worktree, said};
 
 pub(crate) struct Judged {
     pub worktree: Worktree,
@@ -61,15 +61,7 @@ impl Judged {
             .collect();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         let outcome = self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
-        match outcome {
-            Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
-            Ok(outcome) => {
-                let structured = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
-                Ok((structured, outcome.content[0].as_text().unwrap().to_owned()))
-            }
-            Err(ToolError::User { message, .. }) => Err(message),
-            Err(error) => panic!("{name}: {error}"),
-        }
+        said(name, outcome)
     }
 
     /// Asks until the answer is final. Idle machines need seconds for these projects; a crowded one is only waited for.

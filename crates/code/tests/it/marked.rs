@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::worktree::Worktree;
+use crate::worktree::{CLASSES, Worktree};
 
 /// Sites by file and line: the class, what is around it, the column.
 type Sites = BTreeMap<(String, u64), Vec<(String, String)>>;
@@ -30,22 +30,8 @@ fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
 
 /// What find_uses says of the name.
 fn found(worktree: &Worktree, name: &str) -> Sites {
-    let classes = [
-        "call",
-        "value",
-        "import",
-        "export",
-        "signature",
-        "type",
-        "pattern",
-        "construct",
-        "binding",
-        "field_read",
-        "field_write",
-        "mention",
-    ];
     let result =
-        worktree.result("find_uses", json!({"name": name, "classes": classes, "max_results": 5000, "path": ""}));
+        worktree.result("find_uses", json!({"name": name, "classes": CLASSES, "max_results": 5000, "path": ""}));
     let mut sites: BTreeMap<(String, u64), Vec<Found>> = BTreeMap::new();
     for one in result["uses"].as_array().unwrap() {
         let place = (one["file"].as_str().unwrap().to_owned(), one["line"].as_u64().unwrap());

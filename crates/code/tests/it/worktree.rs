@@ -4,9 +4,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use code::tools::Questions;
-use mcp::tool::{AnyTool, Context, ToolError};
+use mcp::tool::{AnyTool, Context, Outcome, ToolError};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+/// Every class of a use.
+pub(crate) const CLASSES: [&str; 12] = [
+    "call",
+    "value",
+    "import",
+    "export",
+    "signature",
+    "type",
+    "pattern",
+    "construct",
+    "binding",
+    "field_read",
+    "field_write",
+    "mention",
+];
 
 pub(crate) struct Worktree(tempfile::TempDir);
 
@@ -38,15 +54,7 @@ impl Worktree {
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
         let outcome = runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
-        match outcome {
-            Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
-            Ok(outcome) => {
-                let structured = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
-                Ok((structured, outcome.content[0].as_text().unwrap().to_owned()))
-            }
-            Err(ToolError::User { message, .. }) => Err(message),
-            Err(error) => panic!("{name}: {error}"),
-        }
+        said(name, outcome)
     }
 
     /// What a tool of the toolset answers.
@@ -57,5 +65,18 @@ impl Worktree {
     /// Its structured result.
     pub(crate) fn result(&self, name: &str, arguments: Value) -> Value {
         self.ask(name, arguments).unwrap().0
+    }
+}
+
+/// What came of a call of this tool: its structured result and its text; `Err` with what it refuses.
+pub(crate) fn said(name: &str, outcome: Result<Outcome, ToolError>) -> Result<(Value, String), String> {
+    match outcome {
+        Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
+        Ok(outcome) => {
+            let structured = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
+            Ok((structured, outcome.content[0].as_text().unwrap().to_owned()))
+        }
+        Err(ToolError::User { message, .. }) => Err(message),
+        Err(error) => panic!("{name}: {error}"),
     }
 }

@@ -1,0 +1,36 @@
+//! Benches whose figures a crate's own bench program measures in one process; each task sets them beside floors and targets.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::report::{self, Figure, Page};
+use crate::workspace::{cargo, read, root};
+
+/// Runs the bench `figures` of a crate, has its values (by name, in microseconds where nothing else is said) made figures, and
+/// writes the page; fails when a target is missed.
+pub(super) fn run(
+    package: &str,
+    page: &Page,
+    is_quick: bool,
+    figures: impl FnOnce(&HashMap<&str, f64>) -> Result<Vec<Figure>>,
+) -> Result<()> {
+    let mut command: Command = cargo();
+    command.args(["bench", "--quiet", "-p", package, "--bench", "figures"]).current_dir(root());
+    if is_quick {
+        command.args(["--", "--quick"]);
+    }
+    let said = read(&mut command)?;
+    let lines = said.lines().filter_map(|line| line.split_once('\t'));
+    let values = lines.filter_map(|(name, value)| Some((name, value.trim().parse().ok()?))).collect();
+    let figures = figures(&values)?;
+    let missed = report::print(&figures);
+    if !is_quick {
+        report::write(page, &figures)?;
+    }
+    match missed {
+        0 => Ok(()),
+        missed => bail!("bench: {missed} targets are missed"),
+    }
+}
