@@ -75,13 +75,6 @@ struct Params<'a> {
     raw_hex: Option<String>,
 }
 
-/// The whole text as a line of JSON, if it is one.
-fn json_line(text: &str) -> Option<&RawValue> {
-    let is_line = text.starts_with('{') && !text.contains('\n');
-    let json: &RawValue = serde_json::from_str(is_line.then_some(text)?).ok()?;
-    (json.get().len() == text.len()).then_some(json)
-}
-
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -111,7 +104,7 @@ pub fn ask(
     // An error means that the socket is gone, which writing and reading report.
     let _ = connection.stream.set_write_timeout(Some(left));
     let text = std::str::from_utf8(&raw).ok();
-    let json = text.and_then(json_line);
+    let json = text.and_then(project::json_line);
     let params = Params {
         agent: &agent,
         event: &event,

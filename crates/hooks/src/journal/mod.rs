@@ -86,7 +86,10 @@ impl Raw {
     /// These bytes.
     pub fn of(bytes: Vec<u8>) -> Raw {
         match String::from_utf8(bytes) {
-            Ok(text) => json_line(&text).map_or_else(|| Raw::Text(text.clone()), |json| Raw::Json(json.to_owned())),
+            Ok(text) => match project::json_line(&text).map(ToOwned::to_owned) {
+                Some(json) => Raw::Json(json),
+                None => Raw::Text(text),
+            },
             Err(error) => Raw::Hex(hex::encode(error.as_bytes())),
         }
     }
@@ -114,13 +117,6 @@ impl PartialEq for Raw {
             _ => self.bytes().is_some_and(|bytes| Some(bytes) == other.bytes()),
         }
     }
-}
-
-/// The whole text as a line of JSON, if it is one.
-fn json_line(text: &str) -> Option<&RawValue> {
-    let is_line = text.starts_with('{') && !text.contains('\n');
-    let json: &RawValue = serde_json::from_str(is_line.then_some(text)?).ok()?;
-    (json.get().len() == text.len()).then_some(json)
 }
 
 /// The open journal.
