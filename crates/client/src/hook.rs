@@ -58,7 +58,7 @@ pub enum HookError {
     NotWhole(String),
 }
 
-/// What the daemon is told. The payload is in one of the last three.
+/// What the daemon is told. The payload is in one of the last four.
 #[derive(Serialize)]
 struct Params<'a> {
     agent: &'a str,
@@ -69,6 +69,9 @@ struct Params<'a> {
     /// A line of JSON, as it stands: to write and read it as a text would take several times as long.
     #[serde(skip_serializing_if = "Option::is_none")]
     json: Option<&'a RawValue>,
+    /// The same, with the line's end after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json_line: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     raw: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +113,8 @@ pub fn ask(
         event: &event,
         within_ms: millis(left),
         person_ms: (person > deadline).then(|| millis(person.saturating_duration_since(Instant::now()))),
-        json,
+        json: json.filter(|(_, has_end)| !has_end).map(|(json, _)| json),
+        json_line: json.filter(|(_, has_end)| *has_end).map(|(json, _)| json),
         raw: text.filter(|_| json.is_none()),
         raw_hex: text.is_none().then(|| hex(&raw)),
     };

@@ -3,6 +3,7 @@
 //! with the event on its standard input.
 
 use std::io::{Read, Write};
+use std::ops::Add;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
@@ -85,6 +86,7 @@ fn started(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
+/// As Claude Code writes it: a line.
 fn event(session: &str, command: &str) -> Vec<u8> {
     json!({
         "session_id": session, "transcript_path": "/tmp/transcript.jsonl", "cwd": "/tmp", "permission_mode": "default",
@@ -92,6 +94,7 @@ fn event(session: &str, command: &str) -> Vec<u8> {
         "tool_input": { "command": command, "description": "Push the branch" },
     })
     .to_string()
+    .add("\n")
     .into_bytes()
 }
 
@@ -191,7 +194,7 @@ fn large(bench: &Bench) -> Result<Vec<Figure>> {
     let mut payload: Value = serde_json::from_slice(&event("s", "true"))?;
     payload["tool_name"] = "Write".into();
     payload["tool_input"] = json!({ "file_path": "src/large.rs", "content": "let x = 1;\n".repeat(LARGE / 12) });
-    let input = payload.to_string().into_bytes();
+    let input = payload.to_string().add("\n").into_bytes();
     for _ in 0..bench.times(100) {
         floor.push(timed(&mut bench.program("floor-empty"), &input)?);
         ours.push(hook(bench, &input)?);

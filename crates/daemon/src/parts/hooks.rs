@@ -145,6 +145,9 @@ struct Params {
     /// The payload, if it is a line of JSON: as it stands.
     #[serde(default)]
     json: Option<Box<RawValue>>,
+    /// The same, with the line's end after it.
+    #[serde(default)]
+    json_line: Option<Box<RawValue>>,
     /// Another text.
     #[serde(default)]
     raw: String,
@@ -172,13 +175,14 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
     let begun = Instant::now();
     let wrong = |why: String| RpcError::new(INVALID_PARAMS, why);
     let params = params.ok_or_else(|| wrong("the event is missing".to_owned()))?;
-    let Params { agent, event, json, raw, raw_hex, within_ms, person_ms } =
+    let Params { agent, event, json, json_line, raw, raw_hex, within_ms, person_ms } =
         serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))?;
     let agent = Agent::named(&agent).ok_or_else(|| wrong(format!("there is no agent {agent:?}")))?;
-    let raw = match (json, raw_hex) {
-        (Some(json), _) => Raw::Json(json),
-        (None, Some(hex)) => Raw::of(hex::decode(hex).map_err(|error| wrong(error.to_string()))?),
-        (None, None) => Raw::Text(raw),
+    let raw = match (json, json_line, raw_hex) {
+        (Some(json), ..) => Raw::Json(json),
+        (_, Some(json), _) => Raw::JsonLine(json),
+        (.., Some(hex)) => Raw::of(hex::decode(hex).map_err(|error| wrong(error.to_string()))?),
+        (None, None, None) => Raw::Text(raw),
     };
     let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
     let asked = Asked { agent, named: event, raw, cwd: caller.cwd.clone(), worktree: caller.worktree.clone() };

@@ -74,6 +74,8 @@ pub struct Line {
 pub enum Raw {
     /// A line of JSON, as nearly all are: it is part of the journal's line as it stands.
     Json(Box<RawValue>),
+    /// The same, with the line's end after it, as Claude Code sends it.
+    JsonLine(Box<RawValue>),
     /// Another text.
     Text(String),
     /// What is not UTF-8.
@@ -86,8 +88,9 @@ impl Raw {
     /// These bytes.
     pub fn of(bytes: Vec<u8>) -> Raw {
         match String::from_utf8(bytes) {
-            Ok(text) => match project::json_line(&text).map(ToOwned::to_owned) {
-                Some(json) => Raw::Json(json),
+            Ok(text) => match project::json_line(&text) {
+                Some((json, false)) => Raw::Json(json.to_owned()),
+                Some((json, true)) => Raw::JsonLine(json.to_owned()),
                 None => Raw::Text(text),
             },
             Err(error) => Raw::Hex(hex::encode(error.as_bytes())),
@@ -103,6 +106,7 @@ impl Raw {
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match self {
             Raw::Json(json) => Some(json.get().as_bytes().into()),
+            Raw::JsonLine(json) => Some([json.get().as_bytes(), b"\n"].concat().into()),
             Raw::Text(text) => Some(text.as_bytes().into()),
             Raw::Hex(hex) => hex::decode(hex).ok().map(Cow::from),
             Raw::Digest(_) => None,
@@ -326,6 +330,8 @@ mod tests {
             "",
             "ä\u{7f}\r\n",
             "{} ",
+            "{\"a\": 1}\n",
+            "{}\n\n",
             " {}",
             "{\"a\":\n1}",
             "{\"a\" : 1.0e999,\t\"a\":\"\\u0000\"}",

@@ -91,7 +91,7 @@ fn permission(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let journal = journal(&stage)?;
     let last = journal.last().context("no hook was journalled")?;
     let parsed = |text: &Value| serde_json::from_str::<Value>(text.as_str().unwrap_or_default()).unwrap_or_default();
-    let suggested = parsed(&last["raw"]["text"])["permission_suggestions"][0].clone();
+    let suggested = payload(last)["permission_suggestions"][0].clone();
     let given = parsed(&last["answer"]["stdout"])["hookSpecificOutput"]["decision"]["updatedPermissions"][0].clone();
     if given.is_null() || given != suggested {
         bail!("it suggested {suggested}, and was given {given}");
@@ -109,6 +109,12 @@ fn permission(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok(format!("confirmed; refused, with the text; always, by its own suggestion ({}); {own}", suggested["type"]))
 }
 
+/// The payload of a line of the journal: with the line's end after it, or without.
+fn payload(line: &Value) -> &Value {
+    let raw = &line["raw"];
+    if raw["json_line"].is_null() { &raw["json"] } else { &raw["json_line"] }
+}
+
 /// Nobody watches: the agent's own prompt, as without hob.
 fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
@@ -119,7 +125,8 @@ fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let (model, terminal) = start(agent, programs, &stage, &script, &[On::PermissionRequest])?;
     terminal.enter("go", "go")?;
     terminal.press("Enter", OWN_PROMPT)?;
-    terminal.press("Enter", "The file is made.")?;
+    terminal.press_away("Enter", OWN_PROMPT)?;
+    terminal.until("The file is made.")?;
     let made = stage.project().join("one").exists();
     drop(terminal);
     drop(model);
@@ -158,9 +165,7 @@ fn compacted(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let (model, terminal) = start(agent, programs, &stage, &script, &CONTEXT)?;
     prompt(&terminal, "go", "I begin.")?;
     prompt(&terminal, "/compact", "")?;
-    let is_compacted = |line: &Value| {
-        line["kind"] == "session_start" && line["raw"]["text"].as_str().is_some_and(|raw| raw.contains("\"compact\""))
-    };
+    let is_compacted = |line: &Value| line["kind"] == "session_start" && payload(line)["source"] == "compact";
     let line = until("the session to begin anew", || Ok(journal(&stage)?.into_iter().find(is_compacted)))?;
     if line["added"] != json!(["work"]) {
         bail!("nothing was added: {line}");

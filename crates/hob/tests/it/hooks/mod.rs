@@ -122,7 +122,7 @@ fn a_wrong_command_line_never_blocks() {
 fn whatever_comes_is_passed_and_kept_byte_for_byte() {
     let project = with_daemon();
     let huge = shell(&"x ".repeat(600_000));
-    let inputs: [&[u8]; 9] = [
+    let inputs: [&[u8]; 10] = [
         b"",
         b"{",
         b"null",
@@ -132,6 +132,7 @@ fn whatever_comes_is_passed_and_kept_byte_for_byte() {
         "\u{0}ä".as_bytes(),
         &huge,
         b"{\"hook_event_name\":\n\"NewEvent\"}",
+        b"{\"hook_event_name\":\"NewEvent\"}\n",
     ];
     for input in inputs {
         let ran = hook(&project, &["PreToolUse", "--deadline", "60"], input);
@@ -142,7 +143,10 @@ fn whatever_comes_is_passed_and_kept_byte_for_byte() {
         .map(|line| match (line["raw"]["text"].as_str(), line["raw"]["hex"].as_str()) {
             (Some(text), _) => text.as_bytes().to_vec(),
             // A payload without a space beside its tokens: what is printed again is what came.
-            (None, None) => line["raw"]["json"].to_string().into_bytes(),
+            (None, None) => match &line["raw"]["json_line"] {
+                Value::Null => line["raw"]["json"].to_string().into_bytes(),
+                json => format!("{json}\n").into_bytes(),
+            },
             (None, Some(hex)) => {
                 (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
             }
