@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use litemap::LiteMap;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -13,18 +14,19 @@ pub(crate) struct Sym(pub u32);
 /// `constant + Σ factor · symbol`
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Linear {
-    /// The factors, all nonzero.
-    pub factors: BTreeMap<Sym, BigInt>,
+    /// The factors, all nonzero. Nearly every term has one or two, and a checker keeps many terms: a sorted vector takes a
+    /// tenth of the memory of a tree's node.
+    pub factors: LiteMap<Sym, BigInt>,
     pub constant: BigInt,
 }
 
 impl Linear {
     pub(crate) fn number(value: impl Into<BigInt>) -> Linear {
-        Linear { factors: BTreeMap::new(), constant: value.into() }
+        Linear { factors: LiteMap::new(), constant: value.into() }
     }
 
     pub(crate) fn symbol(sym: Sym) -> Linear {
-        Linear { factors: BTreeMap::from([(sym, BigInt::one())]), constant: BigInt::zero() }
+        Linear { factors: LiteMap::from_iter([(sym, BigInt::one())]), constant: BigInt::zero() }
     }
 
     /// The number, if the term is constant.
@@ -34,7 +36,7 @@ impl Linear {
 
     /// The symbol, if the term is a single symbol.
     pub(crate) fn as_symbol(&self) -> Option<Sym> {
-        let (sym, factor) = self.factors.first_key_value()?;
+        let (sym, factor) = self.factors.first()?;
         (self.factors.len() == 1 && factor.is_one() && self.constant.is_zero()).then_some(*sym)
     }
 
@@ -43,10 +45,16 @@ impl Linear {
         let mut sum = self.clone();
         sum.constant += factor * &other.constant;
         for (sym, times) in &other.factors {
-            let entry = sum.factors.entry(*sym).or_default();
-            *entry += factor * times;
-            if entry.is_zero() {
-                sum.factors.remove(sym);
+            let times = factor * times;
+            match sum.factors.get_mut(sym) {
+                Some(known) => {
+                    *known += times;
+                    if known.is_zero() {
+                        sum.factors.remove(sym);
+                    }
+                }
+                None if times.is_zero() => {}
+                None => drop(sum.factors.insert(*sym, times)),
             }
         }
         sum

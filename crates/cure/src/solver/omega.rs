@@ -52,7 +52,7 @@ pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Satisfia
         }
         if !gcd.is_one() {
             term.constant /= &gcd;
-            term.factors.values_mut().for_each(|factor| *factor /= &gcd);
+            term.factors.iter_mut().for_each(|(_, factor)| *factor /= &gcd);
         }
         let (sym, factor) = smallest(&term);
         let (value, again) = if factor.abs().is_one() {
@@ -126,7 +126,7 @@ fn reduced(term: &Linear, sym: Sym, factor: &BigInt, fresh: Sym) -> Linear {
 fn tighten(term: &mut Linear) {
     let gcd = term.gcd();
     if gcd > BigInt::one() {
-        term.factors.values_mut().for_each(|factor| *factor /= &gcd);
+        term.factors.iter_mut().for_each(|(_, factor)| *factor /= &gcd);
         term.constant = -(-&term.constant).div_floor(&gcd);
     }
 }
@@ -141,7 +141,7 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Satisfia
             }
             continue;
         }
-        let constant = strongest.entry(term.factors.into_iter().collect()).or_insert_with(|| term.constant.clone());
+        let constant = strongest.entry(term.factors.into_tuple_vec()).or_insert_with(|| term.constant.clone());
         if *constant < term.constant {
             *constant = term.constant;
         }

@@ -75,6 +75,8 @@ impl Body<'_> {
         let mut branches = Vec::new();
         let mut arms = Vec::new();
         let outside = self.facts.len();
+        // Of many clauses, what each gives is not kept: nobody would compare so many.
+        let are_few = clauses.len() <= MOST_WAYS;
         for clause in clauses {
             let (locals, facts) = (self.locals.len(), self.facts.len());
             let mut found = Walk::new(&mut places);
@@ -86,11 +88,8 @@ impl Body<'_> {
             tests.extend(tags);
             self.facts.extend(tests.iter().cloned());
             let guard = clause.guard.as_ref().map(|guard| self.guard(guard));
-            let mut way = if clauses.len() > MOST_WAYS { Vec::new() } else { earlier.clone() };
-            way.extend(tests.iter().cloned());
             if let Some((_, Some(formula))) = &guard {
                 self.facts.push(formula.clone());
-                way.push(formula.clone());
             }
             let body = self.check(&clause.body, expected);
             if own && let Some(flow) = Flow::new(self, &body, &clause.body, expected) {
@@ -98,7 +97,10 @@ impl Body<'_> {
                 let ty = self.without_later(&flow.ty, symbols);
                 flows.push(Flow { ty, term: Term::Opaque, ..flow });
             }
-            ways.push((way, body.term));
+            if are_few {
+                let guard = guard.as_ref().and_then(|(_, formula)| formula.as_ref());
+                ways.push((earlier.iter().chain(&tests).chain(guard).cloned().collect(), body.term));
+            }
             self.locals.truncate(locals);
             self.facts.truncate(facts);
             // Later clauses may rely on the fact that this one did not match.
@@ -117,7 +119,9 @@ impl Body<'_> {
                 span: clause.pattern.span,
             });
             branches.push(Branch { shape, guard: guard.map(|(tree, _)| tree), body: body.tree });
-            earlier.extend(not_taken.clone());
+            if are_few {
+                earlier.extend(not_taken.clone());
+            }
             self.facts.extend(not_taken);
         }
         self.facts.truncate(outside);
@@ -129,7 +133,9 @@ impl Body<'_> {
         let mut facts = Vec::new();
         let term = self.term_of(expected, None, &mut facts);
         self.facts.extend(facts);
-        self.one_of(&term, &ways);
+        if are_few {
+            self.one_of(&term, &ways);
+        }
         Val { tree: Tree { kind, span }, ty: expected.clone(), term }
     }
 
