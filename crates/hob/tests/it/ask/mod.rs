@@ -166,7 +166,10 @@ fn a_mistyped_option_is_no_answer() {
 fn an_agent_waits_while_somebody_watches() {
     let project = fresh();
     let mut peer = agent(&project);
-    let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let shown = project.root().join("shown");
+    let to = std::fs::File::create(&shown).unwrap();
+    let mut watch = project.hob(["questions", "--watch"]).stdout(to).stderr(Stdio::null()).spawn().unwrap();
+    let shows = |what: &str| std::fs::read_to_string(&shown).unwrap().contains(what).then_some(());
     until("the face is known", || (watching(&project) == 1).then_some(()));
     // A daemon that has just begun knows that somebody watched the one before.
     kill_hard(project.daemon_pid().unwrap());
@@ -179,14 +182,15 @@ fn an_agent_waits_while_somebody_watches() {
         let claim = json!({"question": list["result"]["questions"][0]["question"], "via": "terminal"});
         assert!(person.request("ask/claim", claim).unwrap()["error"].is_null());
     }
+    until("the claim is shown", || shows(": being answered (terminal)"));
     let said = project.run(["answer", "--choose", "a"]).ok();
     assert!(said.ends_with(": answered by tester (command): Which?\n  selected: \"a\"\n"), "{said}");
     let answered = peer.answer(call);
     assert_eq!((&answered.structured["status"], &answered.structured["selected"]), (&json!("answered"), &json!("a")));
+    until("the answer is shown", || shows("answered by tester (command)"));
     watch.kill().unwrap();
-    let shown = watch.wait_with_output().unwrap().stdout;
-    let shown = String::from_utf8_lossy(&shown);
-    assert!(shown.contains("answered by tester (command)"), "{shown}");
+    watch.wait().unwrap();
+    let shown = std::fs::read_to_string(&shown).unwrap();
     // Once as a whole, and once that somebody is at it.
     for once in ["  Which?", ": being answered (terminal)"] {
         assert_eq!(shown.matches(once).count(), 1, "{once}: {shown}");
