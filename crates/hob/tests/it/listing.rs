@@ -66,24 +66,32 @@ fn a_toolset_that_is_on_request_is_not_in_the_default_listing() {
     assert!(names(&listed(&mut peer)).contains(&"parse_cure"));
 }
 
-#[test]
-fn the_whole_toolset_of_questions_costs_at_most_its_budget() {
-    let project = fresh();
-    let tools = listed(&mut agent(&project, &["ask"], "claude-code"));
+/// Fails when the whole listing of a toolset costs more tokens.
+fn costs_at_most(project: &TestProject, toolset: &str, budget: usize) {
+    let tools = listed(&mut agent(project, &[toolset], "claude-code"));
     let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
     let total: usize = costs.iter().map(|(_, cost)| cost).sum();
     println!("{total} tokens: {costs:?}");
-    assert!(total <= 1500, "{total} tokens: {costs:?}");
+    assert!(total > 0 && total <= budget, "{total} tokens: {costs:?}");
+}
+
+#[test]
+fn the_whole_toolset_of_questions_costs_at_most_its_budget() {
+    costs_at_most(&fresh(), "ask", 1500);
 }
 
 #[test]
 fn the_whole_toolset_of_code_costs_at_most_its_budget() {
+    costs_at_most(&fresh(), "code", 1800);
+}
+
+#[test]
+fn the_tools_of_nodes_cost_at_most_their_budget() {
     let project = fresh();
-    let tools = listed(&mut agent(&project, &["code"], "claude-code"));
-    let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
-    let total: usize = costs.iter().map(|(_, cost)| cost).sum();
-    println!("{total} tokens: {costs:?}");
-    assert!(total <= 1800, "{total} tokens: {costs:?}");
+    // Its tools are listed where there is a node; this one is a prompt only.
+    project
+        .write("nodes/silent.node.md", "---\noutput: { schema: string }\npolicy: { tool: false }\n---\nSay a word.\n");
+    costs_at_most(&project, "nodes", 700);
 }
 
 #[test]
