@@ -84,6 +84,7 @@ impl Suite<'_> {
                 cassettes: recorded.then_some((&cassettes, directory.as_path())),
                 usage: (answering != Answering::Cassette && engine.is_none()).then_some(self.usage),
                 cache: None,
+                heard: None,
             };
             for trial in trials(&node) {
                 let tried = tried(&trial, &node, means, engine.is_none()).await;

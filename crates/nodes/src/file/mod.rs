@@ -5,6 +5,8 @@
 //! belongs to somebody else and is kept.
 
 mod front;
+mod policy;
+mod reader;
 mod short;
 mod split;
 mod template;
@@ -12,13 +14,13 @@ mod trial;
 mod yaml;
 
 use std::fmt;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
+pub use policy::{Enforce, Policy};
 pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
 pub use trial::{Expectation, Matcher, OPERATORS, Trial};
 
@@ -80,27 +82,6 @@ pub struct Sampling {
     pub temperature: Option<f64>,
     pub top_p: Option<f64>,
     pub max_output_tokens: Option<u64>,
-}
-
-/// The limits of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
-    /// How many times a model is asked at most, over all of them.
-    pub attempts: u32,
-    /// For the whole call.
-    pub timeout: Duration,
-    /// The most tokens of the whole call, asked and answered.
-    pub tokens: u64,
-    /// For how long a value is given again for the same input.
-    pub cache: Option<Duration>,
-    /// Whether the node is a tool of its own; else it is called through `node_run`.
-    pub tool: bool,
-}
-
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000, cache: None, tool: true }
-    }
 }
 
 /// A condition on a value that its schema cannot state.

@@ -84,7 +84,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}});
     let endpoint =
         Endpoint::start(vec![Reply(401, "", echo), says(&format!("{{\"a\": \"the key is {SECRET}\"}}"), "stop")]);
-    let model = ModelSettings { url: endpoint.url.clone(), model: "m".to_owned(), key_file: Some(key), key_env: None };
+    let model = ModelSettings { key_file: Some(key), ..ModelSettings::at(&endpoint.url, "m") };
     let settings = NodesSettings { models: [("m".to_owned(), model)].into(), ..NodesSettings::default() };
     let models = Models::new(&settings);
     let (cassettes, directory) = (Cassettes::new(Mode::Record), place.path().join("cassettes"));

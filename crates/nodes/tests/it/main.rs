@@ -7,6 +7,8 @@ mod delegated;
 mod endpoint;
 mod engine;
 mod files;
+mod forms;
 mod hostile;
+mod limits;
 mod reloads;
 mod typed;
