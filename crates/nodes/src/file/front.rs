@@ -8,7 +8,9 @@ use super::reader::Reader;
 use super::split::split;
 use super::template::Template;
 use super::yaml::{self, Kind, Tree};
-use super::{Check, Example, Expectation, Matcher, Node, Problem, Sampling, Trial, hash, properties, short};
+use super::{
+    Check, Example, Expectation, Matcher, Node, Parts, Problem, Sampling, Trial, hash, properties, short, trial_id,
+};
 use crate::schema::Schema;
 
 const KEYS: &[&str] = &[
@@ -27,12 +29,12 @@ const KEYS: &[&str] = &[
 ];
 
 /// Reads a whole file.
-pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
+pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
     let (front, body, body_offset) = split(text).map_err(|problem| vec![problem])?;
     let tree = yaml::parse(front, 2).map_err(|problem| vec![problem])?;
     let mut reader = Reader::default();
     let keys = reader.map(&tree, "the front matter", KEYS, true);
-    let template = Template::new(body, body_offset).map_err(|problems| reader.problems.extend(problems)).ok();
+    let template = Template::new(body, body_offset, &parts).map_err(|problems| reader.problems.extend(problems)).ok();
 
     let mut declared = name.to_owned();
     if let Some(tree) = keys.get("name")
@@ -92,8 +94,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         trials,
         template,
         judge: None,
-        hash: hash(text),
+        hash: hash(text, &parts),
         text: text.to_owned(),
+        parts,
         lints,
     };
     if let Err(error) = as_tool(&node).check() {
@@ -235,7 +238,10 @@ impl Reader {
             let pass = whole("pass").unwrap_or(repeat).min(repeat);
             let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
             match keys.get("input").map(Tree::to_json) {
-                Some(Value::Object(input)) => trials.push(Trial { input, expect, repeat, pass, line: item.line }),
+                Some(Value::Object(input)) => {
+                    let id = trial_id(&input, &keys.get("expect").map(Tree::to_json).unwrap_or_default());
+                    trials.push(Trial { id, input, expect, repeat, pass, line: item.line });
+                }
                 _ => self.say(item.line, "a test has `input`, a map, and `expect`, such as { /score: { \">=\": 4 } }"),
             }
         }

@@ -5,6 +5,7 @@
 //! belongs to somebody else and is kept.
 
 mod front;
+mod include;
 mod policy;
 mod reader;
 mod short;
@@ -20,8 +21,10 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
+pub(crate) use include::Parts;
 pub use policy::{Enforce, Policy};
 pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
+pub(crate) use trial::trial_id;
 pub use trial::{Expectation, Matcher, OPERATORS, Trial};
 
 /// The end of the name of a node file.
@@ -68,10 +71,12 @@ pub struct Node {
     pub(crate) template: Template,
     /// Of a node in Rust.
     pub(crate) judge: Option<Judge>,
-    /// What identifies this version: a hash of the whole text.
+    /// What identifies this version: a hash of the whole text, and of all that it includes.
     pub hash: String,
     /// The whole text: what is begun with this version ends with it, over a restart too.
     pub(crate) text: String,
+    /// What it includes.
+    pub(crate) parts: Parts,
     /// What could be better.
     pub lints: Vec<Problem>,
 }
@@ -124,14 +129,20 @@ pub struct Example {
 }
 
 impl Node {
-    /// Reads a node file. `name` is that of the file, without its end.
+    /// Reads a node file that includes nothing. `name` is that of the file, without its end.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
-        front::read(name, text)
+        let nothing = |_: &str| Err("there is no folder of node files".to_owned());
+        front::read(name, text, Parts::gather(text, nothing))
+    }
+
+    /// Reads a node file with what it includes.
+    pub(crate) fn parse_with(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
+        front::read(name, text, parts)
     }
 
     /// The same version of the node on another model.
     pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
-        let node = Node::parse(&self.name, &self.text)
+        let node = Node::parse_with(&self.name, &self.text, self.parts.clone())
             .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
         Ok(Node { models: vec![alias.to_owned()], ..node })
     }
@@ -190,6 +201,13 @@ fn properties(schema: &Value) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
 }
 
-pub(crate) fn hash(text: &str) -> String {
-    hex::encode(&Sha256::digest(text.as_bytes())[..8])
+/// What identifies a text with what it includes.
+pub(crate) fn hash(text: &str, parts: &Parts) -> String {
+    let mut digest = Sha256::new_with_prefix(text);
+    for (name, part) in &parts.0 {
+        let part = part.as_ref().unwrap_or_else(|why| why);
+        // No text has a byte 0 in it that YAML or a template would take.
+        digest.update(format!("\0{name}\0{part}"));
+    }
+    hex::encode(&digest.finalize()[..8])
 }

@@ -48,8 +48,8 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
         "{{ text }}{% import '../secret' as s %}",
         "{{ text }}{% extends 'x' %}",
     ] {
-        let why = node(body).expect_err("nothing to include");
-        assert!(why.contains("there is nothing to include"), "{why}");
+        let why = node(body).expect_err("nothing to take");
+        assert!(why.contains("a body includes"), "{why}");
     }
     assert_eq!(endpoint.asked(), Vec::<Value>::new(), "nothing was sent");
 }

@@ -9,6 +9,7 @@ mod engine;
 mod files;
 mod forms;
 mod hostile;
+mod includes;
 mod limits;
 mod reloads;
 mod typed;

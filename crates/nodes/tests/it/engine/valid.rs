@@ -194,6 +194,12 @@ fn object(random: &mut Random, depth: u64) -> Value {
 }
 
 fn part(random: &mut Random, depth: u64) -> Value {
+    match random.below(60) {
+        // What the server refuses, and what the limit of tokens cuts.
+        0 => return json!(true),
+        1 => return json!({"type": "string", "minLength": 500}),
+        _ => {}
+    }
     let low = random.below(150) as i64 - 20;
     match random.below(if depth == 0 { 17 } else { 22 }) {
         0 => json!({"type": "string"}),
