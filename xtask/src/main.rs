@@ -64,6 +64,8 @@ usage: cargo xtask TASK
   score code truth [--quick]
                            the uses that find_uses finds beside those that rustc reports of deprecated definitions; writes
                            docs/generated/score-code-truth.md
+  score nodes [--quick]    run 2,000 generated schemas on the offline engine and have another validator judge what nodes return;
+                           writes docs/generated/score-nodes.md
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
                            --keep adds to fuzz/corpus what reached something new; and do what the tests do at random so

@@ -103,6 +103,15 @@ pub(crate) fn ripgrep() -> Result<()> {
     if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
 }
 
+/// Installs the offline engine of nodes, and the validator beside it.
+pub(crate) fn engine() -> Result<()> {
+    model_server(&target_dir()?.join("tools"))
+}
+
+fn model_server(dir: &Path) -> Result<()> {
+    link(&python_packages("llm", &root().join("xtask/llm/requirements.txt"))?, &dir.join("llm"))
+}
+
 /// Installs what the tests need.
 pub(crate) fn tests() -> Result<Tools> {
     let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_installed)()).collect();
@@ -187,7 +196,7 @@ impl Tools {
             link(&of_sessions.join("bin").join(program), &dir.join("bin").join(program))?;
         }
         // A venv is known by where its interpreter is called, so the whole of it is linked.
-        link(&python_packages("llm", &root().join("xtask/llm/requirements.txt"))?, &dir.join("llm"))?;
+        model_server(dir)?;
         let bin = venv.join("bin");
         let python = bin.join("python");
         let scripts = dir.join("node");

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::file::{FILE_MAX, SUFFIX};
+use crate::file::{FILE_MAX, Parts, SUFFIX};
 use crate::{Node, Problem};
 
 /// How many node files a worktree may have.
@@ -81,18 +81,24 @@ impl Folder {
         format!("{}/", project::visible::path(&self.path))
     }
 
-    /// The names of the files, sorted. None where there is no directory.
-    pub fn names(&self) -> Result<Vec<String>, FolderError> {
+    /// The directory; none where there is none. It is not looked for behind links.
+    fn directory(&self) -> Result<Option<PathBuf>, FolderError> {
         let mut directory = self.worktree.clone();
         for part in self.path.components() {
             directory.push(part);
             match directory.symlink_metadata() {
                 Ok(found) if found.is_symlink() => return Err(FolderError::Link { folder: self.shown() }),
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(FolderError::Read { file: self.shown(), source }),
             }
         }
+        Ok(Some(directory))
+    }
+
+    /// The names of the files, sorted. None where there is no directory.
+    pub fn names(&self) -> Result<Vec<String>, FolderError> {
+        let Some(directory) = self.directory()? else { return Ok(Vec::new()) };
         let entries =
             std::fs::read_dir(&directory).map_err(|source| FolderError::Read { file: self.shown(), source })?;
         let mut names = Vec::new();
@@ -132,18 +138,43 @@ impl Folder {
 
     /// The node in a file of that name, whether the directory lists it or not.
     pub fn file_node(&self, name: &str) -> Result<Node, FolderError> {
-        self.parse(name, &self.text(name)?)
+        let (text, parts) = self.text(name)?;
+        self.parse_with(name, &text, parts)
     }
 
-    /// The text of a node's file.
-    pub(crate) fn text(&self, name: &str) -> Result<String, FolderError> {
+    /// The text of a node's file, and what it includes.
+    pub(crate) fn text(&self, name: &str) -> Result<(String, Parts), FolderError> {
         let path = self.worktree.join(self.file(name));
-        project::regular::read(&path, FILE_MAX)
-            .map_err(|source| FolderError::Read { file: self.shown_file(name), source })
+        let text = project::regular::read(&path, FILE_MAX)
+            .map_err(|source| FolderError::Read { file: self.shown_file(name), source })?;
+        let parts = self.parts(&text);
+        Ok((text, parts))
+    }
+
+    /// What a text includes: files of the folder, and no links.
+    fn parts(&self, text: &str) -> Parts {
+        Parts::gather(text, |name| {
+            let directory = self.directory().map_err(|error| error.to_string())?;
+            let path = directory.map(|directory| directory.join(name));
+            let is_link = path.as_ref().is_some_and(|path| path.is_symlink());
+            match path {
+                Some(_) if is_link => Err("it is a link, and links are not followed".to_owned()),
+                Some(path) => project::regular::read(&path, FILE_MAX).map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => format!("{}{name} is not there", self.shown()),
+                    _ => error.to_string(),
+                }),
+                None => Err(format!("{} is not there", self.shown())),
+            }
+        })
     }
 
     /// The node of that text, if it may have that name.
     pub(crate) fn parse(&self, name: &str, text: &str) -> Result<Node, FolderError> {
+        self.parse_with(name, text, self.parts(text))
+    }
+
+    /// The same with what the text includes.
+    pub(crate) fn parse_with(&self, name: &str, text: &str, parts: Parts) -> Result<Node, FolderError> {
         let file = self.shown_file(name);
         if let Err(why) = check_name(name) {
             return Err(FolderError::Name { file, why });
@@ -154,7 +185,7 @@ impl Folder {
             );
             return Err(FolderError::Name { file, why });
         }
-        Node::parse(name, text).map_err(|problems| FolderError::Invalid { file, problems })
+        Node::parse_with(name, text, parts).map_err(|problems| FolderError::Invalid { file, problems })
     }
 
     /// The file as it is named to people.

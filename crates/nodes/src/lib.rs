@@ -1,8 +1,8 @@
 //! Typed functions whose body is a prompt, from files: input and output are checked, always and here.
 //!
 //! - [`file`]: a node file → a checked [`Node`], every error with its line.
-//! - [`schema`]: values against JSON Schema.
-//! - [`keywords`]: what decoders make of a schema.
+//! - [`schema`]: values against JSON Schema; a schema as a server takes it, the answer as the schema means it, and what
+//!   decoders make of each keyword.
 //! - [`outcome`]: how an attempt at a model ended.
 //! - [`run`]: a call: what is asked, what follows a failure, and what it has cost.
 //! - [`provider`]: the models, the codec of their API, and the one HTTP client.
@@ -22,7 +22,6 @@ pub mod engine;
 pub mod file;
 pub mod folder;
 mod journal;
-pub mod keywords;
 pub mod outcome;
 pub mod provider;
 pub mod registry;
@@ -37,6 +36,6 @@ pub mod usage;
 pub use delegate::Delegation;
 pub use file::{Node, Problem};
 pub use journal::Record;
-pub use provider::Models;
+pub use provider::{Heard, Models};
 pub use run::{Means, run, run_with};
-pub use settings::{ModelSettings, NodesSettings};
+pub use settings::{ModelSettings, NodesSettings, Price};

@@ -10,12 +10,14 @@ use project::{ConfigError, visible};
 use serde::Deserialize;
 
 use crate::cassette::Mode;
+use crate::outcome::Tokens;
+use crate::schema::Dialect;
 
 /// The alias that stands for the caller itself.
 pub(crate) const DELEGATE: &str = "delegate";
 
 /// What is configured for nodes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NodesSettings {
     /// The directory of node files, relative to each worktree.
     pub path: PathBuf,
@@ -44,7 +46,7 @@ impl Default for NodesSettings {
 }
 
 /// A model behind an OpenAI-compatible API.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSettings {
     /// The base of the API: `/chat/completions` is added.
@@ -55,6 +57,49 @@ pub struct ModelSettings {
     pub key_file: Option<PathBuf>,
     /// The variable with the key, of the environment that the daemon was started in.
     pub key_env: Option<String>,
+    /// What the server takes of a schema; without it, what servers at such an address usually take.
+    pub schema: Option<Dialect>,
+    pub price: Option<Price>,
+}
+
+impl ModelSettings {
+    /// A model without a key.
+    pub fn at(url: impl Into<String>, model: impl Into<String>) -> ModelSettings {
+        let (url, model) = (url.into(), model.into());
+        ModelSettings { url, model, key_file: None, key_env: None, schema: None, price: None }
+    }
+}
+
+/// What a million tokens cost, in whatever money the user counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Of the prompt.
+    #[serde(rename = "in")]
+    pub input: f64,
+    /// Of the answer.
+    #[serde(rename = "out")]
+    pub output: f64,
+    /// Of what stands in the server's cache; without it, as the rest of the prompt.
+    pub cached: Option<f64>,
+}
+
+impl Price {
+    /// What these tokens cost.
+    pub fn of(&self, tokens: Tokens) -> f64 {
+        let cached = tokens.cached.unwrap_or_default().min(tokens.input);
+        let cost = (tokens.input - cached) as f64 * self.input
+            + cached as f64 * self.cached.unwrap_or(self.input)
+            + tokens.output as f64 * self.output;
+        cost / 1e6
+    }
+
+    fn is_possible(&self) -> bool {
+        [Some(self.input), Some(self.output), self.cached]
+            .into_iter()
+            .flatten()
+            .all(|one| one.is_finite() && one >= 0.0)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -106,6 +151,12 @@ impl Settings for NodesSettings {
             }
             if model.key_file.as_ref().is_some_and(|path| !path.is_absolute()) {
                 return Err(file.refused(format!("nodes.models.{}: key_file is an absolute path", value::key(alias))));
+            }
+            if model.price.is_some_and(|price| !price.is_possible()) {
+                return Err(file.refused(format!(
+                    "nodes.models.{}: price is what a million tokens cost, such as {{ in = 0.15, out = 0.6 }}",
+                    value::key(alias)
+                )));
             }
             if model.key_file.is_some() && model.key_env.is_some() {
                 return Err(

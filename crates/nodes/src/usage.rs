@@ -29,6 +29,9 @@ pub struct Spent {
     pub class: Class,
     /// `null` where the server does not say.
     pub tokens: Option<Tokens>,
+    /// In the money of the model's price; `null` where that or the tokens are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// What counts for the budget: the tokens, or an estimate.
     pub counted: u64,
     /// Whether the prompt left the machine.
@@ -157,6 +160,7 @@ mod tests {
             model: "m".to_owned(),
             class: Class::Done,
             tokens: None,
+            cost: None,
             counted,
             leaves,
         };

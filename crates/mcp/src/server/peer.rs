@@ -223,6 +223,11 @@ impl Peer for CallPeer {
         self.side_channel().notify(method, params.get())
     }
 
+    fn wants_progress(&self) -> bool {
+        let route = self.route();
+        route.wants_progress || matches!(route.recipient, Recipient::Job(_))
+    }
+
     fn progress(&self, progress: Progress) {
         let route = self.route();
         match &route.recipient {

@@ -188,6 +188,12 @@ impl Context {
         self.peer.progress(progress);
     }
 
+    /// Whether the client gave a token for [`progress`](Context::progress), so that a tool can spare itself what only that
+    /// is for.
+    pub fn wants_progress(&self) -> bool {
+        self.peer.wants_progress()
+    }
+
     /// Sends a log message to the client, if it wants that level. Never blocks.
     pub fn log(&self, level: LogLevel, logger: &str, data: &impl Serialize) {
         if let Ok(data) = serde_json::value::to_raw_value(data) {

@@ -25,6 +25,10 @@ pub trait Peer: Send + Sync {
     fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError>;
     /// Queues progress under the call's token; the latest report wins.
     fn progress(&self, progress: Progress);
+    /// Whether reports of progress go anywhere now; not by default.
+    fn wants_progress(&self) -> bool {
+        false
+    }
     /// Queues a log message if the client asked for that level.
     fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>);
     /// Asks questions; unsupported by default.

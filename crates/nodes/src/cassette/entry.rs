@@ -1,7 +1,7 @@
 //! An entry: what it was asked for, in parts that can be compared, and the answer.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::Node;
@@ -32,7 +32,7 @@ impl Parts {
             node: node.hash.clone(),
             engine: TEMPLATE_ENGINE.to_owned(),
             messages: digest(&json!(messages).to_string()),
-            schema: digest(&request.schema.to_string()),
+            schema: digest(&request.form.sent().map_or(Value::Null, |(schema, _)| schema.clone()).to_string()),
             parameters: digest(&parameters.to_string()),
             provider: "openai".to_owned(),
             model: model.map_or_else(String::new, |model| model.model().to_owned()),
@@ -52,7 +52,8 @@ impl Parts {
             ("node", self.node != other.node),
             ("template engine", self.engine != other.engine),
             ("messages", self.messages != other.messages),
-            ("schema", self.schema != other.schema),
+            // The node has one schema, and the model's server decides its form.
+            ("schema", with_model && self.schema != other.schema),
             ("parameters", self.parameters != other.parameters),
             ("provider", self.provider != other.provider),
             ("model", with_model && self.model != other.model),

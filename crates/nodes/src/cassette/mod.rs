@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::Node;
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{Failed, Model, Request, Response};
+use crate::provider::{Failed, Heard, Model, Request, Response};
 pub(crate) use entry::Entry;
 use entry::Parts;
 use file::Files;
@@ -68,7 +68,7 @@ impl Cassettes {
         node: &Node,
         model: Option<&Model>,
         request: &Request,
-        attempt: u32,
+        (attempt, heard): (u32, Option<Heard<'_>>),
     ) -> Result<(Via, Response), Failed> {
         let path = directory.join(format!("{}.jsonl", node.name));
         let parts = Parts::of(node, model, request, attempt);
@@ -90,7 +90,7 @@ impl Cassettes {
             }
         }
         let model = model.ok_or_else(|| Failed::new(Class::NotRecorded, "no model is configured"))?;
-        let response = model.post(request).await?;
+        let response = model.post(request, heard).await?;
         if matches!(self.mode, Mode::Record | Mode::RefreshStale) {
             let entry = Entry::of(parts, &response);
             self.files

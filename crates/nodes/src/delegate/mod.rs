@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use crate::file::hash;
+use crate::file::{Parts, hash};
 use crate::provider::Message;
 use crate::run::answer;
 use crate::{Node, run};
@@ -104,6 +104,7 @@ impl Delegation {
             expires: ticket.expires,
             node: node.name.clone(),
             text: node.text.clone(),
+            parts: node.parts.texts().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
             input,
             attempts_left: attempts,
             last: None,
@@ -128,8 +129,10 @@ impl Delegation {
         }
         let _changing = self.changing.lock();
         let Some(mut call) = self.store.get(&ticket.id())? else { return Ok(Submitted::Unknown) };
-        let node_of_ticket = Node::parse(&call.node, &call.text).ok();
-        let is_of_ticket = node_hash(&hash(&call.text)) == ticket.node && digest(&call.input) == ticket.input;
+        let parts = Parts(call.parts.iter().map(|(name, text)| (name.clone(), Ok(text.clone()))).collect());
+        let is_of_node = node_hash(&hash(&call.text, &parts)) == ticket.node;
+        let node_of_ticket = Node::parse_with(&call.node, &call.text, parts).ok();
+        let is_of_ticket = is_of_node && digest(&call.input) == ticket.input;
         let Some(node) = node_of_ticket.filter(|_| is_of_ticket) else { return Ok(Submitted::Unknown) };
         let accepted = |value, was_answered| Submitted::Accepted {
             node: node.name.clone(),

@@ -1,6 +1,7 @@
 //! The delegated calls that wait for their value, a private file each: what is asked for must be known after a restart, and
 //! so must what was answered.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ pub(super) struct Call {
     pub node: String,
     /// The text of the node's file, in the version that the call began with.
     pub text: String,
+    /// What it includes, in the same version.
+    #[serde(default)]
+    pub parts: BTreeMap<String, String>,
     /// The whole input.
     pub input: Map<String, Value>,
     pub attempts_left: u32,

@@ -101,8 +101,7 @@ impl Engine {
 
     /// It as the only model, under this alias.
     pub fn models(&self, alias: &str) -> Models {
-        let model = ModelSettings { url: self.url(), model: "fixed".to_owned(), key_file: None, key_env: None };
-        let models = [(alias.to_owned(), model)].into();
+        let models = [(alias.to_owned(), ModelSettings::at(self.url(), "fixed"))].into();
         Models::new(&NodesSettings { models, ..NodesSettings::default() })
     }
 }

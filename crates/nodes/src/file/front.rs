@@ -1,14 +1,16 @@
 //! The front matter: which keys there are, what each means, and what must fit together.
 
-use std::time::Duration;
-
 use mcp::tool::{Declaration, Effect, wrapped};
 use serde_json::{Map, Value, json};
 
+use super::policy::policy;
+use super::reader::Reader;
 use super::split::split;
 use super::template::Template;
-use super::yaml::{self, Key, Kind, Tree};
-use super::{Check, Example, Expectation, Matcher, Node, Policy, Problem, Sampling, Trial, hash, properties, short};
+use super::yaml::{self, Kind, Tree};
+use super::{
+    Check, Example, Expectation, Matcher, Node, Parts, Problem, Sampling, Trial, hash, properties, short, trial_id,
+};
 use crate::schema::Schema;
 
 const KEYS: &[&str] = &[
@@ -27,12 +29,12 @@ const KEYS: &[&str] = &[
 ];
 
 /// Reads a whole file.
-pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
+pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
     let (front, body, body_offset) = split(text).map_err(|problem| vec![problem])?;
     let tree = yaml::parse(front, 2).map_err(|problem| vec![problem])?;
-    let mut reader = Reader { problems: Vec::new() };
+    let mut reader = Reader::default();
     let keys = reader.map(&tree, "the front matter", KEYS, true);
-    let template = Template::new(body, body_offset).map_err(|problems| reader.problems.extend(problems)).ok();
+    let template = Template::new(body, body_offset, &parts).map_err(|problems| reader.problems.extend(problems)).ok();
 
     let mut declared = name.to_owned();
     if let Some(tree) = keys.get("name")
@@ -50,7 +52,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
     }
     let models = keys.get("model").map(|tree| reader.texts(tree, "model")).unwrap_or_default();
     let sampling = keys.get("config").map(|tree| reader.sampling(tree)).unwrap_or_default();
-    let policy = keys.get("policy").map(|tree| reader.policy(tree)).unwrap_or_default();
+    let policy = keys.get("policy").map(|tree| policy(&mut reader, tree)).unwrap_or_default();
 
     let input_line = keys.get("input").map_or(1, |tree| tree.line);
     let (input, defaults) = reader.input(keys.get("input"));
@@ -92,8 +94,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         trials,
         template,
         judge: None,
-        hash: hash(text),
+        hash: hash(text, &parts),
         text: text.to_owned(),
+        parts,
         lints,
     };
     if let Err(error) = as_tool(&node).check() {
@@ -112,78 +115,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
     if reader.problems.is_empty() { Ok(node) } else { Err(reader.problems) }
 }
 
-/// Reads trees, and keeps what is wrong with them.
-struct Reader {
-    problems: Vec<Problem>,
-}
-
-/// The entries of a map, by name.
-struct Keys<'a>(Vec<(&'a Key, &'a Tree)>);
-
-impl<'a> Keys<'a> {
-    fn get(&self, name: &str) -> Option<&'a Tree> {
-        self.0.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
-    }
-}
-
 impl Reader {
-    fn say(&mut self, line: usize, message: impl Into<String>) {
-        self.problems.push(Problem::at(line, message));
-    }
-
-    /// A map with these keys and no others, but for those of other programs, which have a dot.
-    fn map<'a>(&mut self, tree: &'a Tree, what: &str, known: &[&str], others: bool) -> Keys<'a> {
-        let Kind::Map(entries) = &tree.kind else {
-            self.say(tree.line, format!("{what} is a map, not {}", tree.word()));
-            return Keys(Vec::new());
-        };
-        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
-            if others && key.name.contains('.') {
-                continue;
-            }
-            let near = mcp::tool::nearest(&key.name, known.iter().copied());
-            let near =
-                near.map_or_else(|| format!("keys: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-            self.say(key.line, format!("{what} has no key `{}`; {near}", key.name));
-        }
-        Keys(entries.iter().map(|(key, value)| (key, value)).collect())
-    }
-
-    fn text(&mut self, tree: &Tree, what: &str) -> Option<String> {
-        match &tree.kind {
-            Kind::Text(text) => Some(text.clone()),
-            _ => {
-                self.say(tree.line, format!("`{what}` is a text, not {}", tree.word()));
-                None
-            }
-        }
-    }
-
-    /// One text, or several.
-    fn texts(&mut self, tree: &Tree, what: &str) -> Vec<String> {
-        match &tree.kind {
-            Kind::List(items) => items.iter().filter_map(|item| self.text(item, what)).collect(),
-            _ => self.text(tree, what).into_iter().collect(),
-        }
-    }
-
-    fn number<T>(
-        &mut self,
-        tree: &Tree,
-        what: &str,
-        wanted: &str,
-        read: impl Fn(&serde_json::Number) -> Option<T>,
-    ) -> Option<T> {
-        let number = match &tree.kind {
-            Kind::Number(number) => read(number),
-            _ => None,
-        };
-        if number.is_none() {
-            self.say(tree.line, format!("`{what}` is {wanted}"));
-        }
-        number
-    }
-
     fn sampling(&mut self, tree: &Tree) -> Sampling {
         let keys = self.map(tree, "`config`", &["temperature", "topP", "maxOutputTokens"], true);
         let mut share = |name: &str, most: f64| {
@@ -196,48 +128,6 @@ impl Reader {
             self.number(tree, "maxOutputTokens", "a whole number from 1 to 1000000", read)
         });
         Sampling { temperature, top_p, max_output_tokens: tokens }
-    }
-
-    fn policy(&mut self, tree: &Tree) -> Policy {
-        let keys = self.map(tree, "`policy`", &["attempts", "timeout", "tokens", "cache", "tool"], false);
-        let mut policy = Policy::default();
-        let mut whole = |name: &str, most: u64| {
-            let read = |number: &serde_json::Number| number.as_u64().filter(|value| (1..=most).contains(value));
-            keys.get(name).and_then(|tree| self.number(tree, name, &format!("a whole number from 1 to {most}"), read))
-        };
-        if let Some(attempts) = whole("attempts", 10) {
-            policy.attempts = u32::try_from(attempts).unwrap_or(policy.attempts);
-        }
-        if let Some(tokens) = whole("tokens", 10_000_000) {
-            policy.tokens = tokens;
-        }
-        if let Some(tree) = keys.get("cache") {
-            let time = match &tree.kind {
-                Kind::Text(text) => seconds(text).filter(|time| (1..=30 * 86_400).contains(time)),
-                _ => None,
-            };
-            match time {
-                Some(time) => policy.cache = Some(Duration::from_secs(time)),
-                None => self.say(tree.line, "`cache` is a time such as 10m, 6h or 1d, at most 30d"),
-            }
-        }
-        if let Some(tree) = keys.get("tool") {
-            match tree.kind {
-                Kind::Bool(tool) => policy.tool = tool,
-                _ => self.say(tree.line, "`tool` is true or false"),
-            }
-        }
-        if let Some(tree) = keys.get("timeout") {
-            let time = match &tree.kind {
-                Kind::Text(text) => seconds(text).filter(|time| (1..=3600).contains(time)),
-                _ => None,
-            };
-            match time {
-                Some(time) => policy.timeout = Duration::from_secs(time),
-                None => self.say(tree.line, "`timeout` is a time such as 30s or 5m, at most 60m"),
-            }
-        }
-        policy
     }
 
     fn compiled(&mut self, tree: &Tree, what: &str) -> Option<Schema> {
@@ -299,16 +189,6 @@ impl Reader {
         }
     }
 
-    fn list<'a>(&mut self, tree: &'a Tree, what: &str) -> &'a [Tree] {
-        match &tree.kind {
-            Kind::List(items) => items,
-            _ => {
-                self.say(tree.line, format!("`{what}` is a list, not {}", tree.word()));
-                &[]
-            }
-        }
-    }
-
     fn checks(&mut self, tree: &Tree) -> Vec<Check> {
         let mut checks = Vec::new();
         for item in self.list(tree, "checks") {
@@ -358,7 +238,10 @@ impl Reader {
             let pass = whole("pass").unwrap_or(repeat).min(repeat);
             let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
             match keys.get("input").map(Tree::to_json) {
-                Some(Value::Object(input)) => trials.push(Trial { input, expect, repeat, pass, line: item.line }),
+                Some(Value::Object(input)) => {
+                    let id = trial_id(&input, &keys.get("expect").map(Tree::to_json).unwrap_or_default());
+                    trials.push(Trial { id, input, expect, repeat, pass, line: item.line });
+                }
                 _ => self.say(item.line, "a test has `input`, a map, and `expect`, such as { /score: { \">=\": 4 } }"),
             }
         }
@@ -432,19 +315,6 @@ fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, Str
     match unknown {
         Some(name) => Err(format!("it reads `{name}`, and there are only `input` and `output`")),
         None => Ok(expression),
-    }
-}
-
-/// `30s`, `5m`.
-fn seconds(text: &str) -> Option<u64> {
-    let at = text.find(|c: char| !c.is_ascii_digit())?;
-    let number: u64 = text[..at].parse().ok()?;
-    match &text[at..] {
-        "s" => Some(number),
-        "m" => number.checked_mul(60),
-        "h" => number.checked_mul(3_600),
-        "d" => number.checked_mul(86_400),
-        _ => None,
     }
 }
 

@@ -5,6 +5,9 @@
 //! belongs to somebody else and is kept.
 
 mod front;
+mod include;
+mod policy;
+mod reader;
 mod short;
 mod split;
 mod template;
@@ -12,14 +15,16 @@ mod trial;
 mod yaml;
 
 use std::fmt;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::schema::Schema;
+pub(crate) use include::Parts;
+pub use policy::{Enforce, Policy};
 pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
+pub(crate) use trial::trial_id;
 pub use trial::{Expectation, Matcher, OPERATORS, Trial};
 
 /// The end of the name of a node file.
@@ -66,10 +71,12 @@ pub struct Node {
     pub(crate) template: Template,
     /// Of a node in Rust.
     pub(crate) judge: Option<Judge>,
-    /// What identifies this version: a hash of the whole text.
+    /// What identifies this version: a hash of the whole text, and of all that it includes.
     pub hash: String,
     /// The whole text: what is begun with this version ends with it, over a restart too.
     pub(crate) text: String,
+    /// What it includes.
+    pub(crate) parts: Parts,
     /// What could be better.
     pub lints: Vec<Problem>,
 }
@@ -80,27 +87,6 @@ pub struct Sampling {
     pub temperature: Option<f64>,
     pub top_p: Option<f64>,
     pub max_output_tokens: Option<u64>,
-}
-
-/// The limits of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
-    /// How many times a model is asked at most, over all of them.
-    pub attempts: u32,
-    /// For the whole call.
-    pub timeout: Duration,
-    /// The most tokens of the whole call, asked and answered.
-    pub tokens: u64,
-    /// For how long a value is given again for the same input.
-    pub cache: Option<Duration>,
-    /// Whether the node is a tool of its own; else it is called through `node_run`.
-    pub tool: bool,
-}
-
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { attempts: 3, timeout: Duration::from_secs(60), tokens: 50_000, cache: None, tool: true }
-    }
 }
 
 /// A condition on a value that its schema cannot state.
@@ -143,14 +129,20 @@ pub struct Example {
 }
 
 impl Node {
-    /// Reads a node file. `name` is that of the file, without its end.
+    /// Reads a node file that includes nothing. `name` is that of the file, without its end.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
-        front::read(name, text)
+        let nothing = |_: &str| Err("there is no folder of node files".to_owned());
+        front::read(name, text, Parts::gather(text, nothing))
+    }
+
+    /// Reads a node file with what it includes.
+    pub(crate) fn parse_with(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
+        front::read(name, text, parts)
     }
 
     /// The same version of the node on another model.
     pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
-        let node = Node::parse(&self.name, &self.text)
+        let node = Node::parse_with(&self.name, &self.text, self.parts.clone())
             .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
         Ok(Node { models: vec![alias.to_owned()], ..node })
     }
@@ -209,6 +201,13 @@ fn properties(schema: &Value) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
 }
 
-pub(crate) fn hash(text: &str) -> String {
-    hex::encode(&Sha256::digest(text.as_bytes())[..8])
+/// What identifies a text with what it includes.
+pub(crate) fn hash(text: &str, parts: &Parts) -> String {
+    let mut digest = Sha256::new_with_prefix(text);
+    for (name, part) in &parts.0 {
+        let part = part.as_ref().unwrap_or_else(|why| why);
+        // No text has a byte 0 in it that YAML or a template would take.
+        digest.update(format!("\0{name}\0{part}"));
+    }
+    hex::encode(&digest.finalize()[..8])
 }

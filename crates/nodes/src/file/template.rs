@@ -1,7 +1,7 @@
 //! The body of a node file: a Jinja template (minijinja) whose blocks `system` and `user` become messages. Without blocks
 //! the whole body is the user's message.
 //!
-//! Undefined names are errors, loops are bounded, and there is nothing to include. An optional input that is not given is
+//! Undefined names are errors, loops are bounded, and only files beside the node files are included. An optional input that is not given is
 //! empty. `| data` frames a text from outside so that nothing in it can close the frame.
 
 use std::sync::LazyLock;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::Problem;
+use super::include::{Parts, names};
 
 /// What renders: another version may render otherwise.
 pub(crate) const ENGINE: &str = "minijinja 3.1.0";
@@ -31,6 +32,8 @@ pub(crate) struct Template {
     has_system: bool,
     /// The line in its file before its first.
     offset: usize,
+    /// The names of what it includes.
+    parts: Vec<String>,
 }
 
 /// What a template becomes.
@@ -42,38 +45,61 @@ pub(crate) struct Rendered {
 
 impl Template {
     /// Compiles a body whose first line is the one after `offset` in its file.
-    pub(super) fn new(body: &str, offset: usize) -> Result<Template, Vec<Problem>> {
+    pub(super) fn new(body: &str, offset: usize, parts: &Parts) -> Result<Template, Vec<Problem>> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(FUEL));
         environment.set_recursion_limit(100);
         environment.set_formatter(format);
         environment.add_filter("data", data);
-        let (blocks, problems) = look(body, offset);
+        let (blocks, mut problems) = look(body, offset);
+        problems.extend(names(body).into_iter().filter_map(|include| {
+            let why = match &include.name {
+                Err(why) => why.clone(),
+                Ok(name) => format!("it includes {name}: {}", parts.0.get(name)?.as_ref().err()?),
+            };
+            Some(Problem::at(offset + include.line, why))
+        }));
+        problems.extend(parts.texts().filter_map(|(name, text)| {
+            let (line, why) = wrong(text, parts)?;
+            Some(Problem::at(offset + 1, format!("{name}:{line}: {why}")))
+        }));
+        if let Some(name) = parts.circle() {
+            problems.push(Problem::at(offset + 1, format!("{name} includes itself")));
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
         environment
             .add_template_owned(NAME.to_owned(), body.to_owned())
             .map_err(|error| vec![problem(&error, offset)])?;
+        for (name, text) in parts.texts() {
+            let added = environment.add_template_owned(name.to_owned(), text.to_owned());
+            added.map_err(|error| vec![problem(&error, offset)])?;
+        }
+        let parts = parts.texts().map(|(name, _)| name.to_owned()).collect();
         let has = |name: &str| blocks.iter().any(|block| block == name);
-        Ok(Template { environment, has_blocks: has("user"), has_system: has("system"), offset })
+        Ok(Template { environment, has_blocks: has("user"), has_system: has("system"), offset, parts })
     }
 
     /// The names that it reads and does not set itself.
     pub(super) fn variables(&self) -> Vec<String> {
-        let Ok(template) = self.environment.get_template(NAME) else { return Vec::new() };
-        let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+        let all = std::iter::once(NAME).chain(self.parts.iter().map(String::as_str));
+        let templates = all.filter_map(|name| self.environment.get_template(name).ok());
+        let mut names: Vec<String> = templates.flat_map(|template| template.undeclared_variables(false)).collect();
         names.retain(|name| !FUNCTIONS.contains(&name.as_str()));
         names.sort();
+        names.dedup();
         names
     }
 
     /// What can be found without knowing the inputs: filters, tests and functions that do not exist.
     pub(super) fn rehearse(&self, inputs: &Map<String, Value>) -> Option<Problem> {
         let error = self.parts(inputs).err()?;
-        let is_certain =
-            matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction);
+        let is_certain = matches!(
+            innermost(&error).kind(),
+            ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction
+        );
         is_certain.then(|| problem(&error, self.offset))
     }
 
@@ -116,8 +142,8 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
                 problems
                     .push(Problem::at(line(at), format!("a body has the blocks `system` and `user`, not `{name}`")));
             }
-            (word @ ("include" | "import" | "from" | "extends"), _) => {
-                let why = format!("`{word}`: there is nothing to include; write the text into this file");
+            (word @ ("import" | "from" | "extends"), _) => {
+                let why = format!("`{word}`: a body includes texts, and there is nothing else to take; use `include`");
                 problems.push(Problem::at(line(at), why));
             }
             _ => {}
@@ -139,13 +165,45 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
     (blocks, problems)
 }
 
+/// What is wrong in a text that is included: its line, and why.
+fn wrong(text: &str, parts: &Parts) -> Option<(usize, String)> {
+    let (blocks, problems) = look(text, 0);
+    if !blocks.is_empty() {
+        return Some((1, "a text that is included has no blocks: they are of the node's body".to_owned()));
+    }
+    if let Some(problem) = problems.into_iter().next() {
+        return Some((problem.line, problem.message));
+    }
+    names(text).into_iter().find_map(|include| match include.name {
+        Err(why) => Some((include.line, why)),
+        Ok(name) => Some((include.line, format!("it includes {name}: {}", parts.0.get(&name)?.as_ref().err()?))),
+    })
+}
+
+/// An error of the engine. What is wrong in a text that is included is said with its place there.
 fn problem(error: &minijinja::Error, offset: usize) -> Problem {
+    let line = offset + error.line().unwrap_or(1);
+    let inner = innermost(error);
+    let Some(file) = inner.name().filter(|name| *name != NAME) else { return own_problem(inner, line) };
+    let Problem { line: place, message } = own_problem(inner, inner.line().unwrap_or(1));
+    // One that is not compiled has no place in the body.
+    let line = if error.name() == Some(NAME) { line } else { offset + 1 };
+    Problem::at(line, format!("{file}:{place}: {message}"))
+}
+
+/// The error that another one, of a text that includes it, is about.
+fn innermost(error: &minijinja::Error) -> &minijinja::Error {
+    let errors = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    errors.filter_map(|error| error.downcast_ref::<minijinja::Error>()).last().unwrap_or(error)
+}
+
+fn own_problem(error: &minijinja::Error, line: usize) -> Problem {
     let detail = error.detail().map_or(String::new(), |detail| format!(": {detail}"));
     let hint = match error.kind() {
         ErrorKind::OutOfFuel => " (a rendering may take 2,000,000 steps)",
         _ => "",
     };
-    Problem::at(offset + error.line().unwrap_or(1), format!("the template: {}{detail}{hint}", error.kind()))
+    Problem::at(line, format!("the template: {}{detail}{hint}", error.kind()))
 }
 
 /// What is empty is written as nothing, not as `none`.

@@ -3,11 +3,14 @@
 use std::fmt;
 
 use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 /// A test of a node.
 #[derive(Debug, Clone)]
 pub struct Trial {
+    /// Identifies it in its node, wherever it stands there.
+    pub id: String,
     pub input: Map<String, Value>,
     pub expect: Vec<Expectation>,
     /// How often it is run, and how many of these must pass.
@@ -15,6 +18,11 @@ pub struct Trial {
     pub pass: u32,
     /// In the node's file.
     pub line: usize,
+}
+
+/// What identifies a test: its input and what is expected.
+pub(crate) fn trial_id(input: &Map<String, Value>, expect: &Value) -> String {
+    hex::encode(&Sha256::digest(json!([input, expect]).to_string())[..6])
 }
 
 /// What a part of the value must be like.

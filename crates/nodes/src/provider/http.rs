@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -18,6 +19,7 @@ use serde_json::Value;
 use super::Failed;
 use crate::address;
 use crate::outcome::Class;
+use crate::schema::Dialect;
 
 /// The longest answer, in bytes.
 const ANSWER_MAX: usize = 16 * 1024 * 1024;
@@ -58,6 +60,13 @@ impl Endpoint {
     pub(super) fn is_loopback(&self) -> bool {
         address::is_loopback(&self.host)
     }
+
+    /// What the server behind an address usually takes of a schema.
+    pub(super) fn usual_dialect(&self) -> Dialect {
+        // Others take what OpenAI takes, and more.
+        let is_openai = self.host == "api.openai.com" || self.host.ends_with(".openai.azure.com");
+        if is_openai { Dialect::Strict } else { Dialect::Full }
+    }
 }
 
 /// A server's answer.
@@ -86,7 +95,8 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    pub(super) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Response, Failed> {
+    /// Sends a request, and gives the answer once its head is there.
+    pub(super) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Answering, Failed> {
         let transport = |why: String| Failed::new(Class::Transport, why);
         let client = self.0.get_or_init(connect).as_ref().map_err(|why| transport(why.clone()))?;
         let request = Request::builder()
@@ -100,15 +110,58 @@ impl Client {
             let cause = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).last();
             transport(format!("{host} cannot be reached: {}", cause.map_or_else(String::new, ToString::to_string)))
         })?;
-        let status = response.status().as_u16();
-        let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
-        let body = body.map_err(|error| transport(format!("the answer of {host} ended early: {error}")))?;
-        Ok(Response {
-            status,
+        let text = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let seconds = text(RETRY_AFTER).and_then(|value| value.trim().parse().ok());
+        let is_stream = text(CONTENT_TYPE).is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
+        Ok(Answering {
+            status: response.status().as_u16(),
             retry_after: seconds.map(Duration::from_secs),
-            body: without(endpoint.secret.as_deref(), body.to_bytes()),
+            is_stream,
+            host: host.clone(),
+            secret: endpoint.secret.clone(),
+            body: Limited::new(response.into_body(), ANSWER_MAX),
         })
+    }
+}
+
+/// An answer whose body is still to come. Dropping it closes the connection.
+pub(super) struct Answering {
+    status: u16,
+    retry_after: Option<Duration>,
+    /// Whether the body is a stream of events.
+    pub is_stream: bool,
+    host: String,
+    secret: Option<String>,
+    body: Limited<Incoming>,
+}
+
+impl Answering {
+    fn torn(&self, why: impl fmt::Display) -> Failed {
+        Failed::new(Class::Transport, format!("the answer of {} ended early: {why}", self.host))
+    }
+
+    /// The next bytes; none at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
+        match self.body.frame().await {
+            None => Ok(None),
+            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+            Some(Err(error)) => Err(self.torn(error)),
+        }
+    }
+
+    /// The whole answer.
+    pub(super) async fn whole(mut self) -> Result<Response, Failed> {
+        let mut body = Vec::new();
+        while let Some(bytes) = self.next().await? {
+            body.extend_from_slice(&bytes);
+        }
+        let status = self.status;
+        Ok(self.with(status, body.into()))
+    }
+
+    /// The answer with this body instead of its own.
+    pub(super) fn with(self, status: u16, body: Bytes) -> Response {
+        Response { status, retry_after: self.retry_after, body: without(self.secret.as_deref(), body) }
     }
 }
 

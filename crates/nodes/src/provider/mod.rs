@@ -3,6 +3,7 @@
 
 mod http;
 mod openai;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,13 +11,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use project::Config;
-use serde_json::Value;
 
 use crate::Node;
+use crate::file::Enforce;
 use crate::outcome::{Class, Tokens};
-use crate::settings::{DELEGATE, ModelSettings, NodesSettings};
+use crate::schema::keywords::Projection;
+use crate::schema::{Dialect, Form};
+use crate::settings::{DELEGATE, ModelSettings, NodesSettings, Price};
 pub(crate) use http::Response;
 use http::{Client, Endpoint};
+use stream::Stream;
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +47,8 @@ impl Message {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
     pub messages: Vec<Message>,
-    pub schema: Value,
+    /// The schema of the answer, as the model's server takes it.
+    pub form: Arc<Form>,
     pub name: String,
     pub max_tokens: u64,
     pub temperature: Option<f64>,
@@ -106,6 +111,9 @@ pub struct Model {
     pub alias: String,
     /// Whether it is on this machine.
     pub is_local: bool,
+    /// What its server takes of a schema.
+    pub dialect: Dialect,
+    pub price: Option<Price>,
     /// The server's name for it.
     model: String,
     endpoint: Endpoint,
@@ -131,8 +139,7 @@ impl Models {
     /// # Errors
     /// When the address cannot be used.
     pub fn at(url: &str, model: &str) -> Result<Models, String> {
-        let said = ModelSettings { url: url.to_owned(), model: model.to_owned(), key_file: None, key_env: None };
-        let one = Model::new(model, &said, Client::default())?;
+        let one = Model::new(model, &ModelSettings::at(url, model), Client::default())?;
         Ok(Models { by_alias: [(model.to_owned(), Arc::new(one))].into(), ..Models::default() })
     }
 
@@ -162,9 +169,9 @@ impl Models {
         !has_named && (is_named || has_none || (node.models.is_empty() && self.default.as_deref() == Some(DELEGATE)))
     }
 
-    /// Those that a node is run on, in order. `Err` says what to configure.
-    pub fn for_node(&self, node: &Node) -> Result<Vec<Arc<Model>>, String> {
-        let wanted: Vec<&String> = match (node.models.as_slice(), &self.default) {
+    /// The aliases that a node is run on, configured or not.
+    fn wanted<'a>(&'a self, node: &'a Node) -> Vec<&'a String> {
+        match (node.models.as_slice(), &self.default) {
             ([], Some(default)) => vec![default],
             ([], None) => {
                 let one = self.by_alias.keys().next().filter(|_| self.by_alias.len() == 1);
@@ -173,8 +180,27 @@ impl Models {
                 one.into_iter().chain(none).collect()
             }
             (named, _) => named.iter().collect(),
-        };
-        let found: Vec<Arc<Model>> = wanted.iter().filter_map(|alias| self.by_alias.get(*alias)).cloned().collect();
+        }
+    }
+
+    /// Those that a node is run on, in order. `Err` says what to configure.
+    pub fn for_node(&self, node: &Node) -> Result<Vec<Arc<Model>>, String> {
+        let wanted = self.wanted(node);
+        let mut found: Vec<Arc<Model>> = wanted.iter().filter_map(|alias| self.by_alias.get(*alias)).cloned().collect();
+        if node.policy.enforce == Enforce::Strict {
+            let lacks = |model: &Model| Form::of(&node.output.json, model.dialect).lacks();
+            let why = found.iter().filter_map(|model| lacks(model).map(|why| format!("{}: {why}", model.alias)));
+            let why: Vec<String> = why.collect();
+            found.retain(|model| lacks(model).is_none());
+            if found.is_empty() && !why.is_empty() {
+                return Err(format!(
+                    "no model can be held to the output of {}, and its policy.enforce is strict ({}): change the output, name \
+                     another model, or write enforce: prefer",
+                    node.name,
+                    why.join("; ")
+                ));
+            }
+        }
         if !found.is_empty() {
             return Ok(found);
         }
@@ -212,6 +238,18 @@ impl Models {
         })
     }
 
+    /// What becomes of a node's output on each of its models; where there is none, on a server like llama.cpp's.
+    pub fn projections(&self, node: &Node) -> Vec<Projection> {
+        // Those that cannot be held to the output are shown too.
+        let models = self.wanted(node).into_iter().filter_map(|alias| self.by_alias.get(alias));
+        let of = |model: &Arc<Model>| Projection::of(&node.output.json, model.dialect, Some(model.alias.clone()));
+        let projections: Vec<Projection> = models.map(of).collect();
+        match projections.is_empty() {
+            true => vec![Projection::of(&node.output.json, Dialect::Full, None)],
+            false => projections,
+        }
+    }
+
     /// The aliases, and of those that cannot be used why.
     pub fn list(&self) -> impl Iterator<Item = (&str, Result<&Model, &str>)> {
         let usable = self.by_alias.iter().map(|(alias, model)| (alias.as_str(), Ok(model.as_ref())));
@@ -227,6 +265,8 @@ impl Model {
         Ok(Model {
             alias: alias.to_owned(),
             is_local: endpoint.is_loopback(),
+            dialect: said.schema.unwrap_or_else(|| endpoint.usual_dialect()),
+            price: said.price,
             model: said.model.clone(),
             endpoint,
             client,
@@ -238,10 +278,27 @@ impl Model {
         &self.model
     }
 
-    /// The server's response, whatever it says.
-    pub(crate) async fn post(&self, request: &Request) -> Result<Response, Failed> {
-        let body = openai::request(&self.model, request);
-        self.client.post(&self.endpoint, "chat/completions", &body).await
+    /// The server's response, whatever it says. Where somebody hears of it, it is streamed.
+    pub(crate) async fn post(&self, request: &Request, heard: Option<Heard<'_>>) -> Result<Response, Failed> {
+        let body = openai::request(&self.model, request, heard.is_some());
+        let mut answering = self.client.post(&self.endpoint, "chat/completions", &body).await?;
+        let Some(heard) = heard.filter(|_| answering.is_stream) else { return answering.whole().await };
+        let mut stream = Stream::default();
+        while let Some(bytes) = answering.next().await? {
+            heard.0(stream.push(&bytes));
+        }
+        let (status, body) = stream.end()?;
+        Ok(answering.with(status, body.to_string().into()))
+    }
+}
+
+/// Who hears how many tokens of an answer have come so far.
+#[derive(Clone, Copy)]
+pub struct Heard<'a>(pub &'a (dyn Fn(u64) + Sync));
+
+impl std::fmt::Debug for Heard<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Heard")
     }
 }
 

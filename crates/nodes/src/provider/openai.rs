@@ -9,7 +9,7 @@ use super::{Answer, Failed, Finish, Request};
 use crate::outcome::{Class, Tokens};
 
 /// The body of `POST /chat/completions`.
-pub(super) fn request(model: &str, request: &Request) -> Value {
+pub(super) fn request(model: &str, request: &Request, is_streamed: bool) -> Value {
     let messages: Vec<Value> =
         request.messages.iter().map(|message| json!({"role": message.role, "content": message.text})).collect();
     let mut body = Map::new();
@@ -18,8 +18,16 @@ pub(super) fn request(model: &str, request: &Request) -> Value {
     body.insert("max_tokens".to_owned(), request.max_tokens.into());
     body.extend(request.temperature.map(|value| ("temperature".to_owned(), value.into())));
     body.extend(request.top_p.map(|value| ("top_p".to_owned(), value.into())));
-    let schema = json!({"name": schema_name(&request.name), "schema": request.schema});
-    body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": schema}));
+    if let Some((schema, is_strict)) = request.form.sent() {
+        let mut named = Map::from_iter([("name".to_owned(), schema_name(&request.name).into())]);
+        named.extend(is_strict.map(|is_strict| ("strict".to_owned(), is_strict.into())));
+        named.insert("schema".to_owned(), schema.clone());
+        body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": named}));
+    }
+    if is_streamed {
+        body.insert("stream".to_owned(), true.into());
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
     Value::Object(body)
 }
 

@@ -95,7 +95,8 @@ fn options(path: &Path) -> watch::Options {
         place.push_str(&escaped(&part.to_string_lossy()));
         ignored.extend([format!("!{place}"), format!("{place}/*")]);
     }
-    ignored.push(format!("!{place}/*{}", crate::file::SUFFIX));
+    // What node files include has the same end.
+    ignored.push(format!("!{place}/*.md"));
     watch::Options { quiet: QUIET, ignored, ..watch::Options::default() }
 }
 

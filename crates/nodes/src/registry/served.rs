@@ -92,11 +92,11 @@ impl Served {
 
 fn entry(folder: &Folder, name: &str, former: Option<&Entry>) -> Entry {
     let text = folder.text(name);
-    let read = text.as_ref().ok().map(|text| hash(text));
+    let read = text.as_ref().ok().map(|(text, parts)| hash(text, parts));
     if let Some(former) = former.filter(|former| former.read.is_some() && former.read == read) {
         return former.clone();
     }
-    let parsed: Result<Node, FolderError> = text.and_then(|text| folder.parse(name, &text));
+    let parsed: Result<Node, FolderError> = text.and_then(|(text, parts)| folder.parse_with(name, &text, parts));
     match parsed {
         Ok(node) => Entry { node: Some(Arc::new(node)), error: None, read },
         Err(error) => {

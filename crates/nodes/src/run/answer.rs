@@ -5,9 +5,14 @@ use serde_json::Value;
 
 /// The value in a text; `None` if there is none.
 pub(crate) fn value(text: &str) -> Option<Value> {
-    let text = without_reasoning(text).trim();
+    let text = said(text);
     let strict = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
     strict(text).or_else(|| fenced(text).and_then(strict)).or_else(|| first_value(text))
+}
+
+/// What a model said, without its reasoning.
+pub(super) fn said(text: &str) -> &str {
+    without_reasoning(text).trim()
 }
 
 /// What comes after `<think>…</think>`, which some servers leave in the text.

@@ -19,16 +19,20 @@ pub struct Attempt {
     /// The alias.
     pub model: String,
     pub via: Via,
-    /// Whether the decoder was given the schema. What it made of it is not known, so the value is checked here.
+    /// `decoder`: it promises to hold all of the schema that it was sent; `best_effort`: it was sent the schema, and what it
+    /// makes of it is not known; `none`: the schema stood in the prompt alone. The value is checked here in any case.
     pub enforced: &'static str,
     pub class: Class,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// `null` where the server does not say.
     pub tokens: Option<Tokens>,
-    /// In money: not known.
+    /// In the money of the model's price; `null` where that or the tokens are not known.
     pub cost: Option<f64>,
     pub ms: u64,
+    /// Whether the answer was no JSON, and was mended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repaired: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -44,8 +48,9 @@ impl Attempt {
             class: Class::Done,
             finish: None,
             tokens: Some(Tokens::default()),
-            cost: None,
+            cost: Some(0.0),
             ms: 0,
+            repaired: false,
             problems: Vec::new(),
         }
     }
@@ -64,10 +69,22 @@ impl Ledger {
         self.attempts.iter().filter_map(|attempt| attempt.tokens).map(|tokens| tokens.input + tokens.output).sum()
     }
 
+    /// What it has cost, as far as prices and tokens are known; `None` if nothing of it is.
+    pub fn cost(&self) -> Option<f64> {
+        self.attempts.iter().filter_map(|attempt| attempt.cost).reduce(|a, b| a + b)
+    }
+
+    /// Whether the value is of an answer that was mended.
+    pub fn is_repaired(&self) -> bool {
+        self.attempts.last().is_some_and(|attempt| attempt.repaired)
+    }
+
     pub(crate) fn meta(&self) -> Map<String, Value> {
         let known = self.attempts.iter().all(|attempt| attempt.tokens.is_some());
-        let total = json!({"tokens": self.tokens(), "complete": known});
-        let ledger = json!({"node_hash": self.node_hash, "attempts": self.attempts, "total": total});
+        let total = json!({"tokens": self.tokens(), "complete": known, "cost": self.cost()});
+        let ledger = json!({
+            "node_hash": self.node_hash, "attempts": self.attempts, "repaired": self.is_repaired(), "total": total,
+        });
         Map::from_iter([(META.to_owned(), ledger)])
     }
 }

@@ -2,21 +2,23 @@
 //!
 //! | class of failure | what follows |
 //! |---|---|
-//! | transport, busy | a pause, which grows or is what the server asked for; the second time the next model |
+//! | transport, busy | a pause, which grows or is what the server asked for; the second time, or where there is no time for the pause, the next model |
 //! | rejected | the next model |
 //! | truncated | once more with twice the limit; never parsed |
-//! | unparseable | once more, the same prompt |
+//! | unparseable | once more, the same prompt; with `policy.repair` what is nearly JSON is mended instead |
 //! | invalid | again with the prompt, the last answer and the problems, nothing older |
 //! | empty, refused, too long | the end |
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::answer;
+use super::{answer, repair};
 use crate::Node;
 use crate::outcome::Class;
 use crate::provider::{Answer, Failed, Finish, Message, Request};
+use crate::schema::Form;
 
 /// The limit of an answer where neither node nor a former attempt says one.
 const OUTPUT_TOKENS: u64 = 2_000;
@@ -42,13 +44,28 @@ pub(super) enum Action {
     },
 }
 
+/// How an attempt ended, and what follows.
+pub(super) struct Ended {
+    pub class: Class,
+    pub problems: Vec<String>,
+    pub is_repaired: bool,
+    pub next: Action,
+}
+
+impl Ended {
+    fn new(class: Class, problems: Vec<String>, next: Action) -> Ended {
+        Ended { class, problems, is_repaired: false, next }
+    }
+}
+
 pub(super) struct Machine<'a> {
     node: &'a Node,
     input: &'a Map<String, Value>,
     prompt: Vec<Message>,
     /// What follows the prompt when a model is asked again.
     correction: Vec<Message>,
-    models: usize,
+    /// The schema for each model, in their order.
+    forms: Vec<Arc<Form>>,
     model: usize,
     asked: u32,
     /// How often this model has failed to answer.
@@ -59,12 +76,12 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// `models` may be none, in replay: then every attempt is at the first.
+    /// There is a form for each model; in replay without models there is one too, and every attempt is at the first.
     pub(super) fn new(
         node: &'a Node,
         input: &'a Map<String, Value>,
         prompt: Vec<Message>,
-        models: usize,
+        forms: Vec<Arc<Form>>,
     ) -> Machine<'a> {
         let limit = node.sampling.max_output_tokens.unwrap_or(OUTPUT_TOKENS);
         Machine {
@@ -72,7 +89,7 @@ impl<'a> Machine<'a> {
             input,
             prompt,
             correction: Vec::new(),
-            models,
+            forms,
             model: 0,
             asked: 0,
             failures: 0,
@@ -86,34 +103,32 @@ impl<'a> Machine<'a> {
         self.ask(Duration::ZERO)
     }
 
-    /// What follows an attempt: its class, its problems, and the next action.
-    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>) -> (Class, Vec<String>, Action) {
+    /// What follows an attempt, with so much time left.
+    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>, left: Duration) -> Ended {
         match outcome {
-            Err(failed) => self.failed(failed),
+            Err(failed) => self.failed(failed, left),
             Ok(answer) => self.answered(answer),
         }
     }
 
-    fn failed(&mut self, failed: &Failed) -> (Class, Vec<String>, Action) {
+    fn failed(&mut self, failed: &Failed, left: Duration) -> Ended {
         let problems = vec![failed.why.clone()];
         let action = match failed.class {
             Class::Transport | Class::Busy => {
                 self.failures += 1;
                 let pause = failed.retry_after.unwrap_or(PAUSE * 2_u32.pow(self.failures.min(6))).min(MAX_PAUSE);
-                if self.failures < 2 || !self.next_model() {
-                    self.again(failed, pause)
-                } else {
-                    self.again(failed, Duration::ZERO)
-                }
+                let is_over = self.failures >= 2 || pause >= left;
+                let after = if is_over && self.next_model() { Duration::ZERO } else { pause };
+                self.again(failed, after)
             }
             Class::Rejected if self.next_model() => self.again(failed, Duration::ZERO),
             class => Action::Fail { class, why: failed.why.clone() },
         };
-        (failed.class, problems, action)
+        Ended::new(failed.class, problems, action)
     }
 
     fn next_model(&mut self) -> bool {
-        let there_is = self.model + 1 < self.models;
+        let there_is = self.model + 1 < self.forms.len();
         if there_is {
             (self.model, self.failures) = (self.model + 1, 0);
         }
@@ -124,9 +139,9 @@ impl<'a> Machine<'a> {
         self.ask_or(after, failed.class, || failed.why.clone())
     }
 
-    fn answered(&mut self, answer: &Answer) -> (Class, Vec<String>, Action) {
+    fn answered(&mut self, answer: &Answer) -> Ended {
         self.failures = 0;
-        let fail = |class, why: String| (class, vec![why.clone()], Action::Fail { class, why });
+        let fail = |class, why: String| Ended::new(class, vec![why.clone()], Action::Fail { class, why });
         match answer.finish {
             Finish::Length => {
                 let why =
@@ -137,7 +152,7 @@ impl<'a> Machine<'a> {
                 self.was_truncated = true;
                 self.limit *= 2;
                 let action = self.ask_or(Duration::ZERO, Class::Truncated, || why.clone());
-                return (Class::Truncated, vec![why], action);
+                return Ended::new(Class::Truncated, vec![why], action);
             }
             Finish::Refused => {
                 return fail(Class::Refused, "the model's server withheld the answer (content filter)".to_owned());
@@ -150,18 +165,23 @@ impl<'a> Machine<'a> {
         if answer.text.trim().is_empty() {
             return fail(Class::Empty, "the model said nothing".to_owned());
         }
-        let Some(value) = answer::value(&answer.text) else {
+        let repaired = || self.node.policy.repair.then(|| repair::value(answer::said(&answer.text))).flatten();
+        let strict = answer::value(&answer.text);
+        let is_repaired = strict.is_none();
+        let Some(value) = strict.or_else(repaired) else {
             let why = format!("the answer is no JSON: {}", beginning(&answer.text));
             if self.was_unparseable {
                 return fail(Class::Unparseable, why);
             }
             self.was_unparseable = true;
             let action = self.ask_or(Duration::ZERO, Class::Unparseable, || why.clone());
-            return (Class::Unparseable, vec![why], action);
+            return Ended::new(Class::Unparseable, vec![why], action);
         };
+        let conforms = |value: &Value| self.node.problems(self.input, value).is_empty();
+        let value = self.forms[self.model].value(value, conforms);
         let problems = self.node.problems(self.input, &value);
         if problems.is_empty() {
-            return (Class::Done, problems, Action::Done(value));
+            return Ended { is_repaired, ..Ended::new(Class::Done, problems, Action::Done(value)) };
         }
         self.correction = vec![
             Message::assistant(answer.text.clone()),
@@ -172,7 +192,7 @@ impl<'a> Machine<'a> {
         ];
         let why = || format!("the answer is not what the node's output states: {}", problems.join("; "));
         let action = self.ask_or(Duration::ZERO, Class::Invalid, why);
-        (Class::Invalid, problems, action)
+        Ended { is_repaired, ..Ended::new(Class::Invalid, problems, action) }
     }
 
     /// The next attempt, or the end if there have been enough.
@@ -188,7 +208,7 @@ impl<'a> Machine<'a> {
         self.asked += 1;
         let request = Request {
             messages: self.prompt.iter().chain(&self.correction).cloned().collect(),
-            schema: self.node.output.json.clone(),
+            form: self.forms[self.model].clone(),
             name: self.node.name.clone(),
             max_tokens: self.limit,
             temperature: self.node.sampling.temperature,

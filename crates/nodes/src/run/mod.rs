@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 mod ledger;
 mod machine;
+mod repair;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +18,10 @@ use crate::Node;
 use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode, Via};
 use crate::outcome::Class;
-use crate::provider::{self, Answer, Failed, Message, Model, Models, Request};
+use crate::provider::{self, Answer, Failed, Heard, Message, Model, Models, Request};
+use crate::schema::Form;
 use crate::usage::{Spent, Usage};
-use machine::{Action, Machine};
+use machine::{Action, Ended, Machine};
 
 /// A checked value, and what it has cost.
 #[derive(Debug)]
@@ -73,12 +75,14 @@ pub struct Means<'a> {
     pub cassettes: Option<(&'a Cassettes, &'a Path)>,
     pub usage: Option<&'a Usage>,
     pub cache: Option<&'a Cache>,
+    /// Who hears how many tokens have come; then the answer is streamed.
+    pub heard: Option<Heard<'a>>,
 }
 
 impl<'a> Means<'a> {
     /// With nothing but models.
     pub fn of(models: &'a Models) -> Means<'a> {
-        Means { models, cassettes: None, usage: None, cache: None }
+        Means { models, cassettes: None, usage: None, cache: None, heard: None }
     }
 
     /// Whether no model may be asked.
@@ -106,7 +110,8 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
         return Ok(Done { value, ledger });
     }
     let deadline = Instant::now() + node.policy.timeout;
-    let mut machine = Machine::new(node, &input, prompt, models.len());
+    let forms = forms(node, &models);
+    let mut machine = Machine::new(node, &input, prompt, forms);
     let mut action = machine.begin();
     loop {
         let (model, after, request) = match action {
@@ -130,7 +135,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
         // Nobody is asked in replay, so there is nothing to wait for.
         let after = if means.is_replay() { Duration::ZERO } else { after };
         if left <= after {
-            return Err(out_of_time(node, ledger));
+            return Err(out_of_time(node, ledger, after));
         }
         if !after.is_zero() {
             tokio::time::sleep(after).await;
@@ -141,26 +146,32 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
         let asked = tokio::time::timeout(left, ask(node, means, model.map(Arc::as_ref), &request, attempt)).await;
         let (via, outcome) =
             asked.unwrap_or_else(|_| (Via::Direct, Err(Failed::new(Class::Transport, "no answer in time"))));
-        let (class, problems, next) = machine.ended(outcome.as_ref());
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Ended { class, problems, is_repaired, next } = machine.ended(outcome.as_ref(), left);
         let answer = outcome.as_ref().ok();
+        let tokens = answer.and_then(|answer| answer.tokens);
+        let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.of(tokens));
+        // What was recorded is paid for already.
+        let cost = if via == Via::Direct { cost } else { Some(0.0) };
         let attempt = Attempt {
             provider: "openai",
             model: model.map_or_else(String::new, |model| model.alias.clone()),
             via,
-            enforced: "best_effort",
+            enforced: request.form.enforced(),
             class,
             finish: answer.map(|answer| answer.finish_word.clone()),
-            tokens: answer.and_then(|answer| answer.tokens),
-            cost: None,
+            tokens,
+            cost,
             ms: ledger::millis(begun.elapsed()),
+            repaired: is_repaired,
             problems,
         };
         if let (Some(usage), Some(model), Via::Direct) = (means.usage, model, via) {
             usage.note(spent(node, model, &attempt, estimate));
         }
         ledger.attempts.push(attempt);
-        if begun.elapsed() >= left && outcome.is_err() {
-            return Err(out_of_time(node, ledger));
+        if left.is_zero() && outcome.is_err() {
+            return Err(out_of_time(node, ledger, Duration::ZERO));
         }
         action = next;
     }
@@ -175,8 +186,10 @@ async fn ask(
     attempt: u32,
 ) -> (Via, Result<Answer, Failed>) {
     let response = match (means.cassettes, model) {
-        (Some((cassettes, directory)), model) => cassettes.ask(directory, node, model, request, attempt).await,
-        (None, Some(model)) => model.post(request).await.map(|response| (Via::Direct, response)),
+        (Some((cassettes, directory)), model) => {
+            cassettes.ask(directory, node, model, request, (attempt, means.heard)).await
+        }
+        (None, Some(model)) => model.post(request, means.heard).await.map(|response| (Via::Direct, response)),
         (None, None) => Err(Failed::new(Class::NotRecorded, "no model is configured")),
     };
     match response {
@@ -215,20 +228,34 @@ fn spent(node: &Node, model: &Model, attempt: &Attempt, estimate: u64) -> Spent 
         model: attempt.model.clone(),
         class: attempt.class,
         tokens: attempt.tokens,
+        cost: attempt.cost,
         counted,
         leaves: !model.is_local,
     }
 }
 
-fn out_of_time(node: &Node, ledger: Ledger) -> Failure {
+fn out_of_time(node: &Node, ledger: Ledger, pause: Duration) -> Failure {
     let last = ledger.attempts.last().and_then(|attempt| attempt.problems.first());
     let last = last.map_or(String::new(), |last| format!("; the last attempt: {last}"));
-    let why = format!("no answer within {}, by policy.timeout of the node{last}", people_time(node.policy.timeout));
+    let pause = match pause.as_secs() {
+        0 => String::new(),
+        seconds => format!("; the next may be made after {seconds} s"),
+    };
+    let why =
+        format!("no answer within {}, by policy.timeout of the node{last}{pause}", people_time(node.policy.timeout));
     Failure { kind: FailureKind::Budget, why, ledger }
 }
 
 fn people_time(time: Duration) -> String {
     format!("{} s", time.as_secs())
+}
+
+/// The node's schema for each model. In replay there may be none, and then the recording is of any.
+fn forms(node: &Node, models: &[Arc<Model>]) -> Vec<Arc<Form>> {
+    if models.is_empty() {
+        return vec![Arc::new(Form::recorded(&node.output.json))];
+    }
+    models.iter().map(|model| Arc::new(Form::of(&node.output.json, model.dialect))).collect()
 }
 
 type Prepared = (Map<String, Value>, Vec<Message>, Vec<Arc<Model>>);

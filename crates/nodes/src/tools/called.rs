@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Case, Content, Context, Outcome, ToolError, wrapped};
+use mcp::tool::{Case, Content, Context, Outcome, Progress, ToolError, wrapped};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::Nodes;
 use crate::delegate::{DelegateError, Delegated};
 use crate::run::{FailureKind, Ledger};
-use crate::{Node, Record};
+use crate::{Heard, Node, Record};
 
 /// The schema of the structured content of a call whose value is of this schema.
 pub fn output_schema(value: Value) -> Value {
@@ -43,15 +44,29 @@ pub(super) async fn call(
         return delegate(nodes, cx, node, input).await;
     }
     let worktree = Nodes::worktree(cx)?;
+    // An answer is streamed where somebody wants to see that it comes.
+    let heard_so_far = Mutex::new((0, 0));
+    let say = |tokens: u64| {
+        let (before, last) = &mut *heard_so_far.lock();
+        if tokens < *last {
+            // Another attempt.
+            *before += *last;
+        }
+        *last = tokens;
+        let all = *before + tokens;
+        let message = Some(format!("{all} tokens so far"));
+        cx.progress(Progress { progress: all as f64, total: None, message });
+    };
+    let heard = cx.wants_progress().then_some(Heard(&say));
     let ran = tokio::select! {
-        ran = nodes.run(&node, input, &worktree, fresh) => ran,
+        ran = nodes.run(&node, input, &worktree, (fresh, heard)) => ran,
         // The connection to the model closes at once, not after the grace that a cancelled call has.
         () = cx.cancelled() => return Ok(Outcome::error("the call was cancelled")),
     };
     match ran {
         Ok(done) => {
             record(nodes, &node, "done".to_owned(), &done.ledger);
-            value(&done.value, Some(done.ledger.meta()))
+            value(&done.value, &done.ledger)
         }
         Err(failure) => {
             record(nodes, &node, failure.kind.word(), &failure.ledger);
@@ -80,8 +95,10 @@ fn record(nodes: &Nodes, node: &Node, outcome: String, ledger: &Ledger) {
 }
 
 /// The outcome with a value.
-fn value(value: &Value, meta: Option<Map<String, Value>>) -> Result<Outcome, ToolError> {
-    structured(format!("A model's answer: {value}"), &json!({"state": "done", "result": value}), meta)
+fn value(value: &Value, ledger: &Ledger) -> Result<Outcome, ToolError> {
+    let mended = if ledger.is_repaired() { " (it was no JSON, and was mended)" } else { "" };
+    let content = json!({"state": "done", "result": value});
+    structured(format!("A model's answer{mended}: {value}"), &content, Some(ledger.meta()))
 }
 
 fn structured(text: String, content: &Value, meta: Option<Map<String, Value>>) -> Result<Outcome, ToolError> {

@@ -27,7 +27,7 @@ use crate::folder::Folder;
 use crate::registry::{Recorder, Served, Worktree};
 use crate::run::{Done, Failure, run_with};
 use crate::usage::Usage;
-use crate::{Delegation, Means, Models, Node, NodesSettings, Record};
+use crate::{Delegation, Heard, Means, Models, Node, NodesSettings, Record};
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
@@ -133,7 +133,13 @@ impl Nodes {
     }
 
     /// Runs a node with all that the project has.
-    async fn run(&self, node: &Node, input: Map<String, Value>, worktree: &Path, fresh: bool) -> Result<Done, Failure> {
+    async fn run(
+        &self,
+        node: &Node,
+        input: Map<String, Value>,
+        worktree: &Path,
+        (fresh, heard): (bool, Option<Heard<'_>>),
+    ) -> Result<Done, Failure> {
         let recordings = cassette::directory(&self.folder_of(worktree));
         let is_live = self.cassettes.mode() == Mode::Live;
         let means = Means {
@@ -141,6 +147,7 @@ impl Nodes {
             cassettes: (!is_live).then_some((&self.cassettes, recordings.as_path())),
             usage: Some(&self.usage),
             cache: (is_live && !fresh).then_some(&self.cache),
+            heard,
         };
         run_with(node, input, means).await
     }

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::{Nodes, node_tool};
 use crate::file::{FILE_MAX, SUFFIX};
 use crate::folder::FolderError;
-use crate::keywords::{self, Handling};
+use crate::schema::keywords::Projection;
 use crate::{Node, Problem};
 
-/// Checks a node file, or the text of one: problems and their lines, what could be better, which schema keywords a model's
-/// decoder may not hold (all are checked here), and the size of the prompt. Serves nothing.
+/// Checks a node file, or the text of one: problems and their lines, what could be better, what becomes of each schema
+/// keyword on each of its models (held by the decoder, checked here only, refused), and the size of the prompt. Serves nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -31,22 +31,15 @@ pub(super) struct Output {
     /// What could be better.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<Problem>,
-    /// The keywords of the output's schema.
+    /// What becomes of the output's schema on each model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    keywords: Vec<Keyword>,
+    projections: Vec<Projection>,
     /// Tokens of the prompt without its inputs, at four bytes each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
     /// Who would answer it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answered_by: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct Keyword {
-    keyword: String,
-    handling: Handling,
 }
 
 pub(super) struct NodeCheck(pub Arc<Nodes>);
@@ -87,11 +80,9 @@ impl Tool for NodeCheck {
                 return Ok(Output { problems, ..Output::default() });
             }
         };
-        let keywords = keywords::of(&node.output.json);
-        let keywords = keywords.into_iter().map(|(keyword, handling)| Keyword { keyword, handling }).collect();
         Ok(Output {
             problems: Vec::new(),
-            keywords,
+            projections: self.0.models.projections(&node),
             tokens: Some(tokens(&node)),
             answered_by: Some(node_tool::answered_by(&self.0.models, &node)),
             notes: node.lints,
@@ -108,15 +99,7 @@ impl Tool for NodeCheck {
             text.push_str(&format!("; {answered_by}; about {tokens} tokens without its inputs"));
         }
         output.notes.iter().for_each(|note| text.push_str(&format!("\nnote, line {note}")));
-        let here: Vec<&str> = output
-            .keywords
-            .iter()
-            .filter(|keyword| keyword.handling == Handling::CheckedHere)
-            .map(|keyword| keyword.keyword.as_str())
-            .collect();
-        if !here.is_empty() {
-            text.push_str(&format!("\nchecked here, and held by few decoders: {}", here.join(", ")));
-        }
+        output.projections.iter().for_each(|projection| text.push_str(&format!("\n{projection}")));
         text
     }
 }

@@ -3,20 +3,35 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 pub(crate) struct Endpoint {
     pub url: String,
-    asked: Arc<Mutex<Vec<Value>>>,
+    asked: Arc<Mutex<Vec<(Instant, String)>>>,
 }
 
 /// One answer: its status, headers and body.
 pub(crate) struct Reply(pub u16, pub &'static str, pub Value);
 
+impl Reply {
+    /// The bytes of the whole answer.
+    fn raw(self) -> String {
+        let Reply(status, headers, body) = self;
+        let body = body.to_string();
+        format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+    }
+}
+
 impl Endpoint {
     /// After the last reply, connections are closed without a word.
     pub(crate) fn start(replies: Vec<Reply>) -> Endpoint {
+        Endpoint::raw(replies.into_iter().map(Reply::raw).collect())
+    }
+
+    /// One that answers with these bytes, and closes the connection after each.
+    pub(crate) fn raw(replies: Vec<String>) -> Endpoint {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -38,21 +53,26 @@ impl Endpoint {
                 }
                 let mut body = vec![0; length];
                 reader.read_exact(&mut body).expect("a body");
-                kept.lock().expect("no panic").push(serde_json::from_slice(&body).expect("JSON"));
-                let Some(Reply(status, headers, body)) = replies.next() else { continue };
-                let body = body.to_string();
-                let head = format!(
-                    "HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n",
-                    body.len()
-                );
-                reader.get_mut().write_all(format!("{head}{body}").as_bytes()).expect("written");
+                kept.lock().expect("no panic").push((Instant::now(), String::from_utf8(body).expect("UTF-8")));
+                let Some(reply) = replies.next() else { continue };
+                reader.get_mut().write_all(reply.as_bytes()).expect("written");
             }
         });
         Endpoint { url, asked }
     }
 
     pub(crate) fn asked(&self) -> Vec<Value> {
-        self.asked.lock().expect("no panic").clone()
+        self.bodies().iter().map(|body| serde_json::from_str(body).expect("JSON")).collect()
+    }
+
+    /// The bytes of the bodies.
+    pub(crate) fn bodies(&self) -> Vec<String> {
+        self.asked.lock().expect("no panic").iter().map(|(_, body)| body.clone()).collect()
+    }
+
+    /// When each request had come.
+    pub(crate) fn times(&self) -> Vec<Instant> {
+        self.asked.lock().expect("no panic").iter().map(|(at, _)| *at).collect()
     }
 }
 
@@ -60,4 +80,19 @@ impl Endpoint {
 pub(crate) fn says(text: &str, finish: &str) -> Reply {
     let choice = json!({"message": {"role": "assistant", "content": text}, "finish_reason": finish});
     Reply(200, "", json!({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}))
+}
+
+/// A model streams these parts, and stops for this reason; without one the stream is torn.
+pub(crate) fn streams(parts: &[&str], finish: Option<&str>) -> String {
+    let mut said = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_owned();
+    let mut event = |event: Value| said.push_str(&format!("data: {event}\n\n"));
+    for part in parts {
+        event(json!({"choices": [{"index": 0, "delta": {"content": part}, "finish_reason": null}]}));
+    }
+    if let Some(finish) = finish {
+        event(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}));
+        event(json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": parts.len()}}));
+        said.push_str("data: [DONE]\n\n");
+    }
+    said
 }

@@ -146,9 +146,9 @@ fn what_is_wrong_is_said_with_its_line() {
     "#]],
     );
     check(
-        &[("You rate", "{% include 'secret' %} You rate")],
+        &[("You rate", "{% import 'secret' %} You rate")],
         expect![[r#"
-        12: `include`: there is nothing to include; write the text into this file
+        12: `import`: a body includes texts, and there is nothing else to take; use `include`
     "#]],
     );
     check(

@@ -48,8 +48,8 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
         "{{ text }}{% import '../secret' as s %}",
         "{{ text }}{% extends 'x' %}",
     ] {
-        let why = node(body).expect_err("nothing to include");
-        assert!(why.contains("there is nothing to include"), "{why}");
+        let why = node(body).expect_err("nothing to take");
+        assert!(why.contains("a body includes"), "{why}");
     }
     assert_eq!(endpoint.asked(), Vec::<Value>::new(), "nothing was sent");
 }
@@ -84,7 +84,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}});
     let endpoint =
         Endpoint::start(vec![Reply(401, "", echo), says(&format!("{{\"a\": \"the key is {SECRET}\"}}"), "stop")]);
-    let model = ModelSettings { url: endpoint.url.clone(), model: "m".to_owned(), key_file: Some(key), key_env: None };
+    let model = ModelSettings { key_file: Some(key), ..ModelSettings::at(&endpoint.url, "m") };
     let settings = NodesSettings { models: [("m".to_owned(), model)].into(), ..NodesSettings::default() };
     let models = Models::new(&settings);
     let (cassettes, directory) = (Cassettes::new(Mode::Record), place.path().join("cassettes"));

@@ -16,12 +16,12 @@ fn text(version: usize) -> String {
     )
 }
 
-async fn follow(root: &Path) -> Arc<Worktree> {
+pub(crate) async fn follow(root: &Path) -> Arc<Worktree> {
     Arc::new(Worktree::follow(Folder::new(root, "nodes"), Arc::new(|_| ())).await)
 }
 
 /// Waits until what is served is so.
-async fn until(worktree: &Worktree, what: &str, is: impl Fn(&nodes::registry::Served) -> bool) {
+pub(crate) async fn until(worktree: &Worktree, what: &str, is: impl Fn(&nodes::registry::Served) -> bool) {
     let mut changes = worktree.changes();
     let waiting = async {
         while !is(&worktree.served()) {

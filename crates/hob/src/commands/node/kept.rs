@@ -14,7 +14,7 @@ use super::{folder, state};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Show what nodes have cost: attempts and tokens by node and model
+/// Show what nodes have cost: attempts, tokens and money by node and model
 #[derive(Debug, Args)]
 pub(super) struct UsageOf {
     /// Print JSON
@@ -33,6 +33,8 @@ struct Sum {
     input: u64,
     output: u64,
     unknown: u64,
+    /// As far as prices and tokens are known; none if nothing is.
+    cost: Option<f64>,
 }
 
 impl UsageOf {
@@ -46,6 +48,7 @@ impl UsageOf {
             let sum = sums.entry((spent.node, spent.model)).or_default();
             sum.attempts += 1;
             sum.failures += u64::from(spent.class != nodes::outcome::Class::Done);
+            sum.cost = sum.cost.into_iter().chain(spent.cost).reduce(|a, b| a + b);
             match spent.tokens {
                 Some(tokens) => (sum.input, sum.output) = (sum.input + tokens.input, sum.output + tokens.output),
                 None => sum.unknown += 1,
@@ -55,7 +58,7 @@ impl UsageOf {
             let rows = sums.iter().map(|((node, model), sum)| {
                 json!({
                     "node": node, "model": model, "attempts": sum.attempts, "failures": sum.failures,
-                    "tokens_in": sum.input, "tokens_out": sum.output, "attempts_without_counts": sum.unknown,
+                    "tokens_in": sum.input, "tokens_out": sum.output, "attempts_without_counts": sum.unknown, "cost": sum.cost,
                 })
             });
             let rows: Vec<_> = rows.collect();
@@ -66,8 +69,9 @@ impl UsageOf {
         }
         for ((node, model), sum) in &sums {
             let unknown = if sum.unknown == 0 { String::new() } else { format!(", {} without counts", sum.unknown) };
+            let cost = sum.cost.map_or(String::new(), |cost| format!(", cost {cost:.6}"));
             terminal::line(format!(
-                "{node} on {model}: {} attempts ({} failed{unknown}), {} tokens in, {} out",
+                "{node} on {model}: {} attempts ({} failed{unknown}), {} tokens in, {} out{cost}",
                 sum.attempts, sum.failures, sum.input, sum.output
             ));
         }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use nodes::file::SUFFIX;
 use nodes::folder::{self, Folder};
-use nodes::{Node, NodesSettings};
+use nodes::{Models, Node, NodesSettings};
 use project::visible::path as shown;
 use project::{Config, Project};
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ struct New {
     name: String,
 }
 
-/// Check node files, all of the worktree if none is named
+/// Check node files, all of the worktree if none is named; says what becomes of each schema keyword
 #[derive(Debug, Args)]
 struct Check {
     files: Vec<PathBuf>,
@@ -174,6 +174,7 @@ impl Check {
                 names.iter().map(|name| worktree.join(folder.file(name))).collect()
             }
         };
+        let models = Models::of(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
         let mut wrong = 0;
         for file in &files {
             let named = file.strip_prefix(&worktree).unwrap_or(file);
@@ -186,7 +187,7 @@ impl Check {
             let within = directory.strip_prefix(&worktree).unwrap_or(&directory);
             let here = Folder::new(&worktree, within).without(daemon::tool_names().into());
             match here.file_node(name) {
-                Ok(node) => told(named, &node),
+                Ok(node) => told(named, &node, &models),
                 Err(error) => {
                     wrong += 1;
                     terminal::line(error.to_string());
@@ -200,9 +201,12 @@ impl Check {
     }
 }
 
-fn told(file: &std::path::Path, node: &Node) {
+fn told(file: &std::path::Path, node: &Node, models: &Models) {
     terminal::line(format!("{}: good, {}", shown(file), node.hash));
     for lint in &node.lints {
         terminal::line(format!("{}:{lint} (a note)", shown(file)));
+    }
+    for projection in models.projections(node) {
+        terminal::line(format!("  {projection}"));
     }
 }

@@ -2,8 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use nodes::Models;
+use nodes::suite::baseline::{self, Baseline, Verdict};
 use nodes::suite::{Answering, Report, Suite};
 use nodes::usage::Usage;
+use project::visible::path as shown;
 use project::{Config, Project};
 
 use super::{folder, state};
@@ -18,6 +20,9 @@ pub(super) struct Test {
     /// What answers
     #[arg(long, value_enum, default_value_t = Engine::Cassette)]
     engine: Engine,
+    /// Accept how the tests go as the baseline (baseline.json beside the node files): a test that fails now is known to fail
+    #[arg(long)]
+    accept: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,17 +49,17 @@ impl Test {
             Engine::Cassette => Answering::Cassette,
             Engine::Live => Answering::Live,
         };
-        run(project, &self.nodes, answering)
+        run(project, &self.nodes, answering, self.accept)
     }
 }
 
 impl Record {
     pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        run(project, &self.nodes, Answering::Record)
+        run(project, &self.nodes, Answering::Record, false)
     }
 }
 
-fn run(project: &Project, nodes: &[String], answering: Answering) -> Result<Exit, Failure> {
+fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool) -> Result<Exit, Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
     let folder = folder(project)?;
     let settings = config.of::<nodes::NodesSettings>();
@@ -63,23 +68,46 @@ fn run(project: &Project, nodes: &[String], answering: Answering) -> Result<Exit
     // Not in the checkout, which could bring a program of that name.
     let venv = state(project).join("llm");
     let suite = Suite { folder: &folder, models: &models, usage: &usage, venv: &venv };
-    let (mut count, mut failed) = (0, 0);
+    let mut known = match Baseline::read(&folder) {
+        Ok(known) => known,
+        // One that cannot be read is written anew.
+        Err(_) if accepts => Baseline::default(),
+        Err(why) => return Err(Failure::new(why)),
+    };
+    let (mut reports, mut failed) = (Vec::new(), 0);
     let each = |report: Report| {
-        count += 1;
-        failed += usize::from(!report.passes());
-        told(&report);
+        let verdict = known.verdict(answering, &report);
+        failed += usize::from(verdict.is_failure());
+        told(&report, &verdict);
+        reports.push(report);
     };
     suite.run(nodes, answering, each).map_err(Failure::new)?;
-    match (count, failed) {
+    if accepts && !reports.is_empty() {
+        known.accept(answering, &reports, nodes.is_empty());
+        known.write(&folder).map_err(Failure::new)?;
+        let passing = reports.iter().filter(|report| report.passes()).count();
+        let file = folder.path().join(baseline::FILE);
+        terminal::line(format!("{} is written: {passing} of {} tests pass", shown(&file), reports.len()));
+        return Ok(Exit::Done);
+    }
+    match (reports.len(), failed) {
         (0, _) => Err(Failure::new("there is no test and no example in these node files")
             .hint("Write some: tests: [ { input: { text: a }, expect: { /score: { \">=\": 4 } } } ]")),
         (_, 0) => Ok(Exit::Done),
-        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed"))),
+        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed that are not known to"))
+            .hint("Mend them, or accept how they go: `hob node test --accept` writes the baseline.")),
     }
 }
 
-fn told(report: &Report) {
-    let word = if report.passes() { "ok" } else { "failed" };
+fn told(report: &Report, verdict: &Verdict) {
+    let word = match verdict {
+        Verdict::Passes => "ok".to_owned(),
+        Verdict::Mended => "ok, and known to fail: accept it".to_owned(),
+        Verdict::KnownToFail => "failed, as it is known to".to_owned(),
+        Verdict::Fails => "failed".to_owned(),
+        Verdict::Regression(_, 1) => "failed, and passed in the baseline".to_owned(),
+        Verdict::Regression(passed, of) => format!("failed, and passed {passed} of {of} times in the baseline"),
+    };
     let times = if report.of.0 == 1 { String::new() } else { format!(" ({} of {})", report.tried.passed, report.of.0) };
     let tokens: u64 = report.tried.ledgers.iter().map(nodes::run::Ledger::tokens).sum();
     terminal::line(format!("{}:{}: {word}{times}, {tokens} tokens", report.node, report.line));

@@ -1,98 +1,261 @@
-//! Every class of failure that the engine can have, for real.
+//! Every class of failure: for real where the engine can have it, by fixture where it cannot. What a caller reads of each stands
+//! in docs/generated/nodes-failures.md.
 
+use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{engine, node, run};
-use nodes::{ModelSettings, Models, Node, NodesSettings};
+use super::{engine, node};
+use crate::endpoint::{Endpoint, Reply, says, streams};
+use nodes::engine::Engine;
+use nodes::schema::Dialect;
+use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings};
 
 const FRONT: &str = "policy: { attempts: 2, timeout: 20s }";
+const GOOD: &str = r#"{"word":"a"}"#;
+
+/// The rows of the page.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    /// Runs a node, and notes what its caller reads.
+    async fn row(&mut self, cause: &str, models: &Models, node: &Node) -> Vec<String> {
+        self.call(cause, models, node, Map::new(), None).await
+    }
+
+    async fn call(
+        &mut self,
+        cause: &str,
+        models: &Models,
+        node: &Node,
+        input: Map<String, Value>,
+        heard: Option<Heard<'_>>,
+    ) -> Vec<String> {
+        let (said, classes, ledger) = called(models, node, input, heard).await;
+        let repaired = if ledger.is_repaired() { " (mended)" } else { "" };
+        let classes = if classes.is_empty() { vec!["nobody is asked".to_owned()] } else { classes };
+        let said = said.replace('|', "\\|");
+        writeln!(self.0, "| {cause} | {}{repaired} | {said} |", classes.join(", ")).unwrap();
+        classes
+    }
+
+    fn section(&mut self, title: &str) {
+        writeln!(self.0, "\n## {title}\n\n| what happens | attempts | what the caller reads |\n|---|---|---|").unwrap();
+    }
+}
+
+/// What the caller reads, the classes of the attempts, and the ledger.
+async fn called(
+    models: &Models,
+    node: &Node,
+    input: Map<String, Value>,
+    heard: Option<Heard<'_>>,
+) -> (String, Vec<String>, nodes::run::Ledger) {
+    let (said, ledger) = match nodes::run_with(node, input, Means { heard, ..Means::of(models) }).await {
+        Ok(done) => (format!("`{}`", done.value), done.ledger),
+        Err(failure) => (failure.why, failure.ledger),
+    };
+    let word = |class| serde_json::to_value(class).unwrap().as_str().unwrap().to_owned();
+    let classes = ledger.attempts.iter().map(|attempt| word(attempt.class)).collect();
+    (said, classes, ledger)
+}
+
+fn words() -> Value {
+    json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]})
+}
+
+fn models(settings: &[ModelSettings]) -> Models {
+    let models = settings.iter().enumerate().map(|(number, model)| (format!("model{}", number + 1), model.clone()));
+    let models = models.collect();
+    Models::new(&NodesSettings { models, model: Some("model1".to_owned()), ..NodesSettings::default() })
+}
 
 #[tokio::test]
-async fn each_class_is_had_for_real() {
+async fn each_class_of_failure() {
     let Some(engine) = engine().await else { return };
     println!("{} with a model of SHA-256 {}", nodes::engine::PACKAGE, nodes::engine::SHA256);
-    let models = engine.models("fixed");
-    let words = || json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]});
-    // Done.
+    let mut page = Page::default();
+    page.section("For real, on the offline engine");
+    on_the_engine(&mut page, engine).await;
+    page.section("By fixture: what the engine never answers");
+    by_fixture(&mut page).await;
+    let text = format!(
+        "# How a call of a node fails\n\nWhat a caller reads, and how each attempt ended, with at most two attempts \
+         (`policy.attempts`). Written by a test of `crates/nodes` (`UPDATE_EXPECT=1`), which runs each of them; what is not JSON, \
+         not whole or not valid is nowhere a value.\n{}",
+        page.0
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/nodes-failures.md");
+    expect_test::expect_file![path].assert_eq(&text);
+}
+
+async fn on_the_engine(page: &mut Page, engine: Engine) {
+    let direct = engine.models("fixed");
     let good = node("good", FRONT, &words()).unwrap();
-    assert_eq!(run(&models, &good).await, (Ok(json!({"word": ""})), vec!["Done".to_owned()]));
-    // Cut by the limit of tokens: once more with twice as many, never a success.
-    let cut = node(
-        "cut",
-        &format!("{FRONT}\nconfig: {{ maxOutputTokens: 2 }}"),
-        &json!({"type": "array", "items": {"type": "string", "minLength": 9}, "minItems": 4}),
-    )
-    .unwrap();
-    let (said, classes) = run(&models, &cut).await;
-    assert!(said.unwrap_err().contains("cut at 4 tokens; raise config.maxOutputTokens"), "{classes:?}");
-    assert_eq!(classes, ["Truncated", "Truncated"]);
-    // Longer than the context, with the server's numbers.
+    assert_eq!(page.row("nothing is wrong", &direct, &good).await, ["done"]);
+    let schema = json!({"type": "array", "items": {"type": "string", "minLength": 9}, "minItems": 4});
+    let short =
+        |policy: &str| format!("policy: {{ attempts: 2, timeout: 20s{policy} }}\nconfig: {{ maxOutputTokens: 2 }}");
+    let cut = node("cut", &short(""), &schema).unwrap();
+    assert_eq!(page.row("cut at the limit of tokens", &direct, &cut).await, ["truncated", "truncated"]);
+    let cut = node("cut", &short(", repair: true"), &schema).unwrap();
+    let cause = "cut at the limit of tokens, with `policy.repair`";
+    assert_eq!(page.row(cause, &direct, &cut).await, ["truncated", "truncated"]);
     let text = format!(
         "---\ndescription: Long.\ninput: {{ schema: {{ text: string }} }}\n{FRONT}\noutput: {{ schema: {} }}\n---\n{{{{ text }}}}\n",
         words()
     );
     let long = Node::parse("long", &text).unwrap();
     let input = Map::from_iter([("text".to_owned(), Value::from("word ".repeat(4_000)))]);
-    let failure = nodes::run(&long, input, &models).await.unwrap_err();
-    assert_eq!(format!("{:?}", failure.kind), "Model(TooLong)");
-    assert!(failure.why.contains("tokens of 4096"), "{}", failure.why);
-    // Valid for the decoder, and not for us: asked again, and then refused.
-    let hole = node(
-        "hole",
-        FRONT,
-        &json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 100}}, "required": ["n"]}),
-    )
-    .unwrap();
-    let (said, classes) = run(&models, &hole).await;
-    assert!(said.unwrap_err().contains("/n: it is less than the minimum of 100, got 1"), "{classes:?}");
-    assert_eq!(classes, ["Invalid", "Invalid"]);
-    // A stopped server: the time is over.
+    let classes = page.call("longer than the model's context", &direct, &long, input, None).await;
+    assert_eq!(classes, ["too_long"]);
+    let silent = models(&[ModelSettings { schema: Some(Dialect::None), ..ModelSettings::at(engine.url(), "fixed") }]);
+    assert_eq!(page.row("the model says nothing", &silent, &good).await, ["empty"]);
+    let hole = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 100}}, "required": ["n"]});
+    let hole = node("hole", FRONT, &hole).unwrap();
+    let cause = "valid for the server's decoder, and not for the schema";
+    assert_eq!(page.row(cause, &direct, &hole).await, ["invalid", "invalid"]);
+    let tree = json!({"type": "object", "properties": {"of": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, "required": ["of"]});
+    let refused = node("refused", FRONT, &tree).unwrap();
+    assert_eq!(page.row("the server refuses the schema", &direct, &refused).await, ["rejected"]);
+    let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &words()).unwrap();
+    let cause = "`policy.enforce: strict`, and a server that takes no schema";
+    assert_eq!(page.row(cause, &silent, &strict).await, ["nobody is asked"]);
+    // The same as a stream.
+    for node in [&good, &cut, &hole, &refused] {
+        let whole = called(&direct, node, Map::new(), None).await;
+        let streamed = called(&direct, node, Map::new(), Some(Heard(&|_| ()))).await;
+        assert_eq!((streamed.0, streamed.1), (whole.0, whole.1));
+        let tokens = |ledger: nodes::run::Ledger| {
+            ledger.attempts.iter().map(|one| one.tokens.map(|t| (t.input, t.output))).collect::<Vec<_>>()
+        };
+        assert_eq!(tokens(streamed.2), tokens(whole.2));
+    }
     let pid = rustix::process::Pid::from_raw(engine.pid()).unwrap();
-    let slow = node("slow", "policy: { attempts: 2, timeout: 1s }", &words()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-    let (said, classes) = run(&models, &slow).await;
-    assert!(said.unwrap_err().starts_with("Budget: no answer within 1 s, by policy.timeout"), "{classes:?}");
+    let slow = node("slow", "policy: { attempts: 2, timeout: 1s }", &words()).unwrap();
+    assert_eq!(page.row("a server that does not answer (stopped)", &direct, &slow).await, ["transport"]);
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
-    assert_eq!(run(&models, &good).await.1, ["Done"]);
-    // A killed server: the connection is refused.
+    assert_eq!(called(&direct, &good, Map::new(), None).await.1, ["done"]);
+    // It dies while it answers.
+    let proxy = Proxy::start(engine.url()).await;
+    let through = models(&[ModelSettings::at(&proxy.url, "fixed")]);
+    let (mut asked, long) = (proxy.asked, long_answer());
+    let call = tokio::spawn(async move { called(&through, &long, Map::new(), None).await });
+    asked.recv().await.expect("a request");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    while tokio::net::TcpStream::connect(engine.url().trim_start_matches("http://").trim_end_matches("/v1"))
-        .await
-        .is_ok()
-    {
+    assert_eq!(call.await.unwrap().1, ["transport"]);
+    let address = engine.url().trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    while TcpStream::connect(&address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    let (said, classes) = run(&models, &good).await;
-    assert!(said.unwrap_err().contains("cannot be reached"), "{classes:?}");
-    assert_eq!(classes, ["Transport", "Transport"]);
+    assert_eq!(page.row("nobody listens (killed)", &direct, &good).await, ["transport", "transport"]);
+}
+
+async fn by_fixture(page: &mut Page) {
+    let good = node("good", FRONT, &words()).unwrap();
+    let once = node("good", "policy: { attempts: 1 }", &words()).unwrap();
+    let error = |status, headers, message: &str| Reply(status, headers, json!({"error": {"message": message}}));
+    let busy = || error(429, "retry-after: 1\r\n", "slowly");
+    let of = |endpoint: &Endpoint| models(&[ModelSettings::at(&endpoint.url, "m")]);
+    // The pause that the server asks for is kept.
+    let endpoint = Endpoint::start(vec![busy(), says(GOOD, "stop")]);
+    let cause = "429, `retry-after: 1`, and then an answer";
+    assert_eq!(page.row(cause, &of(&endpoint), &good).await, ["busy", "done"]);
+    let times = endpoint.times();
+    let pause = times[1] - times[0];
+    assert!(pause >= Duration::from_secs(1) && pause < Duration::from_secs(10), "{pause:?}");
+    let replies = [
+        ("429 and again 429", vec![busy(), busy()], &good, vec!["busy", "busy"]),
+        ("503, overloaded", vec![error(503, "", "Loading model")], &once, vec!["busy"]),
+        ("529, overloaded", vec![error(529, "", "Overloaded")], &once, vec!["busy"]),
+        ("a wrong key", vec![error(401, "", "Incorrect API key")], &good, vec!["rejected"]),
+        ("no such model", vec![error(404, "", "The model does not exist")], &good, vec!["rejected"]),
+        ("no API of this kind", vec![Reply(200, "", json!({"hello": 1}))], &good, vec!["rejected"]),
+        ("the server withholds the answer", vec![says("", "content_filter")], &good, vec!["refused"]),
+        (
+            "no JSON, twice",
+            vec![says("I think a.", "stop"), says("It is a.", "stop")],
+            &good,
+            vec!["unparseable", "unparseable"],
+        ),
+        (
+            "whole, and cut by what the server says",
+            vec![says(GOOD, "length"), says(GOOD, "length")],
+            &good,
+            vec!["truncated", "truncated"],
+        ),
+    ];
+    for (cause, replies, node, classes) in replies {
+        let endpoint = Endpoint::start(replies);
+        assert_eq!(page.row(cause, &of(&endpoint), node).await, classes, "{cause}");
+    }
+    let refusal = json!({"choices": [{"message": {"content": null, "refusal": "I cannot help with that."}, "finish_reason": "stop"}]});
+    let endpoint = Endpoint::start(vec![Reply(200, "", refusal)]);
+    assert_eq!(page.row("the model refuses", &of(&endpoint), &good).await, ["refused"]);
+    let mended = node("good", "policy: { attempts: 1, repair: true }", &words()).unwrap();
+    let endpoint = Endpoint::start(vec![says("{'word': 'a',}", "stop")]);
+    assert_eq!(page.row("nearly JSON, with `policy.repair`", &of(&endpoint), &mended).await, ["done"]);
+    // Cut, whatever the server says.
+    let endpoint = Endpoint::start(vec![says("{'word': 'a", "stop")]);
+    let cause = "nearly JSON and not whole, with `policy.repair`";
+    assert_eq!(page.row(cause, &of(&endpoint), &mended).await, ["unparseable"]);
+    let torn =
+        "HTTP/1.1 200 X\r\ncontent-length: 1000\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"{}\"".to_owned();
+    let endpoint = Endpoint::raw(vec![torn]);
+    assert_eq!(page.row("a torn answer", &of(&endpoint), &once).await, ["transport"]);
+    let heard = Heard(&|_| ());
+    let endpoint = Endpoint::raw(vec![streams(&["{\"word\"", ":\"a\"}"], None)]);
+    let classes =
+        page.call("a torn stream, though its text is whole", &of(&endpoint), &once, Map::new(), Some(heard)).await;
+    assert_eq!(classes, ["transport"]);
+    // The server wants a longer pause than the call has: the next model is asked.
+    let (full, free) =
+        (Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]), Endpoint::start(vec![says(GOOD, "stop")]));
+    let two = models(&[ModelSettings::at(&full.url, "m"), ModelSettings::at(&free.url, "m")]);
+    let good = node("good", &format!("model: [model1, model2]\n{FRONT}"), &words()).unwrap();
+    let cause = "429, `retry-after: 50` where the call has 20 s, and a second model";
+    assert_eq!(page.row(cause, &two, &good).await, ["busy", "done"]);
+    let full = Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]);
+    let cause = "429, `retry-after: 50` where the call has 20 s";
+    let one = models(&[ModelSettings::at(&full.url, "m")]);
+    let only = node("good", FRONT, &words()).unwrap();
+    assert_eq!(page.row(cause, &one, &only).await, ["busy"]);
+}
+
+/// One that takes the engine a while.
+fn long_answer() -> Node {
+    let text = json!({"type": "string", "minLength": 200});
+    let output = json!({"type": "array", "items": text, "minItems": 15});
+    node("slow", "policy: { attempts: 1, timeout: 60s }\nconfig: { maxOutputTokens: 4000 }", &output).unwrap()
 }
 
 #[tokio::test]
 async fn a_call_that_is_given_up_closes_its_connection_at_once() {
     let Some(engine) = engine().await else { return };
-    let proxy = Proxy::start(engine.url()).await;
-    let model = ModelSettings { url: proxy.url.clone(), model: "fixed".to_owned(), key_file: None, key_env: None };
-    let settings = NodesSettings { models: [("fixed".to_owned(), model)].into(), ..NodesSettings::default() };
-    let models = Models::new(&settings);
-    // Many long texts: it takes the engine a while.
-    let text = json!({"type": "string", "minLength": 200});
-    let output = json!({"type": "array", "items": text, "minItems": 15});
-    let node =
-        node("slow", "policy: { attempts: 1, timeout: 60s }\nconfig: { maxOutputTokens: 4000 }", &output).unwrap();
-    let call = tokio::spawn(async move { nodes::run(&node, Map::new(), &models).await.map(|done| done.value) });
-    let (mut asked, mut closed) = (proxy.asked, proxy.closed);
-    asked.recv().await.expect("a request");
-    let given_up = Instant::now();
-    call.abort();
-    let seen: Instant =
-        tokio::time::timeout(Duration::from_secs(20), closed.recv()).await.expect("closed").expect("an instant");
-    let took = seen.saturating_duration_since(given_up);
-    println!("closed {took:?} after the call was given up");
-    assert!(took < Duration::from_millis(100), "{took:?}");
+    for is_streamed in [false, true] {
+        let proxy = Proxy::start(engine.url()).await;
+        let models = models(&[ModelSettings::at(&proxy.url, "fixed")]);
+        let node = long_answer();
+        let call = tokio::spawn(async move {
+            let heard = is_streamed.then_some(Heard(&|_| ()));
+            called(&models, &node, Map::new(), heard).await.0
+        });
+        let (mut asked, mut closed) = (proxy.asked, proxy.closed);
+        asked.recv().await.expect("a request");
+        let given_up = Instant::now();
+        call.abort();
+        let seen: Instant =
+            tokio::time::timeout(Duration::from_secs(20), closed.recv()).await.expect("closed").expect("an instant");
+        let took = seen.saturating_duration_since(given_up);
+        println!("closed {took:?} after the call was given up");
+        assert!(took < Duration::from_millis(100), "{took:?}");
+    }
 }
 
 /// Passes one connection on, and says when a request arrived and when its client closed it.

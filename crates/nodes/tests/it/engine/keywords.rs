@@ -5,6 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{engine, node, run};
+use nodes::schema::Dialect;
+use nodes::schema::keywords::{Handling, Projection};
+use nodes::{ModelSettings, Models, NodesSettings};
 
 /// A form of schema, as the type of a field.
 fn forms() -> Vec<(&'static str, Value)> {
@@ -85,6 +88,10 @@ fn forms() -> Vec<(&'static str, Value)> {
         ),
         ("$ref", json!({"$ref": "#/$defs/three"})),
         ("$ref, recursive", json!({"$ref": "#/$defs/tree"})),
+        ("$ref to the whole", json!({"anyOf": [{"type": "null"}, {"$ref": "#"}]})),
+        ("$ref by a name of its own", json!({"$ref": "#three"})),
+        ("true", json!(true)),
+        ("minLength 3000", json!({"type": "string", "minLength": 3000})),
     ]
 }
 
@@ -92,34 +99,43 @@ fn forms() -> Vec<(&'static str, Value)> {
 async fn what_the_decoder_makes_of_each_keyword() {
     let Some(engine) = engine().await else { return };
     let models = engine.models("fixed");
+    let strict = ModelSettings { schema: Some(Dialect::Strict), ..ModelSettings::at(engine.url(), "fixed") };
+    let strict =
+        Models::new(&NodesSettings { models: [("fixed".to_owned(), strict)].into(), ..NodesSettings::default() });
     let forms = forms();
     assert!(forms.len() >= 40, "{}", forms.len());
     let mut rows = Vec::new();
     for (name, schema) in &forms {
         let definitions = json!({
-            "three": {"type": "integer", "minimum": 3, "maximum": 3},
+            "three": {"$anchor": "three", "type": "integer", "minimum": 3, "maximum": 3},
             "tree": {"type": "object", "properties": {"v": {"type": "boolean"}, "of": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}, "required": ["v", "of"]},
         });
         let output = json!({"type": "object", "properties": {"x": schema}, "required": ["x"], "additionalProperties": false, "$defs": definitions});
         let node = node("probe", "policy: { attempts: 1 }\nconfig: { maxOutputTokens: 200 }", &output)
             .unwrap_or_else(|why| panic!("{name}: {why}"));
-        let (said, classes) = run(&models, &node).await;
-        let (verdict, said) = match (&said, classes.first().map(String::as_str)) {
-            (Ok(value), _) => ("conforms", value["x"].to_string()),
-            (Err(_), Some("Invalid")) => ("not enforced: refused here", detail(&said)),
-            (Err(_), Some("Rejected")) => ("refused by the server", detail(&said)),
-            (Err(_), Some("Empty")) => ("nothing is said", String::new()),
-            (Err(_), Some("Truncated")) => ("never ends", String::new()),
-            (Err(_), class) => {
-                (class.map_or("?", |class| if class == "Busy" { "the server fails" } else { "other" }), detail(&said))
+        let (verdict, said) = verdict(run(&models, &node).await);
+        let keywords = Projection::of(&node.output.json, Dialect::Strict, None).keywords;
+        let refused: Vec<String> = keywords
+            .into_iter()
+            .filter(|keyword| keyword.handling == Handling::Refused)
+            .map(|keyword| keyword.keyword)
+            .collect();
+        let in_subset = match &refused[..] {
+            [] => {
+                let (verdict, said) = self::verdict(run(&strict, &node).await);
+                if verdict == "conforms" { said } else { format!("{verdict}: {said}") }
             }
+            refused => format!("not in the subset: {}", refused.join(", ")),
         };
-        rows.push(format!("| {name} | {verdict} | {} |", said.replace('|', "\\|")));
+        let cells = [name, verdict, &said, &in_subset].map(|cell| cell.replace('|', "\\|"));
+        rows.push(format!("| {} |", cells.join(" | ")));
     }
     let table = format!(
         "# JSON Schema on the offline engine\n\nWhat llama.cpp's server ({}) makes of each form, as a required field of an object, asked \
-         through a node. Its model says the shortest value that the decoder lets through; what does not conform is refused here. Written \
-         by a test of `crates/nodes` (`UPDATE_EXPECT=1`).\n\n| form | what happens | the value, or why there is none |\n|---|---|---|\n{}\n",
+         through a node. Its model says the shortest value that the decoder lets through; what does not conform is refused here. The last column is \
+         the same form as OpenAI's strict subset says it (`schema = \"strict\"`), on the same engine, with the answer as the node means \
+         it. Written by a test of `crates/nodes` (`UPDATE_EXPECT=1`).\n\n| form | what happens | the value, or why there is none | in \
+         the strict subset |\n|---|---|---|---|\n{}\n",
         nodes::engine::PACKAGE,
         rows.join("\n")
     );
@@ -128,6 +144,20 @@ async fn what_the_decoder_makes_of_each_keyword() {
     let holes = rows.iter().filter(|row| row.contains("refused here")).count();
     println!("{} forms, {holes} not enforced", rows.len());
     assert!(holes > 0);
+}
+
+/// What became of a form.
+fn verdict((said, classes): (Result<Value, String>, Vec<String>)) -> (&'static str, String) {
+    match (&said, classes.first().map(String::as_str)) {
+        (Ok(value), _) => ("conforms", value["x"].to_string()),
+        (Err(_), Some("Invalid")) => ("not enforced: refused here", detail(&said)),
+        (Err(_), Some("Rejected")) => ("refused by the server", detail(&said)),
+        (Err(_), Some("Empty")) => ("nothing is said", String::new()),
+        (Err(_), Some("Truncated")) => ("never ends", String::new()),
+        (Err(_), class) => {
+            (class.map_or("?", |class| if class == "Busy" { "the server fails" } else { "other" }), detail(&said))
+        }
+    }
 }
 
 fn detail(said: &Result<Value, String>) -> String {

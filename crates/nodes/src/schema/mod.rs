@@ -1,8 +1,15 @@
 //! Values against JSON Schema, in full and always: what a decoder enforces is no proof. Problems are said so that a model
 //! can act on them: where, what is wrong, and which keys are there.
 
+mod form;
+pub mod keywords;
+mod strict;
+
 use jsonschema::Validator;
 use serde_json::Value;
+
+pub use form::Dialect;
+pub(crate) use form::Form;
 
 /// How many problems of one value are said.
 const MAX_PROBLEMS: usize = 20;

@@ -1,12 +1,15 @@
-//! The tests of many nodes, for a command: in this process, without a daemon. Blocks.
+//! The tests of many nodes, for a command: in this process, without a daemon. Blocks. [`baseline`] says which failure is news.
+
+pub mod baseline;
 
 use std::path::Path;
 
 use process::Guard;
+use serde_json::json;
 
 use crate::cassette::{self, Cassettes, Mode};
 use crate::engine::Engine;
-use crate::file::Trial;
+use crate::file::{Trial, trial_id};
 use crate::folder::Folder;
 use crate::run::{Ledger, run_with};
 use crate::usage::Usage;
@@ -30,6 +33,8 @@ pub enum Answering {
 #[derive(Debug)]
 pub struct Report {
     pub node: String,
+    /// Identifies the test in its node, by what it is.
+    pub id: String,
     /// Of the test, in the node's file.
     pub line: usize,
     pub tried: Tried,
@@ -84,10 +89,12 @@ impl Suite<'_> {
                 cassettes: recorded.then_some((&cassettes, directory.as_path())),
                 usage: (answering != Answering::Cassette && engine.is_none()).then_some(self.usage),
                 cache: None,
+                heard: None,
             };
             for trial in trials(&node) {
                 let tried = tried(&trial, &node, means, engine.is_none()).await;
-                each(Report { node: name.clone(), line: trial.line, tried, of: (trial.repeat, trial.pass) });
+                let (id, of) = (trial.id.clone(), (trial.repeat, trial.pass));
+                each(Report { node: name.clone(), id, line: trial.line, tried, of });
             }
         }
         Ok(())
@@ -99,6 +106,7 @@ const FIXED: &str = "fixed";
 /// The tests of a node; an example is one too, of which only a value of the right type is expected.
 fn trials(node: &Node) -> Vec<Trial> {
     let example = |example: &crate::file::Example| Trial {
+        id: trial_id(&example.input, &json!({"example": example.output})),
         input: example.input.clone(),
         expect: Vec::new(),
         repeat: 1,

@@ -1,0 +1,88 @@
+//! Reads the trees of a front matter, and keeps what is wrong with them.
+
+use super::Problem;
+use super::yaml::{Key, Kind, Tree};
+
+/// Reads trees, and keeps what is wrong with them.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub problems: Vec<Problem>,
+}
+
+/// The entries of a map, by name.
+pub(super) struct Keys<'a>(Vec<(&'a Key, &'a Tree)>);
+
+impl<'a> Keys<'a> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a Tree> {
+        self.0.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
+    }
+}
+
+impl Reader {
+    pub(super) fn say(&mut self, line: usize, message: impl Into<String>) {
+        self.problems.push(Problem::at(line, message));
+    }
+
+    /// A map with these keys and no others, but for those of other programs, which have a dot.
+    pub(super) fn map<'a>(&mut self, tree: &'a Tree, what: &str, known: &[&str], others: bool) -> Keys<'a> {
+        let Kind::Map(entries) = &tree.kind else {
+            self.say(tree.line, format!("{what} is a map, not {}", tree.word()));
+            return Keys(Vec::new());
+        };
+        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+            if others && key.name.contains('.') {
+                continue;
+            }
+            let near = mcp::tool::nearest(&key.name, known.iter().copied());
+            let near =
+                near.map_or_else(|| format!("keys: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+            self.say(key.line, format!("{what} has no key `{}`; {near}", key.name));
+        }
+        Keys(entries.iter().map(|(key, value)| (key, value)).collect())
+    }
+
+    pub(super) fn text(&mut self, tree: &Tree, what: &str) -> Option<String> {
+        match &tree.kind {
+            Kind::Text(text) => Some(text.clone()),
+            _ => {
+                self.say(tree.line, format!("`{what}` is a text, not {}", tree.word()));
+                None
+            }
+        }
+    }
+
+    /// One text, or several.
+    pub(super) fn texts(&mut self, tree: &Tree, what: &str) -> Vec<String> {
+        match &tree.kind {
+            Kind::List(items) => items.iter().filter_map(|item| self.text(item, what)).collect(),
+            _ => self.text(tree, what).into_iter().collect(),
+        }
+    }
+
+    pub(super) fn number<T>(
+        &mut self,
+        tree: &Tree,
+        what: &str,
+        wanted: &str,
+        read: impl Fn(&serde_json::Number) -> Option<T>,
+    ) -> Option<T> {
+        let number = match &tree.kind {
+            Kind::Number(number) => read(number),
+            _ => None,
+        };
+        if number.is_none() {
+            self.say(tree.line, format!("`{what}` is {wanted}"));
+        }
+        number
+    }
+
+    pub(super) fn list<'a>(&mut self, tree: &'a Tree, what: &str) -> &'a [Tree] {
+        match &tree.kind {
+            Kind::List(items) => items,
+            _ => {
+                self.say(tree.line, format!("`{what}` is a list, not {}", tree.word()));
+                &[]
+            }
+        }
+    }
+}

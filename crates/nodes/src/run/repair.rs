@@ -1,0 +1,69 @@
+//! An answer that is nearly JSON (quotes of the wrong kind, Python's words, a comma too many), mended by `llm_json`. Only what is
+//! whole is mended: the repairer closes whatever is open, and what was cut must not become a value.
+
+use serde_json::Value;
+
+/// The longest text that is mended, in bytes.
+const TEXT_MAX: usize = 1024 * 1024;
+
+/// The value of a text without strict JSON in it, if the text has an object or array from its first bracket to the one that
+/// closes it.
+pub(super) fn value(text: &str) -> Option<Value> {
+    let whole = whole(text).filter(|whole| whole.len() <= TEXT_MAX)?;
+    let value = llm_json::loads(whole, &llm_json::RepairOptions::default()).ok()?;
+    // Where the repairer finds nothing it gives a text or an empty value.
+    let is_kind = if whole.starts_with('{') { value.is_object() } else { value.is_array() };
+    is_kind.then_some(value)
+}
+
+/// From the first bracket to the one that closes it. Brackets in texts with double quotes are not counted; in others they are,
+/// and then the text may count as not whole, which is the better mistake.
+fn whole(text: &str) -> Option<&str> {
+    let start = text.find(['{', '['])?;
+    let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
+    for (at, c) in text[start..].char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_text => is_escaped = true,
+            '"' => is_text = !is_text,
+            '{' | '[' if !is_text => open.push(c),
+            '}' | ']' if !is_text => {
+                let is_pair = matches!((open.pop(), c), (Some('{'), '}') | (Some('['), ']'));
+                if !is_pair {
+                    return None;
+                }
+                if open.is_empty() {
+                    return Some(&text[start..=start + at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_whole_is_mended_and_what_is_cut_is_not() {
+        for (text, wanted) in [
+            ("{'a': 1, 'b': None}", r#"{"a":1,"b":null}"#),
+            ("Here: {\"a\": [1, 2,],} and so on", r#"{"a":[1,2]}"#),
+            ("{a: true}", r#"{"a":true}"#),
+            ("[1, 2, True]", "[1,2,true]"),
+            // Cut: in a text, in an object, after an object in an array.
+            ("{'a': 'cut in the mid", "-"),
+            ("{\"a\": \"cut}", "-"),
+            ("{\"a\": {'b': 1}", "-"),
+            ("[{'a': 1}, {'a': 2}", "-"),
+            ("[{'a': 1}, {'a'", "-"),
+            ("I cannot say.", "-"),
+            ("", "-"),
+            ("{]", "-"),
+        ] {
+            assert_eq!(value(text).map_or("-".to_owned(), |value| value.to_string()), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A schema as a server is sent it, and the way back from its answer.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::strict;
+
+/// What a server's decoder takes of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Dialect {
+    /// The schema as it is; how much of it is held is for the server to say.
+    Full,
+    /// OpenAI's strict subset, all of which is held.
+    Strict,
+    /// Nothing: the schema stands in the prompt alone.
+    None,
+}
+
+/// A node's schema for one server.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Form {
+    dialect: Dialect,
+    /// What the node states.
+    schema: Value,
+    /// As the strict subset says it, or the keywords that it cannot say.
+    strict: Result<Value, Vec<String>>,
+}
+
+impl Form {
+    pub(crate) fn of(schema: &Value, dialect: Dialect) -> Form {
+        let strict = match dialect {
+            Dialect::Strict => strict::project(schema).map_err(|refused| {
+                refused.iter().map(|refused| format!("{} at {}", refused.keyword, refused.at)).collect()
+            }),
+            Dialect::Full | Dialect::None => Err(Vec::new()),
+        };
+        Form { dialect, schema: schema.clone(), strict }
+    }
+
+    /// Of an answer that was recorded for a server that is not known here.
+    pub(crate) fn recorded(schema: &Value) -> Form {
+        let strict = strict::project(schema).map_err(|_| Vec::new());
+        Form { dialect: Dialect::Full, schema: schema.clone(), strict }
+    }
+
+    /// The schema that is sent, and whether the server is to hold all of it; none if it is in the prompt alone.
+    pub(crate) fn sent(&self) -> Option<(&Value, Option<bool>)> {
+        match (self.dialect, &self.strict) {
+            (Dialect::None, _) => None,
+            (Dialect::Full, _) => Some((&self.schema, None)),
+            (Dialect::Strict, Ok(projected)) => Some((projected, Some(true))),
+            // Seen in the ledger, and refused by `policy.enforce`.
+            (Dialect::Strict, Err(_)) => Some((&self.schema, Some(false))),
+        }
+    }
+
+    /// What the ledger says of it.
+    pub(crate) fn enforced(&self) -> &'static str {
+        match self.sent() {
+            Some((_, Some(true))) => "decoder",
+            Some(_) => "best_effort",
+            None => "none",
+        }
+    }
+
+    /// Why the decoder cannot be held to the schema, if it cannot.
+    pub(crate) fn lacks(&self) -> Option<String> {
+        match (self.dialect, &self.strict) {
+            (Dialect::None, _) => Some("its server takes no schema".to_owned()),
+            (Dialect::Strict, Err(refused)) => Some(format!("its server does not take {}", refused.join(", "))),
+            _ => None,
+        }
+    }
+
+    /// The value that an answer means. `conforms` is the node's schema.
+    pub(crate) fn value(&self, answer: Value, conforms: impl FnOnce(&Value) -> bool) -> Value {
+        match (&self.strict, self.dialect) {
+            (Err(_), _) => answer,
+            (Ok(_), Dialect::Strict) => strict::undo(&self.schema, answer),
+            (Ok(_), _) if conforms(&answer) => answer,
+            (Ok(_), _) => strict::undo(&self.schema, answer),
+        }
+    }
+}

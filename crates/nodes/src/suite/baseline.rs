@@ -1,0 +1,153 @@
+//! The baseline of the tests: how each went when somebody accepted it, in `nodes/baseline.json`, to be committed. A test that is
+//! known to fail is no news; one that passed, or that nobody knows, has to pass.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Answering, Report};
+use crate::folder::Folder;
+
+/// The file, in the folder of the node files.
+pub const FILE: &str = "baseline.json";
+/// The longest file, in bytes.
+const FILE_MAX: u64 = 16 * 1024 * 1024;
+
+/// What is known of the tests, by what answers and by node.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Baseline(BTreeMap<String, BTreeMap<String, BTreeMap<String, Known>>>);
+
+/// How a test went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    passes: bool,
+    /// How often, of how many.
+    passed: u32,
+    of: u32,
+}
+
+/// How a test stands beside the baseline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Passes,
+    /// It failed when the baseline was accepted.
+    Mended,
+    /// It failed then too.
+    KnownToFail,
+    /// It passed then: how often, of how many.
+    Regression(u32, u32),
+    /// Nobody knows it.
+    Fails,
+}
+
+impl Verdict {
+    /// Whether a run with it has failed.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Verdict::Regression(..) | Verdict::Fails)
+    }
+}
+
+impl Baseline {
+    /// The baseline of a folder; empty where there is none.
+    ///
+    /// # Errors
+    /// A sentence, when the file cannot be read.
+    pub fn read(folder: &Folder) -> Result<Baseline, String> {
+        let shown = project::visible::path(&folder.path().join(FILE)).to_string();
+        match project::regular::read(&path(folder), FILE_MAX) {
+            Ok(text) => serde_json::from_str(&text)
+                .map_err(|error| format!("{shown} is no baseline ({error}); `hob node test --accept` writes it anew")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Baseline::default()),
+            Err(error) => Err(format!("{shown}: {error}")),
+        }
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, folder: &Folder) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        project::draft::replace(&path(folder), None, (text + "\n").as_bytes())
+    }
+
+    /// How a test stands.
+    pub fn verdict(&self, answering: Answering, report: &Report) -> Verdict {
+        let known = self.0.get(word(answering)).and_then(|nodes| nodes.get(&report.node)?.get(&report.id)).copied();
+        match (report.passes(), known) {
+            (true, Some(Known { passes: false, .. })) => Verdict::Mended,
+            (true, _) => Verdict::Passes,
+            (false, Some(Known { passes: false, .. })) => Verdict::KnownToFail,
+            (false, Some(Known { passed, of, .. })) => Verdict::Regression(passed, of),
+            (false, None) => Verdict::Fails,
+        }
+    }
+
+    /// Accepts how the tests of these nodes went; those of all nodes are all that is known then.
+    pub fn accept(&mut self, answering: Answering, reports: &[Report], is_all: bool) {
+        let nodes = self.0.entry(word(answering).to_owned()).or_default();
+        match is_all {
+            true => nodes.clear(),
+            false => reports.iter().for_each(|report| drop(nodes.remove(&report.node))),
+        }
+        for report in reports {
+            let known = Known { passes: report.passes(), passed: report.tried.passed, of: report.of.0 };
+            nodes.entry(report.node.clone()).or_default().insert(report.id.clone(), known);
+        }
+    }
+}
+
+fn path(folder: &Folder) -> PathBuf {
+    folder.worktree().join(folder.path()).join(FILE)
+}
+
+fn word(answering: Answering) -> &'static str {
+    match answering {
+        Answering::Fixed => "fixed",
+        Answering::Cassette | Answering::Record => "cassette",
+        Answering::Live => "live",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Tried;
+
+    fn report(node: &str, id: &str, passed: u32) -> Report {
+        let tried = Tried { passed, failures: Vec::new(), ledgers: Vec::new() };
+        Report { node: node.to_owned(), id: id.to_owned(), line: 3, tried, of: (2, 2) }
+    }
+
+    #[test]
+    fn only_what_got_worse_is_a_failure() {
+        let place = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(place.path().join("nodes")).expect("a directory");
+        let folder = Folder::new(place.path(), "nodes");
+        let mut baseline = Baseline::read(&folder).expect("none");
+        let engine = Answering::Cassette;
+        assert_eq!(baseline.verdict(engine, &report("a", "1", 1)), Verdict::Fails);
+        baseline.accept(engine, &[report("a", "1", 2), report("a", "2", 1), report("b", "1", 2)], true);
+        baseline.write(&folder).expect("written");
+        let mut baseline = Baseline::read(&folder).expect("it is there");
+        let verdict = |baseline: &Baseline, id: &str, passed| baseline.verdict(engine, &report("a", id, passed));
+        assert_eq!(verdict(&baseline, "1", 2), Verdict::Passes);
+        assert_eq!(verdict(&baseline, "1", 1), Verdict::Regression(2, 2));
+        assert_eq!(verdict(&baseline, "2", 0), Verdict::KnownToFail);
+        assert_eq!(verdict(&baseline, "2", 2), Verdict::Mended);
+        assert_eq!(verdict(&baseline, "3", 0), Verdict::Fails);
+        // What answers otherwise is another matter.
+        assert_eq!(baseline.verdict(Answering::Live, &report("a", "2", 0)), Verdict::Fails);
+        // One node alone leaves the others as they are, and what it has no more is gone.
+        baseline.accept(engine, &[report("a", "3", 0)], false);
+        assert_eq!(verdict(&baseline, "2", 0), Verdict::Fails);
+        assert_eq!(verdict(&baseline, "3", 0), Verdict::KnownToFail);
+        assert_eq!(baseline.verdict(engine, &report("b", "1", 0)), Verdict::Regression(2, 2));
+        std::fs::write(place.path().join("nodes/baseline.json"), "{").expect("written");
+        let why = Baseline::read(&folder).unwrap_err();
+        assert!(why.starts_with("nodes/baseline.json is no baseline ("), "{why}");
+    }
+}

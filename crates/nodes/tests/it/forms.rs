@@ -1,0 +1,127 @@
+//! A schema as a server takes it: what is sent, what its answer means, and what `policy.enforce` and `policy.repair` make of it.
+
+use nodes::schema::Dialect;
+use nodes::{ModelSettings, Models, Node, NodesSettings};
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::{Endpoint, says};
+
+fn node(policy: &str, output: &Value) -> Node {
+    let text = format!(
+        "---\ndescription: A node.\nmodel: [first, second]\npolicy: {policy}\noutput: {{ schema: {output} }}\n---\nSay it.\n"
+    );
+    Node::parse("formed", &text).unwrap()
+}
+
+fn models(models: &[(&str, &Endpoint, Option<Dialect>)]) -> Models {
+    let of = |(alias, endpoint, schema): &(&str, &Endpoint, Option<Dialect>)| {
+        let model = ModelSettings { schema: *schema, ..ModelSettings::at(&endpoint.url, "m") };
+        ((*alias).to_owned(), model)
+    };
+    Models::new(&NodesSettings { models: models.iter().map(of).collect(), ..NodesSettings::default() })
+}
+
+fn optional() -> Value {
+    json!({"type": "object", "properties": {"why": {"type": "string"}, "score": {"type": "integer"}}, "required": ["score"]})
+}
+
+fn open() -> Value {
+    json!({"type": "object", "additionalProperties": {"type": "integer"}})
+}
+
+#[tokio::test]
+async fn the_strict_subset_is_sent_and_its_answer_means_what_the_node_states() {
+    let endpoint = Endpoint::start(vec![says(r#"{"why":null,"score":3}"#, "stop")]);
+    let strict = models(&[("first", &endpoint, Some(Dialect::Strict))]);
+    let done = nodes::run(&node("{ enforce: strict }", &optional()), Map::new(), &strict).await.unwrap();
+    assert_eq!(done.value, json!({"score": 3}));
+    assert_eq!(done.ledger.attempts[0].enforced, "decoder");
+    let sent = &endpoint.asked()[0]["response_format"]["json_schema"];
+    let wanted = json!({"name": "formed", "strict": true, "schema": {
+        "type": "object",
+        "required": ["why", "score"],
+        "additionalProperties": false,
+        "properties": {"why": {"type": ["string", "null"]}, "score": {"type": "integer"}},
+    }});
+    assert_eq!(sent, &wanted);
+    // On a server that takes the schema as it is, null is no string.
+    let endpoint = Endpoint::start(vec![says(r#"{"why":null,"score":3}"#, "stop")]);
+    let full = models(&[("first", &endpoint, None)]);
+    let failure = nodes::run(&node("{ attempts: 1 }", &optional()), Map::new(), &full).await.unwrap_err();
+    assert!(failure.why.contains("/why: it is not of type \"string\""), "{}", failure.why);
+    assert_eq!(failure.ledger.attempts[0].enforced, "best_effort");
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_held_is_passed_over_or_said_not_to_be() {
+    let (first, second) = (Endpoint::start(vec![]), Endpoint::start(vec![says(r#"{"a":1}"#, "stop")]));
+    let both = models(&[("first", &first, Some(Dialect::Strict)), ("second", &second, None)]);
+    let done = nodes::run(&node("{ enforce: strict }", &open()), Map::new(), &both).await.unwrap();
+    assert_eq!((done.value, done.ledger.attempts[0].model.as_str()), (json!({"a": 1}), "second"));
+    assert_eq!(first.bodies().len(), 0);
+    let alone = models(&[("first", &first, Some(Dialect::Strict))]);
+    let failure = nodes::run(&node("{ enforce: strict }", &open()), Map::new(), &alone).await.unwrap_err();
+    assert_eq!(
+        failure.why,
+        "no model can be held to the output of formed, and its policy.enforce is strict (first: its server does not take \
+         additionalProperties at the root): change the output, name another model, or write enforce: prefer"
+    );
+    assert_eq!(first.bodies().len(), 0);
+    // With `prefer` it is asked, without the promise, and the ledger says so.
+    let endpoint = Endpoint::start(vec![says(r#"{"a":1}"#, "stop")]);
+    let alone = models(&[("first", &endpoint, Some(Dialect::Strict))]);
+    let done = nodes::run(&node("{ enforce: prefer }", &open()), Map::new(), &alone).await.unwrap();
+    assert_eq!(done.ledger.attempts[0].enforced, "best_effort");
+    let sent = &endpoint.asked()[0]["response_format"]["json_schema"];
+    assert_eq!(sent, &json!({"name": "formed", "strict": false, "schema": open()}));
+    // One that takes none is asked by the prompt alone.
+    let endpoint = Endpoint::start(vec![says(r#"{"a":1}"#, "stop")]);
+    let alone = models(&[("first", &endpoint, Some(Dialect::None))]);
+    let done = nodes::run(&node("{}", &open()), Map::new(), &alone).await.unwrap();
+    assert_eq!(done.ledger.attempts[0].enforced, "none");
+    let asked = &endpoint.asked()[0];
+    assert_eq!(asked.get("response_format"), None);
+    assert!(asked["messages"][0]["content"].as_str().unwrap().contains(&open().to_string()));
+}
+
+#[tokio::test]
+async fn what_is_mended_says_so_and_what_was_cut_is_never_mended() {
+    let nearly = "Here you are: {'why': 'it is good', 'score': 3,}";
+    let mend = node("{ attempts: 2, repair: true }", &optional());
+    let endpoint = Endpoint::start(vec![says(nearly, "stop")]);
+    let done = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
+    assert_eq!(done.value, json!({"why": "it is good", "score": 3}));
+    assert!(done.ledger.is_repaired() && done.ledger.attempts[0].repaired);
+    // Without it, the model is asked again; what is JSON is never touched.
+    let endpoint = Endpoint::start(vec![says(nearly, "stop"), says(r#"{"why":"{'a': 1,}","score":3}"#, "stop")]);
+    let strict = node("{ attempts: 2 }", &optional());
+    let done = nodes::run(&strict, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
+    assert_eq!((done.value["why"].as_str(), done.ledger.is_repaired()), (Some("{'a': 1,}"), false));
+    // What was cut is no value, whole or not, whatever the policy.
+    for text in [nearly, r#"{"why":"a","score":3}"#, r#"{"why":"a"#, "{'why': 'a'"] {
+        let endpoint = Endpoint::start(vec![says(text, "length"), says(text, "length")]);
+        let failure = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap_err();
+        assert_eq!(format!("{:?}", failure.kind), "Model(Truncated)", "{text}");
+        assert!(!failure.ledger.is_repaired());
+    }
+    // What is mended is validated as any other answer.
+    let endpoint = Endpoint::start(vec![says("{'score': 'high',}", "stop"), says(r#"{"score":4}"#, "stop")]);
+    let done = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
+    assert_eq!((done.value, done.ledger.is_repaired()), (json!({"score": 4}), false));
+    assert!(done.ledger.attempts[0].repaired);
+}
+
+#[test]
+fn a_policy_that_cannot_be_meant_is_an_error_with_its_line() {
+    let text = "---\ndescription: A.\noutput: { schema: string }\npolicy:\n  enforce: hard\n  repair: 1\n  timeout: 2\n---\nSay it.\n";
+    let problems = Node::parse("a", text).unwrap_err();
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "5: `enforce` is strict or prefer",
+            "6: `repair` is true or false",
+            "7: `timeout` is a time such as 30s or 5m, at most 60m"
+        ]
+    );
+}
