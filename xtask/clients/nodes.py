@@ -1,83 +1,167 @@
-"""The Python package `mcp` as a client of nodes: a prompt file is saved and is a tool, its call is left to the caller, whose
-answer is checked; the file is edited, broken and deleted. The package validates every result against its tool's schema.
+"""The Python package `mcp` as a client of nodes: a prompt file is saved and is a tool, which the offline engine answers; the file
+is edited, broken and deleted; another worktree has its own version; and a node without a model is left to the caller, whose
+answer is checked. The package validates every result against its tool's schema.
 
-usage: nodes.py HOB DIR MODE      MODE is legacy, auto or a protocol revision to pin
-Prints one JSON line: {"version", "input", "output", "delegate", "wrong", "right", "prompt", "broken", "gone"}.
+usage: nodes.py HOB DIR OTHER MODE      OTHER is a linked worktree; MODE is legacy, auto or a protocol revision to pin
+Prints one JSON line, as `nodes.mjs` does.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.subscriptions import listen
 
-NODE = """---
+RATE = """---
 description: Rates a text.
 input: { schema: { text: string } }
 output: { schema: { reason: string, score: integer 1..5 } }
 ---
 Rate this text: {{ text | data }}
 """
+OWN = RATE.replace("---\n", "---\nmodel: delegate\n", 1)
+TEXT = {"text": "It rained."}
 
 
-async def main(hob: str, directory: str, mode: str) -> None:
+def save(directory: str, name: str, text: str) -> None:
     os.makedirs(f"{directory}/nodes", exist_ok=True)
-    path = f"{directory}/nodes/rate.node.md"
+    with open(f"{directory}/nodes/{name}.node.md", "w") as file:
+        file.write(text)
 
-    def save(text: str) -> None:
-        with open(path, "w") as file:
-            file.write(text)
 
-    server = StdioServerParameters(command=hob, args=["mcp"], cwd=directory)
-    async with Client(stdio_client(server), mode=mode) as client:
+async def until(what: str, there):
+    for _ in range(600):
+        value = await there()
+        if value:
+            return value
+        await asyncio.sleep(0.05)
+    raise TimeoutError(f"waited 30 s for {what}")
 
-        async def tool(is_there) -> object:
-            for _ in range(600):
-                tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-                if is_there(tools.get("rate")):
-                    return tools.get("rate")
-                await asyncio.sleep(0.05)
-            raise TimeoutError("the list of tools did not change")
 
-        async def call(name: str, arguments: dict) -> dict:
-            result = await client.call_tool(name, arguments)
-            if result.is_error:
-                raise RuntimeError(result.content)
-            return result.structured_content
+class Session:
+    """A client, and how often it was told that the list of tools changed."""
 
-        save(NODE)
-        listed = await tool(lambda tool: tool is not None)
-        delegate = await call("rate", {"text": "It rained."})
+    def __init__(self, hob: str, directory: str, mode: str) -> None:
+        self.changes = 0
+        server = StdioServerParameters(command=hob, args=["mcp"], cwd=directory)
+        self.client = Client(stdio_client(server), mode=mode, message_handler=self.on_message, cache=None)
+
+    async def on_message(self, message) -> None:
+        inner = getattr(message, "root", message)
+        self.changes += getattr(inner, "method", "") == "notifications/tools/list_changed"
+
+    @contextlib.asynccontextmanager
+    async def connected(self):
+        async with self.client:
+            # Without a handshake, only who listens is told.
+            if self.client.protocol_version < "2026":
+                yield self
+                return
+            async with listen(self.client.session, tools_list_changed=True):
+                yield self
+
+    async def told(self, times: int) -> None:
+        async def enough():
+            return self.changes >= times
+
+        await until(f"change {times} of the list", enough)
+
+    async def tools(self) -> dict:
+        return {tool.name: tool for tool in (await self.client.list_tools()).tools}
+
+    async def call(self, name: str, arguments: dict):
+        result = await self.client.call_tool(name, arguments)
+        if result.is_error:
+            raise RuntimeError(result.content)
+        return result
+
+    async def structured(self, name: str, arguments: dict):
+        return (await self.call(name, arguments)).structured_content
+
+    async def hash(self) -> str:
+        return (await self.call("rate", TEXT)).meta["hob/ledger"]["node_hash"]
+
+
+async def main(hob: str, directory: str, other: str, mode: str) -> None:
+    announced = {}
+    async with Session(hob, directory, mode).connected() as session:
+        before = [name for name in await session.tools() if name == "rate" or name.startswith("node")]
+
+        save(directory, "rate", RATE)
+        await session.told(1)
+        listed = (await session.tools())["rate"]
+        called = await session.call("rate", TEXT)
+        first = called.meta["hob/ledger"]["node_hash"]
+        announced["saved"] = session.changes
+
+        save(other, "rate", RATE.replace("Rates a text.", "Rates the text of another."))
+        async with Session(hob, other, mode).connected() as there:
+            elsewhere = {"described": (await there.tools())["rate"].description, "hash": await there.hash()}
+
+        save(directory, "rate", RATE.replace("Rate this", "Rate with care this"))
+
+        async def edited_hash():
+            hash = await session.hash()
+            return hash if hash != first else None
+
+        edited = await until("the new version", edited_hash)
+        announced["body edited"] = session.changes
+
+        save(directory, "rate", RATE.replace("1..5", "1..9"))
+        await session.told(announced["body edited"] + 1)
+        wider = (await session.tools())["rate"].output_schema
+        last_good = await session.hash()
+        announced["schema edited"] = session.changes
+
+        save(directory, "rate", RATE.replace("| data", "| dat"))
+
+        async def broken_status():
+            status = (await session.structured("nodes_status", {"node": "rate"}))["nodes"][0]
+            return status if status["state"] != "serving" else None
+
+        broken = await until("the broken file", broken_status)
+        still = await session.hash()
+        announced["broken"] = session.changes
+
+        os.remove(f"{directory}/nodes/rate.node.md")
+        await session.told(announced["broken"] + 1)
+        gone = "rate" not in await session.tools()
+        announced["deleted"] = session.changes
+
+        save(directory, "own", OWN)
+        await session.told(announced["deleted"] + 1)
+        delegate = await session.structured("own", TEXT)
         ticket = delegate["delegate"]["ticket"]
-        wrong = await call("node_submit", {"ticket": ticket, "value": {"reason": "wet", "score": 9}})
-        right = await call("node_submit", {"ticket": ticket, "value": {"reason": "wet", "score": 2}})
-        prompt = await client.get_prompt("rate", {"text": "It rained."})
-        save(NODE.replace("1..5", "1..9"))
-        await tool(lambda tool: tool and '"maximum": 9' in json.dumps(tool.output_schema))
-        save(NODE.replace("| data", "| dat"))
-        for _ in range(600):
-            broken = (await call("nodes_status", {"node": "rate"}))["nodes"][0]
-            if broken["state"] != "serving":
-                break
-            await asyncio.sleep(0.05)
-        still = await call("rate", {"text": "It rained."})
-        os.remove(path)
-        gone = await tool(lambda tool: tool is None)
+        wrong = await session.structured("node_submit", {"ticket": ticket, "value": {"reason": "wet", "score": 9}})
+        right = await session.structured("node_submit", {"ticket": ticket, "value": {"reason": "wet", "score": 2}})
+        prompt = await session.client.get_prompt("own", TEXT)
+        os.remove(f"{directory}/nodes/own.node.md")
+        await session.told(announced["deleted"] + 2)
+        announced["own, come and gone"] = session.changes
+
         report = {
-            "version": client.protocol_version,
+            "version": session.client.protocol_version,
+            "before": before,
             "input": listed.input_schema,
             "output": listed.output_schema,
+            "called": called.structured_content,
+            "ledger": called.meta["hob/ledger"],
+            "elsewhere": elsewhere,
+            "hashes": {"first": first, "edited": edited, "last_good": last_good, "still": still},
+            "wider": wider,
+            "broken": broken,
+            "gone": gone,
             "delegate": delegate["state"],
             "wrong": wrong,
             "right": right,
             "prompt": prompt.messages[0].content.text,
-            "broken": broken,
-            "still": still["state"],
-            "gone": gone is None,
+            "announced": announced,
         }
         print(json.dumps(report))
 
 
-asyncio.run(main(*sys.argv[1:4]))
+asyncio.run(main(*sys.argv[1:5]))

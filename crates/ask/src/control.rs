@@ -158,7 +158,7 @@ fn one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
     let ids: Vec<String> = open.iter().map(|question| question.id.clone()).collect();
     match (open.len(), open.pop()) {
         (1, Some(question)) => Ok(question),
-        (0, _) => Err(refused("unknown", "no question is open".to_owned(), None)),
+        (0, _) => Err(refused("none", "no question is open".to_owned(), None)),
         (count, _) => {
             Err(refused("unknown", format!("{count} questions are open: name one of {}", ids.join(", ")), None))
         }

@@ -37,6 +37,8 @@ pub enum FolderError {
     TooMany { folder: String },
     #[error("{folder} is a link, and links are not followed; make it a directory")]
     Link { folder: String },
+    #[error("{folder} is no directory; make it one, or name another in nodes.path")]
+    NoDirectory { folder: String },
 }
 
 fn known(there: &[String], near: &Option<String>) -> String {
@@ -88,6 +90,7 @@ impl Folder {
             directory.push(part);
             match directory.symlink_metadata() {
                 Ok(found) if found.is_symlink() => return Err(FolderError::Link { folder: self.shown() }),
+                Ok(found) if !found.is_dir() => return Err(FolderError::NoDirectory { folder: self.shown() }),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(FolderError::Read { file: self.shown(), source }),

@@ -55,7 +55,7 @@ pub struct ModelSettings {
     pub model: String,
     /// A file with the key, which only its owner can read.
     pub key_file: Option<PathBuf>,
-    /// The variable with the key, of the environment that the daemon was started in.
+    /// The variable with the key, `…_API_KEY`, of the environment that the daemon was started in.
     pub key_env: Option<String>,
     /// What the server takes of a schema; without it, what servers at such an address usually take.
     pub schema: Option<Dialect>,
@@ -163,6 +163,15 @@ impl Settings for NodesSettings {
                     file.refused(format!("nodes.models.{}: it has key_file and key_env; name one", value::key(alias)))
                 );
             }
+            if let Some(variable) = model.key_env.as_deref().filter(|name| !project::handed::is_key(name)) {
+                return Err(file.refused(format!(
+                    "nodes.models.{}: key_env {} does not reach the daemon, which is handed no variables but those whose names end \
+                     with {}: rename it, or name a key_file",
+                    value::key(alias),
+                    value::quoted(variable),
+                    project::handed::KEY
+                )));
+            }
             if file.source == Source::Project && (model.key_file.is_some() || model.key_env.is_some()) {
                 return Err(file.refused(format!(
                     "nodes.models.{}: key_file and key_env are yours: they do not belong into a file that comes with a checkout; \
@@ -228,6 +237,11 @@ mod tests {
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"/k\" }",
                 Source::Project,
                 "key_file and key_env are yours",
+            ),
+            (
+                "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_env = \"MY_TOKEN\" }",
+                Source::User,
+                "key_env \"MY_TOKEN\" does not reach the daemon",
             ),
             (
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"k\" }",

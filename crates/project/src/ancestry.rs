@@ -66,7 +66,10 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
         return Some(format!("this was started by {agent} (it has {variable} in its environment); {advice}"));
     }
     if is_orphan(&chain) {
-        return Some(format!("whoever started this is gone, and that may have been an agent; {advice}"));
+        return Some(format!(
+            "whoever started this is gone, and that may have been an agent; {advice}, and from its shell itself, not from a subshell \
+             that ends (`( … & )`)"
+        ));
     }
     // A daemon that began just now, or was stopped, knows of none; and those of other projects are agents too.
     let served: Vec<Process> = front_ends.iter().filter(|of| **of != pid).filter_map(|of| agent_of(*of)).collect();

@@ -1,7 +1,7 @@
 //! The environment of a daemon. A daemon gets only what it needs: every session that it starts can read its environment
 //! (`/proc/PID/environ`) for as long as it runs. Secrets go through a pipe, and stay in the daemon's memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -33,10 +33,12 @@ const NEEDED: &[&str] = &[
     "RUST_BACKTRACE",
 ];
 /// Variables that go through the pipe: `HOB_…_DATABASE`, database addresses with their credentials.
-const SECRET: (&str, &str) = ("HOB_", "_DATABASE");
+const ADDRESS: (&str, &str) = ("HOB_", "_DATABASE");
+/// Variables that go through the pipe too: keys of services, as all of them name theirs.
+pub const KEY: &str = "_API_KEY";
 /// The number of bytes that the pipe accepts without a reader.
 const PIPE_MAX: u64 = 64 * 1024;
-/// Maximum length of such a variable, in bytes; a longer one is not an address.
+/// Maximum length of such a variable, in bytes; a longer one is not an address, and no key.
 const SECRET_MAX: usize = 4096;
 
 /// The variables that this process got through the pipe.
@@ -65,19 +67,32 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     command.env(MARK, "1");
     let names =
         variables().map(|(name, _)| name).chain(HANDED.get().into_iter().flat_map(|handed| handed.keys().cloned()));
-    let secret: BTreeMap<String, String> =
-        names.filter(|name| is_secret(name)).filter_map(|name| secret(&name).map(|value| (name, value))).collect();
-    if let Some((name, value)) = secret.iter().find(|(_, value)| value.len() > SECRET_MAX) {
+    let names: BTreeSet<String> = names.collect();
+    let with = |is: fn(&str) -> bool| {
+        names.iter().filter(move |name| is(name)).filter_map(|name| secret(name).map(|value| (name.clone(), value)))
+    };
+    let mut secrets: BTreeMap<String, String> = with(is_address).collect();
+    if let Some((name, value)) = secrets.iter().find(|(_, value)| value.len() > SECRET_MAX) {
         let why = format!("{name} has {} bytes, which no address has; correct it or unset it", value.len());
         return Err(io::Error::other(why));
     }
-    if secret.is_empty() {
-        command.stdin(Stdio::null());
-        return Ok(());
-    }
-    let text = serde_json::to_vec(&secret)?;
+    let mut text = serde_json::to_vec(&secrets)?;
     if text.len() as u64 > PIPE_MAX {
         return Err(io::Error::other("there are too many variables HOB_…_DATABASE; unset those that are not needed"));
+    }
+    // A machine may have many keys that are not for hob: one that there is no room for stays behind.
+    for (name, value) in with(is_key).filter(|(_, value)| value.len() <= SECRET_MAX) {
+        secrets.insert(name.clone(), value);
+        let longer = serde_json::to_vec(&secrets)?;
+        if longer.len() as u64 > PIPE_MAX {
+            secrets.remove(&name);
+        } else {
+            text = longer;
+        }
+    }
+    if secrets.is_empty() {
+        command.stdin(Stdio::null());
+        return Ok(());
     }
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     File::from(write).write_all(&text)?;
@@ -110,8 +125,13 @@ pub fn secret(name: &str) -> Option<String> {
     handed.or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
-fn is_secret(name: &str) -> bool {
-    name.starts_with(SECRET.0) && name.ends_with(SECRET.1)
+fn is_address(name: &str) -> bool {
+    name.starts_with(ADDRESS.0) && name.ends_with(ADDRESS.1)
+}
+
+/// Whether a variable of that name reaches the daemon as a key.
+pub fn is_key(name: &str) -> bool {
+    name.ends_with(KEY)
 }
 
 fn fits(pattern: &str, name: &str) -> bool {

@@ -51,6 +51,8 @@ struct Row {
     over_http: Result<Vec<&'static str>>,
     /// The same after the agent was killed in mid-evaluation and started again.
     killed: Result<Vec<&'static str>>,
+    /// The same for a node that its model answers itself.
+    delegated: Result<Vec<&'static str>>,
     /// Questions to a person.
     asked: asking::Asked,
 }
@@ -170,6 +172,7 @@ impl Row {
         let why = why.or_else(|| Some(format!("registered by `hob init`: {}", registered?)));
         let why = why.or_else(|| Some(format!("over HTTP: {}", trial(&self.over_http)?)));
         let why = why.or_else(|| Some(format!("after it was killed: {}", trial(&self.killed)?)));
+        let why = why.or_else(|| Some(format!("answering a node: {}", trial(&self.delegated)?)));
         let mut asked = asking::TRIALS.iter().zip(&self.asked);
         let asked = asked.find_map(|(name, asked)| Some((name, asked.as_ref()?.as_ref().err()?)));
         let why = why.or_else(|| asked.map(|(name, error)| format!("asking, {name}: {error:#}")))?;
@@ -215,9 +218,10 @@ fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
     let (_, with_both) = run_with(agent, " --results both", programs)?;
     let over_http = trials::over_http(agent, programs);
     let killed = trials::killed(agent, programs);
+    let delegated = trials::delegated(agent, programs);
     let registered = trials::registered(agent, programs);
     let asked = asking::asks(agent, programs);
-    Ok(Row { agent, version, started, run, with_both, registered, over_http, killed, asked })
+    Ok(Row { agent, version, started, run, with_both, registered, over_http, killed, delegated, asked })
 }
 
 /// The version of an agent's package.

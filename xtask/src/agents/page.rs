@@ -81,14 +81,15 @@ names, and searches; what it then gets is at the end.
     }
     registered(&mut page, rows);
     doctor(&mut page, judged);
-    page.push_str("\n## What else they went through\n\nOver HTTP, as `hob init --http` says; and killed in mid-evaluation, then started again: the session is interrupted, and has kept its state.\n\n| agent | over HTTP | killed |\n|---|---|---|\n");
+    page.push_str("\n## What else they went through\n\nOver HTTP, as `hob init --http` says; and killed in mid-evaluation, then started again: the session is interrupted, and has kept its state. A node without a model is answered by the \
+         agent's own: a wrong value comes back with its problems, a right one is accepted.\n\n| agent | over HTTP | killed | answers a node |\n|---|---|---|---|\n");
     for row in rows {
-        let [http, killed] = [&row.over_http, &row.killed].map(|trial| match trial {
+        let [http, killed, delegated] = [&row.over_http, &row.killed, &row.delegated].map(|trial| match trial {
             Ok(missed) if missed.is_empty() => "right".to_owned(),
             Ok(missed) => format!("not right: {}", missed.join(", ")),
             Err(error) => format!("FAIL: {error:#}").replace('\n', " "),
         });
-        let _ = writeln!(page, "| {} | {http} | {killed} |", row.agent.name);
+        let _ = writeln!(page, "| {} | {http} | {killed} | {delegated} |", row.agent.name);
     }
     asked(&mut page, rows);
     for row in rows {

@@ -1,5 +1,5 @@
-//! What else an agent goes through: hob as `hob init` registers it, hob over HTTP, and a death of the agent in
-//! mid-evaluation.
+//! What else an agent goes through: hob as `hob init` registers it, hob over HTTP, a death of the agent in mid-evaluation,
+//! and a node that its model answers itself.
 
 use std::process::{Command, Stdio};
 
@@ -12,6 +12,14 @@ use super::stage::{Model, Programs, Stage, until};
 use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 use crate::workspace::{KillOnDrop, succeeds};
+
+const NODE: &str = "---
+description: Rates a text.
+input: { schema: { text: string } }
+output: { schema: { reason: string, score: integer 1..5 } }
+---
+Rate this text: {{ text | data }}
+";
 
 /// A task, and what its result has in it if all is well.
 type Expected = (Task, &'static str);
@@ -107,6 +115,30 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
     ];
     let server = stage.recorded("")?;
     let missed = played(agent, &stage, server, expected)?;
+    stage.stop()?;
+    Ok(missed)
+}
+
+/// A node without a model, which the agent's own model answers: a wrong value comes back with its problems, and a right one is
+/// accepted. Gives the tasks whose right results did not reach that model.
+pub(super) fn delegated(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
+    let stage = Stage::new(programs)?;
+    std::fs::create_dir(stage.project().join("nodes"))
+        .and_then(|()| std::fs::write(stage.project().join("nodes/rate.node.md"), NODE))
+        .context("could not write a node file")?;
+    let submit = |name, score: u8| {
+        let value = json!({ "reason": "It is about the weather.", "score": score });
+        task(name, "node_submit", json!({ "ticket": { "$after": "`ticket`" }, "value": value }))
+    };
+    let expected = vec![
+        (
+            task("call a node", "rate", json!({ "text": "It rained." })),
+            "Answer this prompt yourself, then call node_submit",
+        ),
+        (submit("submit a wrong value", 9), "/score: it is greater than the maximum of 5, got 9"),
+        (submit("submit a right value", 2), r#"Accepted: {"reason":"It is about the weather.","score":2}"#),
+    ];
+    let missed = played(agent, &stage, stage.recorded("")?, expected)?;
     stage.stop()?;
     Ok(missed)
 }

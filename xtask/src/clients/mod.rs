@@ -1,11 +1,12 @@
 //! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the
-//! TypeScript SDK, each in every era it speaks, list the tools and evaluate in GHCi; the Python package also calls
-//! every tool of the Cure compiler, both packages of today answer questions to a person in their dialogs, and the Python one asks where the work stands and answers a node.
-//! Parent processes of several kinds start `hob mcp` with a socketpair, with pipes,
-//! with a file as input, and from a shell before any daemon runs.
+//! TypeScript SDK, each in every era it speaks, list the tools, evaluate in GHCi, and take a node from its first save to its
+//! end; the Python package also calls every tool of the Cure compiler and asks where the work stands, and both packages of
+//! today answer questions to a person in their dialogs.
+//! Parent processes of several kinds start `hob mcp` with a socketpair, with pipes, with a file as input, and from a shell
+//! before any daemon runs.
 //!
-//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
-//! What clients can do with the MCP library is in [`matrix`].
+//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run but those of nodes share one project and
+//! its daemon. What clients can do with the MCP library is in [`matrix`].
 
 mod nodes;
 mod tidepool;
@@ -88,10 +89,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
         row("Python mcp 2.3.0, Cure", mode, check_cure(&tools.python, &python, &hob, dir, mode, version));
     }
-    let python = scripts.join("nodes.py");
-    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
-        row("Python mcp 2.3.0, nodes", mode, nodes::check(&tools.python, &python, &hob, dir, mode, version));
-    }
+    nodes::rows(tools, &hob, &mut row)?;
     let python = scripts.join("tidepool.py");
     for (mode, version) in [("legacy", LEGACY), (MODERN, MODERN)] {
         row("Python mcp 2.3.0, work", mode, tidepool::check(&tools.python, &python, &hob, mode, version));

@@ -133,11 +133,12 @@ impl Part for ReplPart {
             let help = ::process::said(&cabal, "--help")?;
             NoList::look(&home, |name| std::env::var_os(name), &help)
         }) {
+            let empty = if none.config.exists() { "empty" } else { "make an empty file" };
             findings.push(Finding::problem(
                 "cabal",
                 format!(
                     "has no list of packages in {}, and without a network no session of this package starts: run `cabal \
-                     update` where there is one, or empty {}, which keeps cabal to the packages that GHC has",
+                     update` where there is one, or {empty} {}, which keeps cabal to the packages that GHC has",
                     none.packages.display(),
                     none.config.display()
                 ),

@@ -319,7 +319,7 @@ fn results_of_the_nodes_tools_conform() {
     tools.retain(|tool| !text(tool, "name").starts_with("job_") && text(tool, "name") != "summarize");
     let input = json!({"text": "It rained."});
     let calls = [
-        ("node_submit", json!({"ticket": "none", "value": {"summary": "Rain."}})),
+        ("node_submit", json!({"ticket": "none", "value": {"answer": "Rain."}})),
         ("node_check", json!({"path": "nodes/summarize.node.md"})),
         ("node_run", json!({"node": "summarize", "input": input})),
         ("nodes_status", json!({})),

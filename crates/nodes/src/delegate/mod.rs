@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::file::{Parts, hash};
-use crate::provider::Message;
+use crate::provider::{self, Message};
 use crate::run::answer;
 use crate::{Node, run};
 use store::{Answered, Call, Store};
@@ -42,6 +42,9 @@ pub enum DelegateError {
     Input { node: String, problems: Vec<String> },
     #[error("{0}")]
     Template(String),
+    /// What its caller would have to read is more than the node may cost.
+    #[error("this attempt needs about {needs} tokens; policy.tokens of the node allows {allows}")]
+    Budget { needs: u64, allows: u64 },
     /// The call could not be kept.
     #[error("the call could not be kept for its answer: {0}")]
     Store(#[from] io::Error),
@@ -96,6 +99,10 @@ impl Delegation {
         let input =
             node.complete(given).map_err(|problems| DelegateError::Input { node: node.name.clone(), problems })?;
         let messages = run::prompt(node, &input).map_err(DelegateError::Template)?;
+        let (needs, allows) = (provider::estimate(&messages), node.policy.tokens);
+        if needs > allows {
+            return Err(DelegateError::Budget { needs, allows });
+        }
         let now = (self.now)();
         let ticket =
             Ticket { id: random(), expires: now + VALID.as_secs(), node: node_hash(&node.hash), input: digest(&input) };

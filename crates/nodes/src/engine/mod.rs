@@ -7,10 +7,12 @@ mod model;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use process::{Child, Guard, SpawnError, Spec};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::oneshot;
 
 pub use model::{SHA256, gguf};
 
@@ -103,5 +105,54 @@ impl Engine {
     pub fn models(&self, alias: &str) -> Models {
         let models = [(alias.to_owned(), ModelSettings::at(self.url(), "fixed"))].into();
         Models::new(&NodesSettings { models, ..NodesSettings::default() })
+    }
+}
+
+/// A running engine for a program without a runtime, on a thread of its own; ends when it is dropped.
+pub struct EngineThread {
+    url: String,
+    /// The engine ends with this.
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EngineThread {
+    /// Starts the server with the Python of that venv, and waits until it listens. The server ends with this process too.
+    ///
+    /// # Errors
+    /// When it is not installed or does not begin to listen.
+    pub fn start(venv: &Path) -> Result<EngineThread, EngineError> {
+        let (begun, beginning) = std::sync::mpsc::channel();
+        let (end, ended) = oneshot::channel::<()>();
+        let venv = venv.to_owned();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                match Engine::start(&venv, Guard::Without).await {
+                    Err(error) => drop(begun.send(Err(error))),
+                    Ok(engine) => {
+                        let _ = begun.send(Ok(engine.url()));
+                        let _ = ended.await;
+                    }
+                }
+            });
+        });
+        let silent = || EngineError::Silent("its thread ended".to_owned());
+        let url = beginning.recv().map_err(|_| silent())??;
+        Ok(EngineThread { url, end: Some(end), thread: Some(thread) })
+    }
+
+    /// The base of its OpenAI-compatible API.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for EngineThread {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }

@@ -56,11 +56,16 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Tokens of the prompt, guessed at four bytes each.
+    /// Tokens of the prompt.
     pub(crate) fn estimate(&self) -> u64 {
-        let bytes: usize = self.messages.iter().map(|message| message.text.len() + 16).sum();
-        (bytes / 4) as u64
+        estimate(&self.messages)
     }
+}
+
+/// Tokens of these messages, guessed at four bytes each.
+pub(crate) fn estimate(messages: &[Message]) -> u64 {
+    let bytes: usize = messages.iter().map(|message| message.text.len() + 16).sum();
+    (bytes / 4) as u64
 }
 
 /// Why the model stopped.
@@ -307,9 +312,9 @@ pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
     openai::answer(response)
 }
 
-/// The key in a variable of the environment that this process was started in.
+/// The key in a variable of the environment that this process was started in; a daemon is handed it.
 fn key_of_environment(variable: &str) -> Result<String, String> {
-    let key = std::env::var(variable).unwrap_or_default().trim().to_owned();
+    let key = project::handed::secret(variable).unwrap_or_default().trim().to_owned();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
     if is_key {
         Ok(key)

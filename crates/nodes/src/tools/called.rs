@@ -140,7 +140,7 @@ async fn delegate(
 /// All that an agent's model gets of a delegated call.
 fn delegated_text(delegated: &Delegated) -> String {
     let mut text = format!(
-        "No model is configured: answer this prompt yourself, then call node_submit within an hour with `ticket` {:?} and, as \
+        "Answer this prompt yourself, then call node_submit within an hour with `ticket` {:?} and, as \
          `value`, JSON that conforms to {}\n",
         delegated.ticket, delegated.schema
     );

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::conversation::{OfferedTool, Request, Said, instance};
+use super::conversation::{OfferedTool, Request, Said, ToolResult, instance};
 
 /// The answer to a request without tools, such as one for a title or a summary.
 const AUXILIARY: &str = "Scripted";
@@ -24,7 +24,7 @@ pub enum Turn {
     Text(String),
     /// Calls the tool with this name on its server: agents prefix the server's name, or put it into a namespace. If a
     /// server is given, only its tool is meant, not one of the agent's own with the same name. String arguments go to a
-    /// tool whose input is not JSON.
+    /// tool whose input is not JSON. `{"$after": TEXT}` in them is what a result said: the first long word behind that text.
     Call {
         server: Option<String>,
         tool: String,
@@ -102,7 +102,8 @@ impl Script {
                 match request.tools.iter().filter(meant).min_by_key(|offered| offered.name.len()) {
                     Some(OfferedTool { name, namespace, .. }) => {
                         let (name, namespace) = (name.clone(), namespace.clone());
-                        Reply::Turn { index, said: Said::Call { name, namespace, arguments: arguments.clone() } }
+                        let arguments = filled(arguments, &request.results);
+                        Reply::Turn { index, said: Said::Call { name, namespace, arguments } }
                     }
                     None if *optional => self.turn(index + 1, request),
                     None => Reply::NotOffered { index, tool: tool.clone() },
@@ -153,6 +154,26 @@ impl Reply {
             Self::NotOffered { tool, .. } => json!(format!("not offered: {tool}")),
         }
     }
+}
+
+/// The arguments with what results said in the place of each `{"$after": TEXT}`.
+fn filled(arguments: &Value, results: &[ToolResult]) -> Value {
+    match arguments {
+        Value::Object(fields) => match fields.get("$after").and_then(Value::as_str) {
+            Some(text) if fields.len() == 1 => said_after(text, results).into(),
+            _ => fields.iter().map(|(name, value)| (name.clone(), filled(value, results))).collect(),
+        },
+        Value::Array(items) => items.iter().map(|item| filled(item, results)).collect(),
+        other => other.clone(),
+    }
+}
+
+/// The first word of at least twenty characters behind the text, in the last result that has it; empty without one. Words end
+/// where no ticket goes on: agents write quotes in several ways.
+fn said_after<'a>(text: &str, results: &'a [ToolResult]) -> &'a str {
+    let behind = results.iter().rev().find_map(|result| result.text.split_once(text)).map_or("", |(_, behind)| behind);
+    let mut words = behind.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')));
+    words.find(|word| word.len() >= 20).unwrap_or_default()
 }
 
 /// Whether an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) means this tool.

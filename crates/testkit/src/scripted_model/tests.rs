@@ -418,6 +418,22 @@ fn a_deferred_tool_is_offered_once_it_was_found() {
 }
 
 #[test]
+fn arguments_take_what_a_result_said() {
+    let script = r#"{"turns":[{"tool":"ask","arguments":{}},{"tool":"submit","arguments":{"ticket":{"$after":"`ticket`"},"n":[1]}}]}"#;
+    let model = ScriptedModel::start(Script::parse(script).unwrap()).unwrap();
+    let called = |name: &str| json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": name, "input": {} }] });
+    let text = r#"Answer with `ticket` \"AbC-_0123456789.AbCdEfGhI\" and value"#;
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": text });
+    let body = json!({ "messages": [called("ask"), { "role": "user", "content": [result] }], "tools": [{ "name": "ask" }, { "name": "submit" }] });
+    let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();
+    assert_eq!(answer["content"][0]["input"], json!({ "ticket": "AbC-_0123456789.AbCdEfGhI", "n": [1] }));
+    // Nobody said it.
+    let body = json!({ "messages": [called("ask")], "tools": [{ "name": "submit" }] });
+    let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();
+    assert_eq!(answer["content"][0]["input"]["ticket"], "");
+}
+
+#[test]
 fn the_record_is_lines_of_json() {
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
 use super::form::{self, Filled};
-use super::{closed, misfit, shown, whole_id};
+use super::{NONE, closed, misfit, shown, whole_id};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -69,6 +69,10 @@ impl Answer {
                 None => return Ok(Exit::Failed),
             }
         } else {
+            let list = answerer.request("ask/list", json!({})).map_err(Trouble::failure)?;
+            if self.question.is_none() && list["questions"].as_array().is_none_or(Vec::is_empty) {
+                return Err(Failure::new("no question is open").hint(NONE));
+            }
             return Err(Failure::new("how to answer?")
                 .hint("Give --yes, --no, --choose OPTION, --text TEXT, --set FIELD=VALUE or --decline; `hob questions` shows what is asked.")
                 .exit(Exit::Usage));
@@ -106,8 +110,7 @@ impl Answer {
         let id = match (&self.question, open) {
             (Some(id), _) => id.clone(),
             (None, []) => {
-                terminal::line("No questions.");
-                return Ok(None);
+                return Err(Failure::new("no question is open").hint(NONE));
             }
             (None, [one]) => one["question"].as_str().unwrap_or_default().to_owned(),
             (None, several) => {

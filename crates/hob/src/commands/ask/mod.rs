@@ -32,6 +32,9 @@ pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
     })
 }
 
+/// What to do where nobody is asked anything.
+const NONE: &str = "`hob questions --watch` waits for one; `hob questions --all` shows those that were answered.";
+
 fn connect(project: &Project) -> Result<Control, Failure> {
     super::connect_or_start(project, &super::hello(project)?)
 }
@@ -56,6 +59,7 @@ fn refused(error: ControlError) -> Failure {
     let failure = control_failure(error);
     match reason.as_str() {
         "unknown" => failure.hint("`hob questions` shows those that are open."),
+        "none" => failure.hint(NONE),
         "misfit" => failure.hint("`hob questions` shows what is asked."),
         "closed" => failure.hint("The first answer counts; tell the agent if it should be another."),
         _ => failure,

@@ -46,6 +46,9 @@ impl Log {
                 false => terminal::line(text(line)),
             }
         }
+        if shown_to == 0 && !self.json {
+            terminal::line("No hook of an agent has run here yet; `hob hooks install` writes them.");
+        }
         let Some(control) = following else { return Ok(Exit::Done) };
         let followed = control.events(|entry| {
             let number = entry.fields.get("hook").and_then(Value::as_u64).unwrap_or(0);

@@ -293,14 +293,15 @@ fn an_agent_does_not_answer_for_its_person() {
     kill_hard(project.daemon_pid().unwrap());
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
     // An orphan descends from nobody, but what its agent gave it says who it is.
-    let orphan = |mark: &str| {
-        let script = format!("{mark} setsid --fork sh -c 'hob answer --yes > said 2>&1; mv said ended'");
+    let orphan_of = |mark: &str, command: &str| {
+        let script = format!("{mark} setsid --fork sh -c 'hob {command} > said 2>&1; mv said ended'");
         Ran::of(project.command("sh").args(["-c", &script])).ok();
         let said =
             until("the orphan has ended", || project.root().join("ended").exists().then(|| project.read("ended")));
         std::fs::remove_file(project.root().join("ended")).unwrap();
         said
     };
+    let orphan = |mark: &str| orphan_of(mark, "answer --yes");
     assert!(orphan("GEMINI_CLI=1").contains("started by Gemini CLI"));
     if has_program("python3") {
         let code = "import subprocess; print(subprocess.run(['hob', 'answer', '--yes'], capture_output=True, text=True).stderr)";
@@ -308,6 +309,9 @@ fn an_agent_does_not_answer_for_its_person() {
         assert!(said.contains("this runs in a REPL session of hob"), "{said}");
     }
     assert!(orphan("").contains("whoever started this is gone"));
+    // Who watches is told what else it may have been than an agent.
+    let said = orphan_of("", "questions --watch");
+    assert!(said.contains("whoever started this is gone") && said.contains("not from a subshell that ends"), "{said}");
     if has_program("tmux") {
         let screen = Screen::run(&project, "hob trust --yes && hob answer --yes");
         screen.until("answered by tester (command)");

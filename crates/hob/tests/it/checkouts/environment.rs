@@ -44,6 +44,7 @@ fn the_daemon_keeps_nothing_of_its_first_clients_environment() {
             project.hob(if serve { &["serve"][..] } else { &["call", "repl_start", "--profile", "bash"] });
         command.env("GITHUB_TOKEN", "s3cret-one").env("MY_OWN", "s3cret-two");
         command.env("HOB_MAIL_DATABASE", "postgres://me:s3cret-three@127.0.0.1:1/none");
+        command.env("SOME_API_KEY", "s3cret-four");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let daemon = testkit::until("a daemon that serves", || {
             let status = project.run(["status", "--json"]).stdout;

@@ -67,6 +67,8 @@ fn log_lines(project: &TestProject) -> Vec<Value> {
 #[test]
 fn what_a_rule_forbids_is_denied_and_the_rest_passes_in_silence() {
     let project = with_daemon();
+    let nothing = project.run(["hooks", "log"]).ok();
+    assert_eq!(nothing, "No hook of an agent has run here yet; `hob hooks install` writes them.\n");
     project.write("hob-policy.toml", DENIES);
     let denied =
         hook(&project, &["pre-tool-use", "--deadline", "60"], &shell("cd x && sudo git -C y push origin --force"));

@@ -120,7 +120,11 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let doctor = ran.stdout;
     says(
         &doctor,
-        &["!! cabal: has no list of packages in", "`cabal update`", &format!("or empty {}", config.display())],
+        &[
+            "!! cabal: has no list of packages in",
+            "`cabal update`",
+            &format!("or make an empty file {}", config.display()),
+        ],
     );
     says(doctor.lines().last().unwrap(), &["1 thing (!!) would break: cabal"]);
     // Which file that is in a home that cabal never saw, it says itself: not every version goes by XDG.
@@ -128,8 +132,12 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     let help = Ran::of(project.command("cabal").arg("--help")).ok();
     let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
     let reads = help.next().expect("a path").trim();
-    says(&project.run(["doctor"]).stdout, &[&format!("or empty {reads}")]);
+    says(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
     std::fs::create_dir(project.home().join(".cabal")).unwrap();
+    // One that is there is emptied.
+    std::fs::write(&config, "repository there\n  url: http://127.0.0.1:9/\n").unwrap();
+    says(&project.run(["doctor"]).stdout, &[&format!("or empty {}", config.display())]);
+    std::fs::remove_file(&config).unwrap();
     let proxy = "http_proxy=http://127.0.0.1:9";
     let ran = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");

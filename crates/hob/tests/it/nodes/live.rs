@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject, tokens, until};
 
-use super::{RATE, hash, names, other_hash, tool};
+use super::{RATE, engine, hash, names, names_model, other_hash, tool};
 use crate::fresh;
 
 const CHANGED: &str = "notifications/tools/list_changed";
@@ -15,6 +15,33 @@ fn was_announced(peer: &mut McpPeer) -> bool {
 #[test]
 fn a_file_is_a_tool_from_its_first_save_to_its_end() {
     let project = fresh();
+    goes_from_its_first_save_to_its_end(&project, "answered by you: delegate", |answer| {
+        assert_eq!(answer["state"], "delegate", "{answer}");
+    });
+}
+
+#[test]
+fn a_file_is_a_tool_that_its_model_answers() {
+    let Some(engine) = engine() else { return };
+    let project = fresh();
+    project.write("hob.toml", &names_model(engine.url()));
+    goes_from_its_first_save_to_its_end(&project, "model engine, local", |answer| {
+        assert_eq!(*answer, json!({"state": "done", "result": {"reason": "", "score": 1}}));
+    });
+    // Each call is in the usage, and none of them left the machine.
+    let usage = project.run(["node", "usage"]).ok();
+    assert!(usage.contains("rate") && usage.contains("0 of 200000 tokens were sent off"), "{usage}");
+}
+
+/// From a project without node files to one again. `answers` looks at the structured content of each call of the node.
+fn goes_from_its_first_save_to_its_end(project: &TestProject, origin: &str, answers: fn(&Value)) {
+    let answered = |peer: &mut McpPeer| {
+        let result = peer.result("tools/call", json!({"name": "rate", "arguments": {"text": "a"}}));
+        answers(&result["structuredContent"]);
+        let ledger = &result["_meta"]["hob/ledger"];
+        assert!(ledger["attempts"].is_array() && ledger["total"]["tokens"].is_u64(), "{result}");
+        ledger["node_hash"].as_str().expect("a version").to_owned()
+    };
     let mut peer = project.mcp(&[]);
     let declared = peer.initialize();
     assert_eq!(declared["capabilities"]["prompts"], json!({"listChanged": true}));
@@ -24,7 +51,7 @@ fn a_file_is_a_tool_from_its_first_save_to_its_end() {
     project.write("nodes/rate.node.md", RATE);
     peer.notification(CHANGED);
     let listed = tool(&mut peer, "rate").expect("listed");
-    assert_eq!(listed["description"], "Rates a text. (nodes/rate.node.md; answered by you: delegate)");
+    assert_eq!(listed["description"], format!("Rates a text. (nodes/rate.node.md; {origin})"));
     assert_eq!(listed["inputSchema"]["required"], json!(["text"]));
     assert_eq!(listed["outputSchema"]["properties"]["result"]["properties"]["score"]["maximum"], 5);
     assert_eq!(listed["annotations"]["readOnlyHint"], true);
@@ -32,7 +59,7 @@ fn a_file_is_a_tool_from_its_first_save_to_its_end() {
     assert!(ours.iter().all(|name| all.iter().any(|one| one == name)), "{all:?}");
 
     // Its body: a new version, of which a client is told nothing.
-    let first = hash(&mut peer, "rate");
+    let first = answered(&mut peer);
     peer.take_unread();
     project.write("nodes/rate.node.md", &RATE.replace("You rate texts.", "You rate texts with care."));
     let second = other_hash(&mut peer, "rate", &first);
@@ -46,6 +73,7 @@ fn a_file_is_a_tool_from_its_first_save_to_its_end() {
         9
     );
     let third = other_hash(&mut peer, "rate", &second);
+    assert_eq!(answered(&mut peer), third);
 
     // Broken: the last good version answers, and the status names file and line.
     peer.take_unread();
@@ -55,7 +83,7 @@ fn a_file_is_a_tool_from_its_first_save_to_its_end() {
         (status.structured["nodes"][0]["state"] == "last_good").then_some(status)
     });
     assert!(status.text.contains("nodes/rate.node.md:8: the template reads `txt`"), "{}", status.text);
-    assert_eq!(hash(&mut peer, "rate"), third);
+    assert_eq!(answered(&mut peer), third);
     assert!(!was_announced(&mut peer), "the list is what it was");
 
     // Deleted.

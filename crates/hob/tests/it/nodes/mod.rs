@@ -2,8 +2,16 @@
 //! answers it itself.
 
 mod delegated;
+mod edits;
+mod hostile;
 mod live;
+mod recorded;
+mod secrets;
+mod wrong_use;
 
+use std::io::Write;
+
+use ::nodes::engine::EngineThread;
 use serde_json::{Value, json};
 use testkit::{McpPeer, until};
 
@@ -39,4 +47,22 @@ fn hash(peer: &mut McpPeer, name: &str) -> String {
 /// Waits until another version answers, and says which.
 fn other_hash(peer: &mut McpPeer, name: &str, than: &str) -> String {
     until("another version of the node", || Some(hash(peer, name)).filter(|hash| hash != than))
+}
+
+/// The offline engine, as `cargo xtask setup` installs it; `None`, reported as skipped, where it is not. CI must have it.
+fn engine() -> Option<EngineThread> {
+    let binary = std::env::current_exe().unwrap();
+    let venv = binary.ancestors().nth(3).unwrap().join("tools/llm");
+    if venv.join("bin/python").is_file() {
+        return Some(EngineThread::start(&venv).unwrap_or_else(|error| panic!("{error}")));
+    }
+    assert!(std::env::var_os("CI").is_none(), "the offline engine is not installed, and CI must have everything");
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: the offline engine is not installed (`cargo xtask setup`)");
+    None
+}
+
+/// A `hob.toml` with one model, which is at this address.
+fn names_model(url: &str) -> String {
+    format!("[nodes]\nmodels.engine = {{ url = \"{url}\", model = \"fixed\" }}\n")
 }

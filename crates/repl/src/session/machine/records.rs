@@ -123,9 +123,12 @@ impl EvalRecords {
         self.evals.remove(&eval);
     }
 
-    /// The last evaluation that a caller asked for.
+    /// The last evaluation that a caller asked for. One that was withdrawn before it began answers nobody who means another.
     pub(super) fn last(&self) -> Option<u64> {
-        self.evals.iter().rev().find(|(_, record)| !record.quiet).map(|(eval, _)| *eval)
+        let asked = || self.evals.iter().rev().filter(|(_, record)| !record.quiet);
+        let was_withdrawn = |record: &EvalRecord| record.started.is_none() && record.status == Status::Interrupted;
+        let last = asked().find(|(_, record)| !was_withdrawn(record)).or_else(|| asked().next());
+        last.map(|(eval, _)| *eval)
     }
 
     pub(super) fn finished(&self) -> u64 {

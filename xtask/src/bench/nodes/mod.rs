@@ -1,26 +1,43 @@
-//! `cargo xtask bench nodes`: what a node costs beside the bare request to its model, and how soon a saved file serves.
+//! `cargo xtask bench nodes`: what a node costs beside the bare request to its model, how soon a saved file serves, and what
+//! nodes cost the daemon.
 //!
 //! The crate's bench `figures` measures in one process, against a server on this machine that answers at once; this file sets
-//! each figure beside its floor and target.
+//! each figure beside its floor and target. What goes through `hob mcp` is in [`daemon`].
+
+mod daemon;
+mod model;
 
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 
-use super::of_crate;
 use super::report::{Figure, Page, Target};
+use super::{Bench, of_crate};
+use crate::workspace::{Profile, build};
 
 const PAGE: Page = Page {
     file: "docs/generated/bench-nodes.md",
     task: "cargo xtask bench nodes",
     about: "The floor of a call is the same request over one kept connection, in turns with it, to a server on this machine that \
-            answers at once. A replayed call is one from a recording, in process. Files are saved one after the other; 100 ms of a \
-            save's time are the wait for quiet.",
+            answers at once. A replayed call is one from a recording: in process, and through a real front-end and its daemon, where \
+            the floor is a ping on the same connection, in turns with it. Files are saved one after the other; 100 ms of a save's time \
+            are the wait for quiet. The daemon without node files is set beside one whose client asked for no nodes, each started anew \
+            in turns.",
 };
 
 /// Measures everything; fails when a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
-    of_crate::run("nodes", &PAGE, is_quick, figures)
+    let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
+    of_crate::run("nodes", &PAGE, is_quick, |values| {
+        let mut figures = figures(values)?;
+        for measure in [daemon::without_files, daemon::replayed, daemon::beside_waiting_calls] {
+            let bench = Bench::new(programs.clone(), is_quick)?;
+            let measured = measure(&bench);
+            bench.stop()?;
+            figures.extend(measured?);
+        }
+        Ok(figures)
+    })
 }
 
 fn figures(values: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
@@ -33,9 +50,9 @@ fn figures(values: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
     let floor = |name: &str| ms(name).map(|floor| Some(("bare request", floor)));
     add("a call, p50", "ms", ms("call, p50")?, floor("bare request, p50")?, Target::MaxAboveFloor(0.5));
     add("a call, p99", "ms", ms("call, p99")?, floor("bare request, p99")?, Target::MaxAboveFloor(5.0));
-    add("a replayed call, p50", "ms", ms("replayed call, p50")?, None, Target::Max(1.0));
+    add("a replayed call in process, p50", "ms", ms("replayed call, p50")?, None, Target::Max(1.0));
     let growth = get("growth by replayed calls, MiB")?;
-    add("growth by 10,000 replayed calls", "MiB", growth, None, Target::Max(10.0));
+    add("growth of the process by 10,000 of them", "MiB", growth, None, Target::Max(10.0));
     add("500 files loaded and checked", "ms", ms("500 files loaded and checked")?, None, Target::Max(500.0));
     add("from save to serving, p50", "ms", ms("save to serving, p50")?, None, Target::Max(250.0));
     add("from save to serving, p95", "ms", ms("save to serving, p95")?, None, Target::Max(250.0));

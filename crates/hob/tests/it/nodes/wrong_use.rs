@@ -1,0 +1,108 @@
+//! What is written wrongly: each is a sentence with the next step.
+
+use serde_json::json;
+use testkit::{Ran, TestProject};
+
+use super::RATE;
+use crate::fresh;
+
+fn says(ran: &Ran, words: &[&str]) {
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(ran.code != Some(0), "{said}");
+    for word in words {
+        assert!(said.contains(word), "`{word}` is not in: {said}");
+    }
+}
+
+fn run(project: &TestProject, name: &str) -> Ran {
+    project.run(["node", "run", name, r#"{"text": "It rained."}"#])
+}
+
+#[test]
+fn no_such_node_or_input() {
+    let project = fresh();
+    says(&run(&project, "rate"), &["there is no node \"rate\" in nodes/", "`hob node new NAME` writes one"]);
+    project.write("nodes/rate.node.md", RATE);
+    says(&run(&project, "rat"), &["there is no node \"rat\" in nodes/", "did you mean \"rate\"?"]);
+    let misspelt = project.run(["node", "run", "rate", r#"{"txt": "It rained."}"#]);
+    says(&misspelt, &["\"text\" is a required property (keys there: txt)", "The node's input: {\"type\":\"object\""]);
+}
+
+#[test]
+fn no_such_model() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", &RATE.replace("input:", "model: large\ninput:"));
+    let models = "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n";
+    project.write("hob.toml", models);
+    let way = "add [nodes.models.\"large\"] with url and model, and restart the daemon (`hob stop`)";
+    says(&run(&project, "rate"), &["no model large is configured (there are: small)", way]);
+    // It is told before anybody calls.
+    let listed = project.run(["node", "list"]).ok();
+    assert!(listed.contains("no model large is configured"), "{listed}");
+    project.run(["stop"]).ok();
+    project
+        .write("hob.toml", &format!("{models}models.other = {{ url = \"http://127.0.0.1:9/v1\", model = \"m\" }}\n"));
+    project.write("nodes/rate.node.md", RATE);
+    says(&run(&project, "rate"), &["there are several (other, small): set nodes.model, or `model` in the node's file"]);
+}
+
+#[test]
+fn two_files_of_one_name_and_an_illegal_one() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    project.write("nodes/other.node.md", &RATE.replace("description", "name: rate\ndescription"));
+    project.write("nodes/no name.node.md", RATE);
+    let checked = project.run(["node", "check"]);
+    says(&checked, &["nodes/other.node.md:2: `name` is \"rate\", and the file other.node.md: name both alike"]);
+    says(&checked, &["nodes/no name.node.md: the name of a node has 1 to 64 letters, digits, `_` and `-`"]);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    assert_eq!(peer.call("rate", json!({"text": "a"})).structured["state"], "delegate");
+    let status = peer.call("nodes_status", json!({"node": "other"}));
+    assert!(status.text.contains("name both alike"), "{}", status.text);
+}
+
+#[test]
+fn a_folder_that_is_none() {
+    let project = fresh();
+    project.write("nodes", "a file");
+    let words = ["nodes/ is no directory", "make it one, or name another in nodes.path"];
+    says(&project.run(["node", "check"]), &words);
+    says(&project.run(["node", "new", "rate"]), &words);
+    says(&run(&project, "rate"), &words);
+    let mut peer = project.mcp(&["nodes"]);
+    peer.initialize();
+    let status = peer.call("nodes_status", json!({})).text;
+    assert!(words.iter().all(|word| status.contains(word)), "{status}");
+    for (path, why) in
+        [("../out", "is no directory inside of the project"), ("/etc", "is no directory inside of the project")]
+    {
+        project.write("hob.toml", &format!("[nodes]\npath = \"{path}\"\n"));
+        says(&project.run(["node", "check"]), &["nodes.path", why, "name one relative to its root"]);
+    }
+}
+
+#[test]
+fn a_key_that_does_not_work() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let config = project.home().join(".config/hob");
+    std::fs::create_dir_all(&config).unwrap();
+    let names = |more: &str| {
+        let model = format!("[nodes]\nmodels.paid = {{ url = \"http://127.0.0.1:9/v1\", model = \"m\", {more} }}\n");
+        std::fs::write(config.join("config.toml"), model).unwrap();
+        project.run(["stop"]);
+        run(&project, "rate")
+    };
+    let file = project.home().join("key");
+    let of_file = format!("key_file = \"{}\"", file.display());
+    says(
+        &names(&of_file),
+        &["the model \"paid\" cannot be used: its key_file ", "a file that only you can read (chmod 600)"],
+    );
+    std::fs::write(&file, "sk-1\n").unwrap();
+    says(&names(&of_file), &["a file that only you can read (chmod 600)"]);
+    says(&names("key_env = \"SOME_API_KEY\""), &["its key_env SOME_API_KEY is not set where the daemon was started"]);
+    says(&names("key_env = \"TOKEN\""), &["key_env \"TOKEN\" does not reach the daemon", "end with _API_KEY"]);
+    says(&names("key = \"sk-1\""), &["unknown field `key`"]);
+}
