@@ -486,6 +486,6 @@ fn mark_locals(sites: &mut [Site]) {
 }
 
 /// Whether `x.name` can be a function without being called.
-fn has_bound_methods(language: Language) -> bool {
+pub(crate) fn has_bound_methods(language: Language) -> bool {
     matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
 }

@@ -133,7 +133,7 @@ fn output(
         *undecided.entry(site.language).or_default() += 1;
         *totals.entry(site.effect.word()).or_default() += 1;
     }
-    let head = by_syntax(&undecided).searched(&scope.root, files, skipped, scope.since);
+    let head = by_syntax(&undecided).searched(scope, files, skipped, scope.since);
     let counted: Vec<String> = totals.iter().map(|(effect, count)| format!("{count} {effect}")).collect();
     let said = match sites {
         [] => format!("no matches found, which is no proof: {}{}", head.why(), head.at()),

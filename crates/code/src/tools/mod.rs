@@ -136,7 +136,8 @@ async fn searched<T: Send + 'static>(
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     let since = Instant::now();
     let _slot = questions.searches.acquire().await.map_err(ToolError::internal)?;
-    let scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
+    let mut scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
+    scope.revision = questions.pool.revision(caller, &scope.root).await;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));
     searching.await.map_err(ToolError::internal)?.map_err(refused)
@@ -157,7 +158,7 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 
 /// The head of an answer that needs no judge: it is final if nothing that may hold more was left out.
 fn syntactic(scope: &Scope, found: &Found) -> Head {
-    let head = Head::default().searched(&scope.root, found.files, &found.skipped, scope.since);
+    let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_final: found.skipped.is_empty(), ..head }
 }
 
