@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict};
 use crate::search::{Scope, Skipped, Why};
-use crate::syntax::Language;
 
 /// How sure an answer is.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
@@ -52,25 +51,6 @@ pub(crate) struct ScopeSearched {
 }
 
 impl Head {
-    /// The head of an answer in which sites of these languages stand undecided, as nothing judges such answers.
-    pub(crate) fn unjudged(sites: &BTreeMap<Language, usize>) -> Head {
-        let mut by_word: BTreeMap<&'static str, usize> = BTreeMap::new();
-        for (language, count) in sites {
-            *by_word.entry(language.word()).or_default() += count;
-        }
-        let reason = |(language, sites): (&&str, &usize)| Reason {
-            code: Code::Absent,
-            text: format!("no judge for {language}"),
-            sites: *sites,
-        };
-        Head {
-            undecided: sites.values().sum(),
-            judges: by_word.keys().map(|language| Judge::without(language, "absent")).collect(),
-            reasons: by_word.iter().map(reason).collect(),
-            ..Head::default()
-        }
-    }
-
     /// The head of an answer about these sites, with what is said of it as a whole.
     pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judged) -> Head {
         let mut head = Head {

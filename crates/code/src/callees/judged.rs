@@ -28,7 +28,9 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Text
             Name { path: site.path.clone(), at: site.at, word: found.callees[*callee].name.clone() }
         };
         let names: Vec<Name> = here.iter().map(name).collect();
-        let Meanings { of, texts: more } = meanings(call, of, &names, &found.texts, &mut judged).await;
+        // A body that names nothing calls nothing, whoever says so.
+        let Some(file) = names.first().map(|name| name.path.clone()) else { continue };
+        let Meanings { of, texts: more } = meanings(call, of, &file, &names, &found.texts, &mut judged).await;
         texts.extend(more);
         said.extend(here.into_iter().zip(of));
     }

@@ -12,7 +12,6 @@ mod show_definition;
 mod show_fields;
 mod uses;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +30,6 @@ use crate::head::Head;
 use crate::pool::{Options, Pool};
 use crate::running::Running;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
-use crate::syntax::Language;
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[
@@ -160,11 +158,6 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 fn syntactic(scope: &Scope, found: &Found) -> Head {
     let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_final: found.skipped.is_empty(), ..head }
-}
-
-/// The head of an answer that no judge is asked for: what is found by names stays undecided, however many of each language.
-fn by_syntax(sites: &BTreeMap<Language, usize>) -> Head {
-    Head::unjudged(sites)
 }
 
 /// Why an answer is not final, as a line of its own.

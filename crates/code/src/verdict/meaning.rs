@@ -68,18 +68,18 @@ pub(crate) struct Meanings {
     pub texts: Texts,
 }
 
-/// Asks the judge of a family what each name means; all are undecided where it cannot be believed, with the reason in what is
+/// Asks the judge of a family, for what this file is part of, what each name means; all are undecided where it cannot be believed, with the reason in what is
 /// said of the answer.
 pub(crate) async fn meanings(
     call: &Call<'_>,
     family: &'static str,
+    file: &Path,
     names: &[Name],
     texts: &Texts,
     judged: &mut Judged,
 ) -> Meanings {
     let all = |code| vec![Meaning::Undecided(code); names.len()];
-    let Some(first) = names.first() else { return Meanings { of: Vec::new(), texts: Texts::new() } };
-    let answer = match judge_for(call, family, &first.path, judged).await {
+    let answer = match judge_for(call, family, file, judged).await {
         Ok(server) => rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await,
         Err(code) => Err(code),
     };

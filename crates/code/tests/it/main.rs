@@ -11,6 +11,7 @@ mod kept;
 mod lies;
 mod marked;
 mod matches;
+mod matches_judged;
 mod predecessor;
 mod revision;
 mod servers;
