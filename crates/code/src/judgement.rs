@@ -81,7 +81,10 @@ pub(crate) enum Code {
 impl Code {
     /// Whether a judge came to it, rather than nobody having judged.
     pub(crate) fn is_judged(self) -> bool {
-        matches!(self, Code::Inactive | Code::Macro | Code::Unparsable | Code::Dynamic | Code::Stale)
+        matches!(
+            self,
+            Code::Inactive | Code::Macro | Code::Unparsable | Code::Dynamic | Code::Stale | Code::OutsideTheRoot
+        )
     }
 
     /// What it says of a site of a judge that is ready.
@@ -97,7 +100,7 @@ impl Code {
             Code::Macro => "in the tokens of a macro",
             Code::Unparsable => "where the file does not parse",
             Code::Dynamic => "of which the judge says nothing: only a run decides it",
-            Code::OutsideTheRoot => "outside of the root",
+            Code::OutsideTheRoot => "whose definition lies outside of the root, in no file that can be read",
             Code::OutOfTime => "out of time",
             Code::OverALimit => "over a limit",
             Code::Unreadable => "unreadable",

@@ -98,6 +98,9 @@ pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
+/// How many definitions an answer lists; a name from outside of the project may have any number.
+const MOST_DEFINITIONS: usize = 100;
+
 /// A definition in a result.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -117,6 +120,16 @@ impl DefinitionOut {
             line: definition.line,
         }
     }
+}
+
+/// Where a name is defined, in lines. What is outside of the project stands with its uses.
+fn defined(found: &Found) -> Vec<String> {
+    let inside = found.definitions.iter().filter(|one| !one.is_outside());
+    let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.shown())).collect();
+    if lines.is_empty() {
+        lines.push(undefined(found));
+    }
+    lines
 }
 
 /// A path in a result.

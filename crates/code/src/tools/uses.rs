@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::Answered;
 use super::shown;
 use crate::answer::{Found, Site};
+use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Judge, Verdict};
 use crate::syntax::{Class, Kind};
@@ -36,6 +37,9 @@ pub(super) struct Use {
     pub may_be_local: bool,
     /// The name that stands here, if an import gave it another.
     pub alias: Option<String>,
+    /// What it means, where that is outside of the project.
+    #[serde(skip)]
+    group: Option<String>,
 }
 
 /// The uses of some classes.
@@ -87,6 +91,7 @@ impl Uses {
 }
 
 fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
+    let meant = site.meant.and_then(|number| found.definitions.get(number));
     Use {
         file: shown(&site.path),
         line: site.line,
@@ -104,12 +109,10 @@ fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
         verdict: site.verdict.word(),
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
-        definition: site
-            .meant
-            .and_then(|number| found.definitions.get(number))
-            .map(|one| format!("{}:{}", shown(&one.path), one.line)),
+        definition: meant.map(|one| format!("{}:{}", shown(&one.path), one.line)),
         may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
         alias: site.alias.clone(),
+        group: meant.filter(|one| one.is_outside()).map(Definition::shown),
     }
 }
 
@@ -159,15 +162,22 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
 pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut file = "";
+    let mut group = None;
     let is_mixed = uses.iter().any(|one| matches!(one.verdict, "confirmed" | "earlier"));
     for (number, one) in uses.iter().enumerate() {
+        if one.group.is_some() && one.group != group {
+            group.clone_from(&one.group);
+            lines.extend(group.iter().map(|group| format!("means: {group}")));
+            file = "";
+        }
         if one.file != file {
             file = &one.file;
             lines.push(file.to_owned());
         }
         let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
         let is_same = |next: &&Use| {
-            (&next.file, next.line, next.class, next.verdict) == (&one.file, one.line, one.class, one.verdict)
+            (&next.file, next.line, next.class, next.verdict, &next.group)
+                == (&one.file, one.line, one.class, one.verdict, &one.group)
         };
         let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
         if number > 0 && is_same(&&uses[number - 1]) {

@@ -290,9 +290,11 @@ impl Names<'_> {
                             target.or_insert_with(|| target_at(&sheets, &spot, &words[number], until)).clone()
                         });
                         let targets: Vec<Target> = targets.collect();
+                        let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
                         match targets.is_empty() {
                             // A place that its file does not have: it means the file as it was.
-                            true => Meaning::Undecided(Code::Stale),
+                            true if is_inside => Meaning::Undecided(Code::Stale),
+                            true => Meaning::Undecided(Code::OutsideTheRoot),
                             false => Meaning::Is(targets),
                         }
                     }

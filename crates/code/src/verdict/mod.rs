@@ -6,16 +6,19 @@
 //! - `texts`: places of the protocol in the texts that were read.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
+//! - `outside`: the uses of a name that the project does not define.
 //! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
 //!
 //! Start with [`judge`].
 
 mod decide;
 mod meaning;
+mod outside;
 mod pass;
 mod texts;
 mod waiting;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,14 +28,15 @@ use mcp::tool::Context;
 
 use crate::answer::{Found, Shown, Site, Texts, family};
 use crate::definition::Definition;
-use crate::judgement::{Code, Judge, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judged, Verdict};
 use crate::kept::Stand;
 use crate::pool::Pool;
 use crate::search::{Scope, read};
-use crate::server::{Server, State};
+use crate::server::Server;
 use crate::syntax::Class;
 
 pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
+use outside::judge_outside;
 use pass::Pass;
 use waiting::{Asking, judge_for, rounds};
 
@@ -65,17 +69,20 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     if of_definitions.is_empty() {
         let families: BTreeSet<&'static str> = found.sites.iter().map(|site| family(site.language)).collect();
         for family in families {
-            undecided(found, family, Code::OutsideTheRoot);
-            judged.judges.push(Judge::without(family, State::Absent.word()));
+            judge_outside(asked, found, family, &mut judged).await;
         }
-        judged.is_certain = false;
-        let text = "what is defined outside of this project is not judged yet".to_owned();
-        judged.reasons.push(Reason { code: Code::OutsideTheRoot, text, sites: found.sites.len() });
     }
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+    if found.definitions.iter().any(Definition::is_outside) {
+        // What means the same stands together, the most frequent first; then what is not known.
+        let mut counts = vec![0; found.definitions.len()];
+        found.sites.iter().filter_map(|site| site.meant).for_each(|number| counts[number] += 1);
+        let rank = |site: &Site| site.meant.map(|number| (Reverse(counts[number]), number));
+        found.sites.sort_by_key(|site| (site.meant.is_none(), rank(site)));
+    }
     // What is surely no local comes first; a judge makes that sure.
     found.sites.sort_by_key(|site| site.may_be_local && site.verdict != Verdict::Confirmed);
     judged
