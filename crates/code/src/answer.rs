@@ -13,7 +13,9 @@ use crate::judgement::Verdict;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
-use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
+use crate::syntax::{
+    Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, is_word, occurrences,
+};
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -87,7 +89,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
-    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
+    let is_behind = is_behind(&question, &hits, &sites);
+    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), is_behind, &skipped)?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     let mut found = Found {
         definitions,
@@ -130,7 +133,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
         definitions.retain(|definition| definition.path.starts_with(below));
     }
-    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), &skipped)?;
+    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), false, &skipped)?;
     Ok(Found {
         definitions,
         sites,
@@ -197,6 +200,18 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
 /// A file that could not be parsed in time.
 fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
     Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: hit.starts.len() }
+}
+
+/// Whether the name stands behind its qualifier anywhere: `Vec::new`, `json.dumps`.
+fn is_behind(question: &Question, hits: &[Hit], sites: &[Site]) -> bool {
+    let Some(qualifier) = question.qualifiers.last().filter(|_| question.file.is_none()) else { return false };
+    sites.iter().any(|site| {
+        let text = hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
+        let before = text.unwrap_or_default().trim_ascii_end();
+        let before = before.strip_suffix(b"::").or_else(|| before.strip_suffix(b".")).unwrap_or_default();
+        let before = before.strip_suffix(qualifier.as_bytes());
+        before.is_some_and(|before| before.last().is_none_or(|last| !is_word(*last)))
+    })
 }
 
 fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
@@ -486,6 +501,6 @@ fn mark_locals(sites: &mut [Site]) {
 }
 
 /// Whether `x.name` can be a function without being called.
-fn has_bound_methods(language: Language) -> bool {
+pub(crate) fn has_bound_methods(language: Language) -> bool {
     matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
 }

@@ -32,6 +32,11 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
+    /// Whether it is in no file of the project.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.path.is_absolute()
+    }
+
     /// `src/geo.rs:12 Shape::area`.
     pub(crate) fn shown(&self) -> String {
         format!("{}:{} {} {}", project::visible::path(&self.path), self.line, self.kind.word(), self.label)
@@ -126,12 +131,14 @@ pub(crate) enum Mentions {
     Some,
 }
 
-/// The definitions that the question means.
+/// The definitions that the question means; none for a name from outside of the project. `is_behind`: whether it stands
+/// behind its qualifier anywhere.
 pub(crate) fn chosen(
     question: &Question,
     all: Vec<Definition>,
     scope: &Scope,
     mentions: Mentions,
+    is_behind: bool,
     skipped: &[Skipped],
 ) -> Result<Vec<Definition>, NoAnswer> {
     let is_meant = |definition: &Definition| {
@@ -143,6 +150,10 @@ pub(crate) fn chosen(
     let name = &question.name;
     if meant.is_empty() {
         let besides = left_out(skipped);
+        if !others.is_empty() && is_behind {
+            // `Vec::new`, where the project has a `new` of its own.
+            return Ok(meant);
+        }
         if !others.is_empty() {
             return Err(NoAnswer(format!(
                 "there is no `{}`; `{name}` is {}{besides}",
@@ -222,7 +233,7 @@ fn left_out(skipped: &[Skipped]) -> String {
 }
 
 /// Whether a definition is inside of what the qualifiers say: the last of its surroundings, files and folders included.
-fn is_inside(qualifiers: &[String], definition: &Definition) -> bool {
+pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool {
     let mut around: Vec<Vec<String>> =
         definition.path.parent().into_iter().flat_map(Path::iter).map(one_name).collect();
     around.extend(definition.path.file_stem().map(one_name));

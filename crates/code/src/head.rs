@@ -1,16 +1,13 @@
 //! How sure an answer is, and why it is not surer.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::Site;
-use crate::judgement::{Code, Judge, Judged, Reason, Verdict};
-use crate::search::{Skipped, Why};
-use crate::syntax::Language;
+use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict};
+use crate::search::{Scope, Skipped, Why};
 
 /// How sure an answer is.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
@@ -42,16 +39,6 @@ pub(crate) struct Head {
     pub elapsed_ms: u64,
 }
 
-/// What the answer was made from.
-#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct Revision {
-    /// The commit that is checked out; null outside of git.
-    pub commit: Option<String>,
-    /// How many files differ from it; null if nobody has counted.
-    pub changed: Option<u64>,
-}
-
 /// What was searched.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -64,27 +51,8 @@ pub(crate) struct ScopeSearched {
 }
 
 impl Head {
-    /// The head of an answer in which sites of these languages stand undecided, as nothing judges such answers.
-    pub(crate) fn unjudged(sites: &BTreeMap<Language, usize>) -> Head {
-        let mut by_word: BTreeMap<&'static str, usize> = BTreeMap::new();
-        for (language, count) in sites {
-            *by_word.entry(language.word()).or_default() += count;
-        }
-        let reason = |(language, sites): (&&str, &usize)| Reason {
-            code: Code::Absent,
-            text: format!("no judge for {language}"),
-            sites: *sites,
-        };
-        Head {
-            undecided: sites.values().sum(),
-            judges: by_word.keys().map(|language| Judge::without(language, "absent")).collect(),
-            reasons: by_word.iter().map(reason).collect(),
-            ..Head::default()
-        }
-    }
-
     /// The head of an answer about these sites, with what is said of it as a whole.
-    pub(crate) fn judged<'a>(sites: impl Iterator<Item = &'a Site>, judged: &Judged) -> Head {
+    pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judged) -> Head {
         let mut head = Head {
             judges: judged.judges.clone(),
             reasons: judged.reasons.clone(),
@@ -93,9 +61,10 @@ impl Head {
             ..Head::default()
         };
         let mut by_code: BTreeMap<Code, usize> = BTreeMap::new();
-        for site in sites {
-            match site.verdict {
+        for verdict in sites {
+            match verdict {
                 Verdict::Confirmed => head.confirmed += 1,
+                Verdict::Earlier => head.earlier += 1,
                 Verdict::Refuted => head.refuted += 1,
                 Verdict::NotJudged => {}
                 Verdict::Undecided(code) => {
@@ -109,13 +78,13 @@ impl Head {
         for (code, sites) in by_code.into_iter().filter(|(code, _)| !is_said(code)) {
             head.reasons.push(Reason { code, text: format!("{sites} {}", code.words()), sites });
         }
-        head.is_final = judged.is_certain && head.undecided == 0;
+        head.is_final = judged.is_certain && head.undecided + head.earlier == 0;
         head
     }
 
     /// Adds what was searched, and what was not.
-    pub(crate) fn searched(mut self, root: &Path, files: usize, skipped: &[Skipped], since: Instant) -> Head {
-        self.searched = ScopeSearched { root: project::visible::path(root), files, skipped: skipped.len() };
+    pub(crate) fn searched(mut self, scope: &Scope, files: usize, skipped: &[Skipped], since: Instant) -> Head {
+        self.searched = ScopeSearched { root: project::visible::path(&scope.root), files, skipped: skipped.len() };
         let mut by_why: BTreeMap<Why, Vec<&Skipped>> = BTreeMap::new();
         for one in skipped {
             by_why.entry(one.why).or_default().push(one);
@@ -134,19 +103,17 @@ impl Head {
             self.reasons.push(Reason { code, text, sites: all.iter().map(|one| one.mentions).sum() });
         }
         self.is_final &= skipped.is_empty();
-        self.revision.commit = project::head_commit(root);
+        self.revision = scope.revision.clone();
         self.elapsed_ms = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self
     }
 
-    /// The commit, shortened, as the last word of a line.
+    /// The commit, shortened, and how many files differ from it, as the last words of a line.
     pub(crate) fn at(&self) -> String {
-        self.revision
-            .commit
-            .as_deref()
-            .and_then(|commit| commit.get(..7))
-            .map(|commit| format!(" · {commit}"))
-            .unwrap_or_default()
+        let Revision { commit, changed, .. } = &self.revision;
+        let changed = changed.filter(|count| *count > 0).map(|count| format!(" + {count} changed")).unwrap_or_default();
+        let commit = commit.as_deref().and_then(|commit| commit.get(..7));
+        commit.map(|commit| format!(" · {commit}{changed}")).unwrap_or_default()
     }
 
     /// Why the answer is not final, in a few words.

@@ -5,6 +5,18 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// What the answer was made from.
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Revision {
+    /// The commit that is checked out; null outside of git.
+    pub commit: Option<String>,
+    /// How many files differ from it; null until git has counted.
+    pub changed: Option<u64>,
+    /// Grows with each batch of changes on disk; null while nobody watches.
+    pub stamp: Option<u64>,
+}
+
 /// What judges a language.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -67,6 +79,14 @@ pub(crate) enum Code {
 }
 
 impl Code {
+    /// Whether a judge came to it, rather than nobody having judged.
+    pub(crate) fn is_judged(self) -> bool {
+        matches!(
+            self,
+            Code::Inactive | Code::Macro | Code::Unparsable | Code::Dynamic | Code::Stale | Code::OutsideTheRoot
+        )
+    }
+
     /// What it says of a site of a judge that is ready.
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -80,7 +100,7 @@ impl Code {
             Code::Macro => "in the tokens of a macro",
             Code::Unparsable => "where the file does not parse",
             Code::Dynamic => "of which the judge says nothing: only a run decides it",
-            Code::OutsideTheRoot => "outside of the root",
+            Code::OutsideTheRoot => "whose definition lies outside of the root, in no file that can be read",
             Code::OutOfTime => "out of time",
             Code::OverALimit => "over a limit",
             Code::Unreadable => "unreadable",
@@ -95,11 +115,26 @@ pub(crate) enum Verdict {
     Undecided(Code),
     /// The judge says that it means that definition.
     Confirmed,
+    /// It was confirmed at an earlier revision, and neither file has changed since.
+    Earlier,
     /// It means something else.
     Refuted,
     /// It stands in a comment or a string.
     #[default]
     NotJudged,
+}
+
+impl Verdict {
+    /// The name in results.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Verdict::Confirmed => "confirmed",
+            Verdict::Earlier => "earlier",
+            Verdict::Refuted => "refuted",
+            Verdict::Undecided(_) => "undecided",
+            Verdict::NotJudged => "not_judged",
+        }
+    }
 }
 
 /// What is said of an answer as a whole.

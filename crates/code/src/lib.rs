@@ -6,13 +6,13 @@
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
-//! - `callees`: what the body of a definition calls.
+//! - `callees`: what the body of a definition calls, by its names and by a judge's word.
 //! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type.
 //! - `judgement`: what is said of a site, of an answer and of who judges it; `head`: how sure an answer is, and why not surer.
 //! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
 //!   of a project.
-//! - `verdict`: what syntax finds, looked at by a server from both sides.
+//! - `verdict`: what syntax finds, looked at by a server from both sides; `kept`: what was confirmed, for when nobody judges.
 //!
 //! Syntax finds every place that could be a use, a server judges each one, and every answer says what was judged and by whom.
 //! Start with `answer`, then `verdict`.
@@ -23,6 +23,7 @@ mod definition;
 mod head;
 pub mod journal;
 mod judgement;
+mod kept;
 mod lsp;
 mod matches;
 mod place;

@@ -10,6 +10,7 @@ use std::time::Instant;
 use ignore::{WalkBuilder, WalkState};
 use memchr::memmem::Finder;
 
+use crate::judgement::Revision;
 use crate::syntax::{Language, is_word};
 
 /// A file that mentions a name.
@@ -75,6 +76,8 @@ pub(crate) struct Scope {
     /// When the question came.
     pub since: Instant,
     pub until: Instant,
+    /// What is known of the worktree's revision.
+    pub revision: Revision,
     /// Set when nobody waits for the answer any more.
     pub is_given_up: Arc<AtomicBool>,
 }
@@ -296,5 +299,6 @@ pub(crate) fn scope(root: &Path, path: Option<&str>, since: Instant) -> Result<S
             there
         }
     };
-    Ok(Scope { root, below, since, until: Instant::now() + BUDGET, is_given_up: Arc::default() })
+    let revision = Revision::default();
+    Ok(Scope { root, below, since, until: Instant::now() + BUDGET, revision, is_given_up: Arc::default() })
 }

@@ -137,6 +137,11 @@ impl Watcher {
         self.0.publisher.view()
     }
 
+    /// How many batches of changes there were so far, the first scan among them: it grows with each.
+    pub fn batches(&self) -> u64 {
+        self.0.publisher.batches()
+    }
+
     pub fn mode(&self) -> Mode {
         self.status().mode
     }

@@ -83,6 +83,8 @@ pub(crate) struct Publisher(Mutex<Published>);
 
 struct Published {
     view: View,
+    /// How many batches there were.
+    batches: u64,
     status: Status,
     slots: Vec<Weak<Slot>>,
     has_ended: bool,
@@ -90,7 +92,7 @@ struct Published {
 
 impl Publisher {
     pub(crate) fn new(status: Status) -> Self {
-        Self(Mutex::new(Published { view: View::default(), status, slots: Vec::new(), has_ended: false }))
+        Self(Mutex::new(Published { view: View::default(), batches: 0, status, slots: Vec::new(), has_ended: false }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Published> {
@@ -104,6 +106,7 @@ impl Publisher {
         if changes.is_empty() {
             return;
         }
+        published.batches += 1;
         let view = Arc::make_mut(&mut published.view.0);
         for (path, kind, file) in changes.iter() {
             match kind {
@@ -143,6 +146,10 @@ impl Publisher {
 
     pub(crate) fn view(&self) -> View {
         self.lock().view.clone()
+    }
+
+    pub(crate) fn batches(&self) -> u64 {
+        self.lock().batches
     }
 
     pub(crate) fn status(&self) -> Status {

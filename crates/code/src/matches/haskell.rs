@@ -126,20 +126,20 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     let inner = |field: &str| node.child_by_field_name(field).map_or(Pattern::Other, |one| pattern_of(text, one));
     match node.kind() {
         "variable" | "wildcard" => Pattern::Any,
-        "constructor" | "constructor_operator" => Pattern::of(text.of(node), None),
+        "constructor" | "constructor_operator" => Pattern::of(text.of(node), None, node.start_byte()),
         "qualified" => node.child_by_field_name("id").map_or(Pattern::Other, |id| pattern_of(text, id)),
         "parens" | "irrefutable" | "strict" | "as" => inner("pattern"),
         "signature" => node.named_child(0).map_or(Pattern::Other, |one| pattern_of(text, one)),
         "tuple" => Pattern::beside(children(node).into_iter().map(|part| pattern_of(text, part))),
         "record" => match inner("constructor") {
-            Pattern::Of { name, qualifier, .. } => {
+            Pattern::Of { name, qualifier, at, .. } => {
                 let fields = children(node).into_iter().filter(|child| child.kind() == "field_pattern");
                 let parts = fields.filter_map(|field| {
                     let label = text.of(field.child_by_field_name("field")?);
                     let pattern = field.child_by_field_name("pattern");
                     Some((label, pattern.map_or(Pattern::Any, |pattern| pattern_of(text, pattern))))
                 });
-                Pattern::Of { name, qualifier, parts: parts.collect() }
+                Pattern::Of { name, qualifier, at, parts: parts.collect() }
             }
             other => other,
         },
@@ -155,7 +155,9 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             }
             arguments.reverse();
             match pattern_of(text, function) {
-                Pattern::Of { name, qualifier, .. } => Pattern::Of { name, qualifier, parts: numbered(arguments) },
+                Pattern::Of { name, qualifier, at, .. } => {
+                    Pattern::Of { name, qualifier, at, parts: numbered(arguments) }
+                }
                 _ => Pattern::Other,
             }
         }
@@ -164,7 +166,12 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             let operator =
                 operator.map(|one| if one.kind() == "infix_id" { one.named_child(0).unwrap_or(one) } else { one });
             let parts = numbered([inner("left_operand"), inner("right_operand")]);
-            operator.map_or(Pattern::Other, |one| Pattern::Of { name: text.of(one), qualifier: None, parts })
+            operator.map_or(Pattern::Other, |one| Pattern::Of {
+                name: text.of(one),
+                qualifier: None,
+                at: one.start_byte(),
+                parts,
+            })
         }
         _ => Pattern::Other,
     }

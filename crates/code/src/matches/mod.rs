@@ -1,15 +1,18 @@
 //! Where values of a type are taken apart, and what a new constructor, or one less, does there. A match is found by the
-//! constructors that it names: one that names none is not seen.
+//! constructors that it names: one that names none is not seen. A judge then says which of these names are the type's.
 //!
-//! - [`pattern`]: patterns of every language as one tree, and what a branch takes.
+//! - [`pattern`]: patterns of every language as one tree, and what a branch takes; [`judge`]: whose constructors they name.
 //! - `rust`, `haskell`, `python`, `switch`: how each language writes them.
 
 mod haskell;
+mod judged;
 mod pattern;
 mod python;
 mod rust;
 mod switch;
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,11 +21,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tree_sitter::{Node, TreeCursor};
 
-use crate::answer::{in_turns, label};
+use crate::answer::{Texts, in_turns, label};
+use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, Scope, Skipped, search_by, words};
 use crate::syntax::{Language, occurrences_at, parse};
-use pattern::{Judged, Match, Otherwise, judged};
+use crate::verdict::At;
+use pattern::{Judged, Match, Otherwise};
+
+pub(crate) use judged::{Said, judge};
 
 /// What a change does to a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -60,15 +67,31 @@ pub(crate) enum Change {
 pub(crate) struct Sum {
     pub name: String,
     pub language: Language,
+    /// The file that declares it.
+    pub file: Arc<Path>,
     /// Each with what a match writes for it: its name, or the texts that mark its values.
     pub constructors: Vec<(String, Vec<String>)>,
+    /// Where in that file what a match writes is declared.
+    pub declared: Vec<Range<usize>>,
+    /// Names in that file of types whose values it takes, and which are declared elsewhere.
+    pub members: Vec<(usize, String)>,
+    /// That file.
+    pub text: Arc<[u8]>,
+}
+
+/// Which names are constructors of the type.
+#[derive(Debug, Clone)]
+pub(crate) enum Ours {
+    /// Those that have no other type before them.
+    ByName,
+    /// All but these places.
+    But(BTreeSet<At>),
 }
 
 /// A place where a value is taken apart.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub path: Arc<Path>,
-    pub language: Language,
     pub line: usize,
     pub column: usize,
     pub enclosing: String,
@@ -78,6 +101,9 @@ pub(crate) struct Site {
     pub missing: Vec<String>,
     pub effect: Effect,
     pub how: String,
+    pub verdict: Verdict,
+    /// The constructors in its patterns, or what is compared with their texts.
+    pub places: BTreeSet<(usize, String)>,
     pub text: String,
 }
 
@@ -88,10 +114,14 @@ pub(crate) struct Matches {
     pub sites: Vec<Site>,
     pub files: usize,
     pub skipped: Vec<Skipped>,
+    /// Where an import gives a constructor another name, under which it is not found.
+    pub renamed: Vec<(Arc<Path>, usize)>,
+    /// The texts of the files that were read.
+    pub texts: Texts,
 }
 
 /// The matches over a type, and what the change does to each.
-pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change) -> Matches {
+pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) -> Matches {
     let family = crate::answer::family(sum.language);
     let marks: Vec<&str> = sum.constructors.iter().flat_map(|(_, marks)| marks.iter().map(String::as_str)).collect();
     let finders: Vec<Finder<'_>> = marks.iter().map(|mark| Finder::new(mark.as_bytes())).collect();
@@ -108,19 +138,25 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change) -> Matches {
     let searched = search_by(scope, find);
     let mut skipped = searched.skipped;
     let mut sites = Vec::new();
-    for (hit, found) in in_turns(&searched.hits, |hit| in_file(scope, hit, sum, change)) {
+    let mut renamed = Vec::new();
+    for (hit, found) in in_turns(&searched.hits, |hit| in_file(scope, hit, sum, change, ours)) {
         match found {
-            Some(found) => sites.extend(found),
+            Some((found, others)) => {
+                sites.extend(found);
+                renamed.extend(others.into_iter().map(|line| (hit.path.as_path().into(), line)));
+            }
             None => {
                 let mentions = hit.starts.len();
                 skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions });
             }
         }
     }
-    Matches { sites, files: searched.files, skipped }
+    let texts = searched.hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
+    Matches { sites, files: searched.files, skipped, renamed, texts }
 }
 
-fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change) -> Option<Vec<Site>> {
+/// The matches in a file, and the lines in which an import gives a constructor another name.
+fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) -> Option<(Vec<Site>, Vec<usize>)> {
     let tree = parse(hit.language, &hit.text, scope.until)?;
     let text = Text { bytes: &hit.text };
     let mut found = Vec::new();
@@ -135,15 +171,18 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change) -> Option<Vec<S
     // The clauses of a function come to the same match.
     found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
     found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
-    let is_ours = |name: &str, qualifier: Option<&str>| {
-        sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
-            && qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text))
-    };
     let lines = Lines::of(&hit.text);
     let path: Arc<Path> = hit.path.as_path().into();
+    let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
+        sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
+            && match ours {
+                Ours::ByName => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
+                Ours::But(others) => !others.contains(&(path.clone(), at)),
+            }
+    };
     let mut sites: Vec<Site> = Vec::new();
     for one in found {
-        let Some(judged) = judged(&one, &is_ours) else { continue };
+        let Some(judged) = pattern::judged(&one, &is_ours) else { continue };
         let at = one.bytes.start;
         let mention = hit.starts.iter().find(|start| one.bytes.contains(start));
         let enclosing = mention.and_then(|start| {
@@ -153,15 +192,31 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change) -> Option<Vec<S
             let all = occurrences_at(hit.language, &hit.text, std::slice::from_ref(&place), scope.until)?;
             all.first().map(|one| label(&one.enclosing, hit.language))
         });
-        sites.push(site(sum, change, &one, judged, Place { hit, path: &path, lines: &lines, at, enclosing }));
+        sites.push(site(sum, change, &one, judged, Place { path: &path, lines: &lines, at, enclosing }));
     }
     sites.sort_by_key(|site| (site.line, site.column));
-    Some(sites)
+    Some((sites, renamed(scope, hit, sum, &lines)))
+}
+
+/// The lines in which an import gives a constructor another name.
+fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize> {
+    let marks = || sum.constructors.iter().flat_map(|(_, marks)| marks);
+    let places = hit.starts.iter().filter_map(|start| {
+        let rest = &hit.text[*start..];
+        let name = marks().filter(|mark| rest.starts_with(mark.as_bytes())).map(String::len).max()?;
+        let is_renamed = rest[name..].trim_ascii_start().starts_with(b"as ");
+        is_renamed.then_some(*start..*start + name)
+    });
+    let places: Vec<Range<usize>> = places.collect();
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let all = occurrences_at(hit.language, &hit.text, &places, scope.until).unwrap_or_default();
+    all.iter().filter(|one| one.alias.is_some()).map(|one| lines.line(one.bytes.start)).collect()
 }
 
 /// Where a match stands.
 struct Place<'a> {
-    hit: &'a Hit,
     path: &'a Arc<Path>,
     lines: &'a Lines<'a>,
     at: usize,
@@ -192,7 +247,6 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Judged, place: Place<'_
     let line = place.lines.line(place.at);
     Site {
         path: place.path.clone(),
-        language: place.hit.language,
         line,
         column: place.lines.column(place.at),
         enclosing: place.enclosing.unwrap_or_default(),
@@ -202,6 +256,8 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Judged, place: Place<'_
         missing,
         effect,
         how,
+        verdict: Verdict::Undecided(Code::Absent),
+        places: judged.places,
         text: place.lines.shown(line, Some(place.at)).unwrap_or_default(),
     }
 }

@@ -1,5 +1,7 @@
 //! Patterns of every language as one tree, and what a branch takes of a constructor that is not there yet.
 
+use std::collections::BTreeSet;
+
 /// A pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
@@ -9,6 +11,8 @@ pub(super) enum Pattern {
     Of {
         name: String,
         qualifier: Option<String>,
+        /// What a judge is asked about: where the name stands, or what is compared with a text.
+        at: usize,
         parts: Vec<(String, Pattern)>,
     },
     Either(Vec<Pattern>),
@@ -17,14 +21,14 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    pub(super) fn of(name: impl Into<String>, qualifier: Option<String>) -> Pattern {
-        Pattern::Of { name: name.into(), qualifier, parts: Vec::new() }
+    pub(super) fn of(name: impl Into<String>, qualifier: Option<String>, at: usize) -> Pattern {
+        Pattern::Of { name: name.into(), qualifier, at, parts: Vec::new() }
     }
 
     /// Parts that stand beside each other: a tuple, the arguments of a function.
     pub(super) fn beside(parts: impl IntoIterator<Item = Pattern>) -> Pattern {
         let parts = numbered(parts);
-        Pattern::Of { name: format!("({})", parts.len()), qualifier: None, parts }
+        Pattern::Of { name: format!("({})", parts.len()), qualifier: None, at: 0, parts }
     }
 }
 
@@ -71,14 +75,16 @@ enum Takes {
 /// The steps to a place within patterns: a constructor and its part.
 type Way = Vec<(String, String)>;
 
-/// Whether a name, behind a qualifier, is one of the constructors that are asked about.
-pub(super) type IsOurs<'a> = &'a dyn Fn(&str, Option<&str>) -> bool;
+/// Whether a name, behind a qualifier, at a place, is one of the constructors that are asked about.
+pub(super) type IsOurs<'a> = &'a dyn Fn(&str, Option<&str>, usize) -> bool;
 
 /// What a match says about a type's constructors.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Judged {
     /// The constructors that it names.
     pub names: Vec<String>,
+    /// What a judge is asked about.
+    pub places: BTreeSet<(usize, String)>,
     /// Whether a branch takes all others.
     pub has_wildcard: bool,
     /// What happens to one that is not there yet; `None` if other parts of the patterns decide.
@@ -87,11 +93,12 @@ pub(super) struct Judged {
 
 /// Reads a match. `None` if it names no constructor of ours.
 pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Judged> {
-    let mut ways: Vec<(Way, Vec<String>)> = Vec::new();
+    let mut ways: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
     for arm in &one.arms {
         named(&arm.pattern, &mut Vec::new(), is_ours, &mut ways);
     }
-    let mut names: Vec<String> = ways.iter().flat_map(|(_, names)| names.clone()).collect();
+    let places: BTreeSet<(usize, String)> = ways.iter().flat_map(|(_, names)| names.clone()).collect();
+    let mut names: Vec<String> = places.iter().map(|(_, name)| name.clone()).collect();
     names.sort();
     names.dedup();
     let severity = |new: &Option<Otherwise>| match new {
@@ -103,7 +110,7 @@ pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Judged> {
     let each: Vec<(bool, Option<Otherwise>)> = ways.iter().map(|(way, _)| taken(one, way)).collect();
     let has_wildcard = !each.is_empty() && each.iter().all(|(has_wildcard, _)| *has_wildcard);
     let new = each.into_iter().map(|(_, new)| new).max_by_key(severity)?;
-    Some(Judged { names, has_wildcard, new })
+    Some(Judged { names, places, has_wildcard, new })
 }
 
 /// What becomes of a new constructor at one place; and whether a branch takes all of it.
@@ -128,15 +135,15 @@ fn taken(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
 }
 
 /// Collects where our constructors stand.
-fn named(pattern: &Pattern, way: &mut Way, is_ours: IsOurs<'_>, ways: &mut Vec<(Way, Vec<String>)>) {
+fn named(pattern: &Pattern, way: &mut Way, is_ours: IsOurs<'_>, ways: &mut Vec<(Way, Vec<(usize, String)>)>) {
     match pattern {
         Pattern::Any | Pattern::Other => {}
         Pattern::Either(all) => all.iter().for_each(|one| named(one, way, is_ours, ways)),
-        Pattern::Of { name, qualifier, parts } => {
-            if is_ours(name, qualifier.as_deref()) {
+        Pattern::Of { name, qualifier, at, parts } => {
+            if is_ours(name, qualifier.as_deref(), *at) {
                 match ways.iter_mut().find(|(other, _)| other == way) {
-                    Some((_, names)) => names.push(name.clone()),
-                    None => ways.push((way.clone(), vec![name.clone()])),
+                    Some((_, names)) => names.push((*at, name.clone())),
+                    None => ways.push((way.clone(), vec![(*at, name.clone())])),
                 }
             }
             for (part, inner) in parts {

@@ -34,9 +34,11 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
 
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     let dotted = |node: Node<'_>| {
-        let mut names: Vec<String> = children(node).into_iter().map(|name| text.of(name)).collect();
+        let parts = children(node);
+        let at = parts.last().map_or(node.start_byte(), Node::start_byte);
+        let mut names: Vec<String> = parts.into_iter().map(|name| text.of(name)).collect();
         let name = names.pop().unwrap_or_default();
-        (name, names.pop())
+        (name, names.pop(), at)
     };
     match node.kind() {
         "_" => Pattern::Any,
@@ -46,11 +48,11 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
         },
         "dotted_name" => match dotted(node) {
             // A name alone binds.
-            (_, None) => Pattern::Any,
-            (name, qualifier) => Pattern::of(name, qualifier),
+            (_, None, _) => Pattern::Any,
+            (name, qualifier, at) => Pattern::of(name, qualifier, at),
         },
         "class_pattern" => {
-            let Some((name, qualifier)) = node.named_child(0).map(dotted) else { return Pattern::Other };
+            let Some((name, qualifier, at)) = node.named_child(0).map(dotted) else { return Pattern::Other };
             let parts = children(node).into_iter().skip(1).enumerate().map(|(number, part)| {
                 let keyword = part.named_child(0).filter(|inner| inner.kind() == "keyword_pattern");
                 match keyword {
@@ -61,11 +63,11 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
                     None => (number.to_string(), pattern_of(text, part)),
                 }
             });
-            Pattern::Of { name, qualifier, parts: parts.collect() }
+            Pattern::Of { name, qualifier, at, parts: parts.collect() }
         }
         "union_pattern" => Pattern::Either(children(node).into_iter().map(|one| pattern_of(text, one)).collect()),
         "tuple_pattern" => Pattern::beside(children(node).into_iter().map(|one| pattern_of(text, one))),
-        "string" => Pattern::of(text.of(node).trim_matches(['"', '\'']), None),
+        "string" => Pattern::of(text.of(node).trim_matches(['"', '\'']), None, node.start_byte()),
         _ => Pattern::Other,
     }
 }

@@ -95,7 +95,7 @@ fn tokens_of(text: Text<'_>, tokens: Node<'_>) -> Vec<Pattern> {
                 let qualifier = before.strip_suffix(b"::").map(last_word);
                 // What stands before `::` is no constructor.
                 if !text.bytes[token.end_byte()..].trim_ascii_start().starts_with(b"::") {
-                    found.push(Pattern::of(text.of(token), qualifier));
+                    found.push(Pattern::of(text.of(token), qualifier, token.start_byte()));
                 }
             }
             _ => {}
@@ -110,38 +110,38 @@ fn last_word(before: &[u8]) -> String {
 }
 
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
-    let path = |node: Node<'_>| -> (String, Option<String>) {
+    let path = |node: Node<'_>| -> (String, Option<String>, usize) {
         let name = node.child_by_field_name("name").unwrap_or(node);
         let qualifier = node.child_by_field_name("path").map(|path| last_word(text.of(path).as_bytes()));
-        (text.of(name), qualifier)
+        (text.of(name), qualifier, name.start_byte())
     };
     match node.kind() {
         "_" | "remaining_field_pattern" => Pattern::Any,
         "identifier" => {
             let name = text.of(node);
-            if name.starts_with(char::is_uppercase) { Pattern::of(name, None) } else { Pattern::Any }
+            if name.starts_with(char::is_uppercase) { Pattern::of(name, None, node.start_byte()) } else { Pattern::Any }
         }
         "scoped_identifier" => {
-            let (name, qualifier) = path(node);
-            Pattern::of(name, qualifier)
+            let (name, qualifier, at) = path(node);
+            Pattern::of(name, qualifier, at)
         }
         "tuple_struct_pattern" => {
             let Some(of) = node.child_by_field_name("type") else { return Pattern::Other };
-            let (name, qualifier) = path(of);
+            let (name, qualifier, at) = path(of);
             let parts = children(node).into_iter().filter(|child| child.id() != of.id());
             let parts = upto_rest(parts.collect());
-            Pattern::Of { name, qualifier, parts: numbered(parts.into_iter().map(|part| pattern_of(text, part))) }
+            Pattern::Of { name, qualifier, at, parts: numbered(parts.into_iter().map(|part| pattern_of(text, part))) }
         }
         "struct_pattern" => {
             let Some(of) = node.child_by_field_name("type") else { return Pattern::Other };
-            let (name, qualifier) = path(of);
+            let (name, qualifier, at) = path(of);
             let fields = children(node).into_iter().filter(|child| child.kind() == "field_pattern");
             let parts = fields.filter_map(|field| {
                 let label = text.of(field.child_by_field_name("name")?);
                 let inner = field.child_by_field_name("pattern").map_or(Pattern::Any, |inner| pattern_of(text, inner));
                 Some((label, inner))
             });
-            Pattern::Of { name, qualifier, parts: parts.collect() }
+            Pattern::Of { name, qualifier, at, parts: parts.collect() }
         }
         "tuple_pattern" => Pattern::beside(children(node).into_iter().map(|part| pattern_of(text, part))),
         "or_pattern" => Pattern::Either(children(node).into_iter().map(|one| pattern_of(text, one)).collect()),

@@ -27,11 +27,18 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         }
         _ => return None,
     };
-    let arms = cases.into_iter().filter_map(|case| arm(text, case)).collect();
+    // What a text is compared with: `kind` in `shape.kind`.
+    let value = node.child_by_field_name("value");
+    let mut compared = value;
+    while let Some(inner) = compared.filter(|one| one.kind() == "parenthesized_expression") {
+        compared = inner.named_child(0);
+    }
+    let compared = compared.map(|one| one.child_by_field_name("property").unwrap_or(one).start_byte());
+    let arms = cases.into_iter().filter_map(|case| arm(text, case, compared)).collect();
     Some(Match { bytes: node.byte_range(), form, arms, otherwise })
 }
 
-fn arm(text: Text<'_>, case: Node<'_>) -> Option<Arm> {
+fn arm(text: Text<'_>, case: Node<'_>, compared: Option<usize>) -> Option<Arm> {
     let fields = |field: &str| -> Vec<Node<'_>> {
         let mut cursor = case.walk();
         case.children_by_field_name(field, &mut cursor).collect()
@@ -45,10 +52,12 @@ fn arm(text: Text<'_>, case: Node<'_>) -> Option<Arm> {
     let of =
         |patterns: Vec<Pattern>| Some(Arm { pattern: Pattern::Either(patterns), is_guarded: false, refuses: None });
     match case.kind() {
-        "expression_case" => of(fields("value").into_iter().flat_map(children).map(|one| value(text, one)).collect()),
-        "type_case" => of(fields("type").into_iter().map(|one| value(text, one)).collect()),
+        "expression_case" => {
+            of(fields("value").into_iter().flat_map(children).map(|one| value(text, one, compared)).collect())
+        }
+        "type_case" => of(fields("type").into_iter().map(|one| value(text, one, compared)).collect()),
         "default_case" => default(fails(said(), GO_REFUSES).then_some(REFUSED)),
-        "switch_case" => of(fields("value").into_iter().map(|one| value(text, one)).collect()),
+        "switch_case" => of(fields("value").into_iter().map(|one| value(text, one, compared)).collect()),
         "switch_default" => {
             let said = said();
             let is_never = NEVER.iter().any(|never| said.contains(never));
@@ -59,36 +68,39 @@ fn arm(text: Text<'_>, case: Node<'_>) -> Option<Arm> {
         }
         "case_statement" => match fields("value")[..] {
             [] => default(fails(said(), C_REFUSES).then_some(REFUSED)),
-            _ => of(fields("value").into_iter().map(|one| value(text, one)).collect()),
+            _ => of(fields("value").into_iter().map(|one| value(text, one, compared)).collect()),
         },
         _ => None,
     }
 }
 
 /// What a case compares with: a name, behind a type or a package, or a text.
-fn value(text: Text<'_>, node: Node<'_>) -> Pattern {
+fn value(text: Text<'_>, node: Node<'_>, compared: Option<usize>) -> Pattern {
     let named = |name: &str, before: &str| match node.child_by_field_name(name) {
         Some(name) => {
             let before = node.child_by_field_name(before).map(|before| text.of(before));
             let last = before.and_then(|before| before.rsplit(['.', ':']).next().map(str::to_owned));
             match name.kind() {
                 // `geo::Color::Red`.
-                "qualified_identifier" => value(text, name),
-                _ => Pattern::of(text.of(name), last),
+                "qualified_identifier" => value(text, name, compared),
+                _ => Pattern::of(text.of(name), last, name.start_byte()),
             }
         }
         None => Pattern::Other,
     };
     match node.kind() {
-        "identifier" | "type_identifier" => Pattern::of(text.of(node), None),
+        "identifier" | "type_identifier" => Pattern::of(text.of(node), None, node.start_byte()),
         "selector_expression" => named("field", "operand"),
         "qualified_type" => named("name", "package"),
         "member_expression" => named("property", "object"),
         "qualified_identifier" => named("name", "scope"),
         "pointer_type" | "parenthesized_expression" | "as_expression" => {
-            node.named_child(0).map_or(Pattern::Other, |inner| value(text, inner))
+            node.named_child(0).map_or(Pattern::Other, |inner| value(text, inner, compared))
         }
-        "string" => Pattern::of(text.of(node).trim_matches(['"', '\'', '`']), None),
+        "string" => {
+            let at = compared.unwrap_or(node.start_byte());
+            Pattern::of(text.of(node).trim_matches(['"', '\'', '`']), None, at)
+        }
         _ => Pattern::Other,
     }
 }

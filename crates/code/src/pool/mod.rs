@@ -2,6 +2,7 @@
 //! and ended when they cost more than they may.
 
 mod budget;
+mod revision;
 mod would;
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,10 +16,12 @@ use process::Guard;
 use project::Caller;
 use tokio::sync::Semaphore;
 
-use crate::judgement::Code;
+use crate::judgement::{Code, Revision};
+use crate::kept::Kept;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Order, Server, Start, State, Timing};
 use crate::settings::CodeSettings;
+use revision::Worktrees;
 
 /// How servers are run.
 #[derive(Clone)]
@@ -30,6 +33,8 @@ pub struct Options {
     pub prepare: Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>,
     /// Where servers keep what they make, outside of the worktrees.
     pub state_dir: PathBuf,
+    /// Where verdicts are kept for when nobody judges; none are kept without it.
+    pub kept_dir: Option<PathBuf>,
     /// Where running servers are recorded, for [`process::records::sweep`] after a crash.
     pub records_dir: Option<PathBuf>,
     pub guard: Guard,
@@ -47,6 +52,7 @@ impl Options {
             withheld,
             prepare: Arc::new(|| Ok(())),
             state_dir: PathBuf::new(),
+            kept_dir: None,
             records_dir: None,
             guard: Guard::Without,
             timing: Timing::default(),
@@ -62,7 +68,8 @@ pub(crate) struct Pool {
     servers: Arc<Servers>,
     /// One server starts at a time.
     starting: Arc<Semaphore>,
-    watchers: tokio::sync::Mutex<HashMap<PathBuf, Option<::watch::Watcher>>>,
+    worktrees: Worktrees,
+    kept: Option<Arc<Kept>>,
     /// What programs say of their version, while their files stay as they are.
     versions: Mutex<HashMap<PathBuf, Version>>,
 }
@@ -92,11 +99,13 @@ pub(crate) enum Program {
 
 impl Pool {
     pub(crate) fn new(options: Option<Options>) -> Pool {
+        let kept = options.as_ref().and_then(|options| options.kept_dir.clone());
         Pool {
             options,
             servers: Arc::default(),
             starting: Arc::new(Semaphore::new(1)),
-            watchers: tokio::sync::Mutex::default(),
+            worktrees: Worktrees::default(),
+            kept: kept.map(|directory| Arc::new(Kept::new(directory))),
             versions: Mutex::default(),
         }
     }
@@ -123,7 +132,7 @@ impl Pool {
             let text = format!("{} has no place for what it makes: {error}", profile.name);
             return Found::None { state: State::Absent, code: Code::Absent, text };
         }
-        let watcher = self.watcher(worktree).await;
+        let watcher = self.worktrees.of(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if servers.is_empty() {
             let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
@@ -250,22 +259,17 @@ impl Pool {
         version
     }
 
-    /// The watcher of a worktree; `None` if it cannot be watched.
-    async fn watcher(&self, worktree: &Path) -> Option<::watch::Watcher> {
-        let mut watchers = self.watchers.lock().await;
-        if let Some(Some(watcher)) = watchers.get(worktree) {
-            return Some(watcher.clone());
+    /// What is known of the revision of a worktree. Without servers nothing is watched.
+    pub(crate) async fn revision(&self, caller: &Caller, worktree: &Path) -> Revision {
+        match &self.options {
+            Some(_) => self.worktrees.of(worktree).revision(&caller.env).await,
+            None => Revision { commit: project::head_commit(worktree), ..Revision::default() },
         }
-        let options = ::watch::Options { ignored: vec!["/.hob/".to_owned()], ..::watch::Options::default() };
-        let watcher = match ::watch::Watcher::start(worktree, options).await {
-            Ok(watcher) => Some(watcher),
-            Err(error) => {
-                tracing::warn!(%error, "a worktree is not watched");
-                None
-            }
-        };
-        watchers.insert(worktree.to_owned(), watcher.clone());
-        watcher
+    }
+
+    /// What was confirmed before.
+    pub(crate) fn kept(&self) -> Option<&Arc<Kept>> {
+        self.kept.as_ref()
     }
 
     /// All servers.
@@ -294,7 +298,7 @@ impl Pool {
         for one in ending {
             let _ = one.await;
         }
-        self.watchers.lock().await.clear();
+        self.worktrees.clear();
     }
 }
 

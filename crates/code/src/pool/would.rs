@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Options, Pool, Program, root_of};
 use crate::answer::family;
+use crate::judgement::Revision;
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
@@ -53,6 +54,7 @@ pub fn checked(
         below: root.to_owned(),
         since: Instant::now(),
         until: Instant::now() + BUDGET,
+        revision: Revision::default(),
         is_given_up: Arc::default(),
     };
     let (files, _, _) = list(&scope, usize::MAX);

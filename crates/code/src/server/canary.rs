@@ -39,6 +39,7 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
         below: root.to_owned(),
         since: Instant::now(),
         until: Instant::now() + BUDGET,
+        revision: crate::judgement::Revision::default(),
         is_given_up: Arc::new(AtomicBool::new(false)),
     };
     let (files, _, _) = list(&scope, usize::MAX);

@@ -196,6 +196,11 @@ pub(crate) fn default_imports(
     }
 }
 
+/// Whether a text has no part that the parser does not know. Blocks.
+pub(crate) fn is_whole(language: Language, text: &[u8], until: Instant) -> bool {
+    parse(language, text, until).is_some_and(|tree| !tree.root_node().has_error())
+}
+
 /// The processor time that one file may take, so that a busy machine loses none: text that is no program, or made to be
 /// slow, takes minutes.
 const MAX_PARSE: Duration = Duration::from_secs(3);

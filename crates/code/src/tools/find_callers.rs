@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, Questions, shown, undefined};
+use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined, shown};
 use super::{Question, answer};
 use crate::answer::{Found, Shown, Site};
 use crate::head::Head;
@@ -48,7 +48,7 @@ pub(super) enum UsedAs {
 pub(super) struct Output {
     head: Head,
     name: String,
-    /// Null if there are several definitions, or none in the project.
+    /// Null if there are several definitions, or none that is known.
     definition_file: Option<String>,
     definition_line: Option<usize>,
     call_sites: Vec<CallSite>,
@@ -136,10 +136,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
             }
         }
         let mut text = vec![head.clone()];
-        text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
-        if found.definitions.is_empty() {
-            text.push(undefined(found));
-        }
+        text.extend(defined(found));
         text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
         text.extend(rest_line("find_callers", &args.name, &uses.rest, uses.total));
         let definition = match &found.definitions[..] {
@@ -196,7 +193,7 @@ fn output(
         filtered_count: all - uses.total + uses.elsewhere + uses.head.refuted,
         truncated: uses.truncated,
         warning: (!uses.head.is_final).then_some(head),
-        definitions: found.definitions.iter().map(DefinitionOut::of).collect(),
+        definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
         callers: callers.into_values().take(MOST_RESULTS).collect(),
         total: uses.total,
         call_sites: uses

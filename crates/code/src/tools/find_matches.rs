@@ -1,20 +1,24 @@
 //! `find_matches`: what a new constructor, or one less, does to every place that takes values of the type apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use mcp::tool::{Context, Effect as ToolEffect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::judged::{are_unchanged, due, unsettled};
 use super::show_fields::{Typed, types};
-use super::{DefinitionOut, Questions, by_syntax, searched, shown};
+use super::{DefinitionOut, Questions, searched, shown};
 use crate::definition::Definition;
 use crate::head::Head;
-use crate::matches::{Change, Effect, Matches, Site, Sum, matches};
-use crate::search::{NoAnswer, Scope};
-use crate::syntax::Language;
+use crate::judgement::{Judge, Verdict};
+use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches};
+use crate::search::{NoAnswer, Scope, Skipped, read};
+use crate::syntax::{Kind, Language};
+use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -28,6 +32,8 @@ pub(super) struct Args {
     pub path: Option<String>,
     /// 50.
     pub max_results: Option<usize>,
+    /// For a judge that is not ready: 10000.
+    pub wait_ms: Option<u64>,
 }
 
 /// The matches.
@@ -85,27 +91,31 @@ impl Tool for FindMatches {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        searched(&self.0, &cx, args.path.clone(), move |scope| {
-            let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-            let (found, types) = types(&whole, &args.type_name)?;
-            let [one] = &types[..] else {
-                let all: Vec<String> = types.iter().map(|one| one.definition.shown()).collect();
-                let problem = format!("`{}` names {} types: {}", args.type_name, all.len(), all.join("; "));
-                return Err(NoAnswer(format!("{problem}. Name one as path:name")));
-            };
-            let sum = sum(&whole, one);
-            if sum.constructors.is_empty() {
-                let problem = format!("{} has no constructors that a match could name", one.definition.shown());
-                return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
+        let since = Instant::now();
+        let until = due(&cx, args.wait_ms, since);
+        let args = Arc::new(args);
+        let mut again = true;
+        loop {
+            let asked = args.clone();
+            let found = searched(&self.0, &cx, args.path.clone(), move |scope| found(scope, &asked)).await?;
+            let Found { scope, one, sum, change, by_name, all, skipped } = found;
+            let call = Call { pool: &self.0.pool, cx: &cx, scope: &scope, until };
+            let mut said = judge(&call, &sum, &all).await;
+            let (sum, found, mut said) = searched(&self.0, &cx, args.path.clone(), move |scope| {
+                let found = said.apply(scope, &sum, &change, by_name);
+                Ok((sum, found, said))
+            })
+            .await?;
+            if said.judged.is_certain && !are_unchanged(&self.0, &cx, said.texts.clone()).await? {
+                if again {
+                    again = false;
+                    continue;
+                }
+                unsettled(&mut said.judged);
             }
-            let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
-            let Matches { mut sites, files, skipped } = matches(scope, &sum, &change);
-            sites.sort_by(|a, b| (a.effect, &a.path, a.line).cmp(&(b.effect, &b.path, b.line)));
-            let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
-            let skipped = [found.skipped, skipped].concat();
-            Ok(output(scope, args, &one.definition, sum, &sites, most, (files, &skipped)))
-        })
-        .await
+            let skipped = [skipped, found.skipped.clone()].concat();
+            return Ok(output(&args, &one.definition, sum, found, &said, Asked { scope, skipped, since }));
+        }
     }
 
     fn text(output: &Output) -> String {
@@ -118,28 +128,57 @@ impl Tool for FindMatches {
     }
 }
 
-fn output(
-    scope: &Scope,
-    args: Args,
-    definition: &Definition,
+/// What is found without a judge.
+struct Found {
+    scope: Scope,
+    one: Typed,
     sum: Sum,
-    sites: &[Site],
-    most: usize,
-    (files, skipped): (usize, &[crate::search::Skipped]),
-) -> Output {
-    let mut undecided: BTreeMap<Language, usize> = BTreeMap::from([(definition.language, 0)]);
+    change: Change,
+    by_name: Matches,
+    /// With every name that could be a constructor of the type.
+    all: Matches,
+    skipped: Vec<Skipped>,
+}
+
+fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let (found, mut types) = types(&whole, &args.type_name)?;
+    if types.len() > 1 {
+        let all: Vec<String> = types.iter().map(|one| one.definition.shown()).collect();
+        let problem = format!("`{}` names {} types: {}", args.type_name, all.len(), all.join("; "));
+        return Err(NoAnswer(format!("{problem}. Name one as path:name")));
+    }
+    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is no type", args.type_name)))?;
+    let sum = sum(&whole, &one);
+    if sum.constructors.is_empty() {
+        let problem = format!("{} has no constructors that a match could name", one.definition.shown());
+        return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
+    }
+    let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
+    let by_name = matches(scope, &sum, &change, &Ours::ByName);
+    let all = matches(scope, &sum, &change, &Ours::But(BTreeSet::new()));
+    Ok(Found { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
+}
+
+/// What an answer is about.
+struct Asked {
+    scope: Scope,
+    skipped: Vec<Skipped>,
+    since: Instant,
+}
+
+fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: &Said, asked: Asked) -> Output {
+    let Matches { mut sites, files, .. } = found;
+    sites.sort_by(|a, b| (a.effect, &a.path, a.line).cmp(&(b.effect, &b.path, b.line)));
+    let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
     let mut totals: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for site in sites {
-        *undecided.entry(site.language).or_default() += 1;
+    for site in &sites {
         *totals.entry(site.effect.word()).or_default() += 1;
     }
-    let head = by_syntax(&undecided).searched(&scope.root, files, skipped, scope.since);
-    let counted: Vec<String> = totals.iter().map(|(effect, count)| format!("{count} {effect}")).collect();
-    let said = match sites {
-        [] => format!("no matches found, which is no proof: {}{}", head.why(), head.at()),
-        [one] => format!("1 match by syntax, {}: {}{}", one.effect.word(), head.why(), head.at()),
-        all => format!("{} matches by syntax ({}): {}{}", all.len(), counted.join(", "), head.why(), head.at()),
-    };
+    let refuted = std::iter::repeat_n(Verdict::Refuted, said.refuted);
+    let verdicts = sites.iter().map(|site| site.verdict).chain(refuted);
+    let head = Head::judged(verdicts, &said.judged).searched(&asked.scope, files, &asked.skipped, asked.since);
+    let said = head_line(&head, &totals, sites.len());
     let mut text = vec![said.clone(), format!("defined: {}", definition.shown())];
     let mut last = ("", String::new());
     for site in sites.iter().take(most) {
@@ -157,7 +196,7 @@ fn output(
     }
     Output {
         type_name: sum.name,
-        change: args.change.unwrap_or_else(|| "add".to_owned()),
+        change: args.change.clone().unwrap_or_else(|| "add".to_owned()),
         constructors: sum.constructors.into_iter().map(|(name, _)| name).collect(),
         matches: sites.iter().take(most).map(matched).collect(),
         totals,
@@ -168,6 +207,31 @@ fn output(
         head,
         text,
     }
+}
+
+/// The head as a line: never that there are none, while that is not proven.
+fn head_line(head: &Head, totals: &BTreeMap<&'static str, usize>, total: usize) -> String {
+    let counted: Vec<String> = totals.iter().map(|(effect, count)| format!("{count} {effect}")).collect();
+    let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
+    let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
+    let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
+    let counted = counted.join(", ");
+    let how = if head.confirmed > 0 || head.is_final { "" } else { " by syntax" };
+    let found = match total {
+        0 => "no matches".to_owned(),
+        1 => format!("1 match{how}, {}", counted.trim_start_matches("1 ")),
+        count => format!("{count} matches{how} ({counted})"),
+    };
+    let said = match (head.is_final, total, head.confirmed) {
+        (true, ..) => format!("{found}{refuted}, 0 undecided{judges}"),
+        (false, 0, _) => format!("no matches found, which is no proof{refuted}: {}", head.why()),
+        (false, _, 0) => format!("{found}{refuted}: {}", head.why()),
+        (false, _, confirmed) => {
+            let (undecided, why) = (head.undecided, head.why());
+            format!("{found}: {confirmed} confirmed, {undecided} undecided{refuted}, not final: {why}{judges}")
+        }
+    };
+    format!("{said}{}", head.at())
 }
 
 fn matched(site: &Site) -> Matched {
@@ -182,7 +246,7 @@ fn matched(site: &Site) -> Matched {
         wildcard: site.has_wildcard,
         effect: site.effect,
         how: site.how.clone(),
-        verdict: "undecided",
+        verdict: site.verdict.word(),
         context: project::visible::escaped(&site.text),
     }
 }
@@ -206,6 +270,11 @@ fn sum(scope: &Scope, one: &Typed) -> Sum {
     let language = one.definition.language;
     let script = matches!(language, Language::TypeScript | Language::Tsx);
     let mut constructors = Vec::new();
+    let mut declared = vec![one.definition.bytes.clone()];
+    let mut members = Vec::new();
+    let text = read(&scope.root.join(&one.definition.path)).unwrap_or_default();
+    let is_union = script && one.definition.kind != Kind::Enum
+        || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_MEMBERS * 8) {
         let marks = match script && !made.name.starts_with(['"', '\'']) {
             // A member of a union is told by the texts that its fields have as type.
@@ -216,11 +285,18 @@ fn sum(scope: &Scope, one: &Typed) -> Sum {
         let bare = made.name.trim_matches(['"', '\'']);
         let bare = if language == Language::Python { bare.rsplit('.').next().unwrap_or(bare) } else { bare };
         let bare = bare.to_owned();
+        // `geo.Circle` stands for what its last name means.
+        let at = text.get(made.at..).and_then(|rest| memchr::memmem::find(rest, bare.as_bytes()));
+        match at.filter(|_| is_union && is_name(&bare)) {
+            Some(at) => members.push((made.at + at, bare.clone())),
+            // Go declares them beside the type.
+            None => declared.push(made.at..made.at + 1),
+        }
         let marks = if marks.is_empty() { vec![bare] } else { marks };
         constructors.push((made.name.clone(), marks));
     }
     let name = one.definition.label.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
-    Sum { name, language, constructors }
+    Sum { name, language, file: one.definition.path.clone(), constructors, declared, members, text: text.into() }
 }
 
 /// The texts that mark the values of a member of a union: `kind: 'circle'`.
@@ -233,8 +309,11 @@ fn tags(scope: &Scope, member: &str) -> Vec<String> {
         let fields = member.trim_matches(['{', '}']).split([';', ',']);
         return fields.filter_map(|field| quoted(field.split_once(':')?.1.trim())).collect();
     }
-    let is_name = member.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
-    let found = if is_name { types(scope, member).ok() } else { None };
+    let found = if is_name(member) { types(scope, member).ok() } else { None };
     let fields = found.into_iter().flat_map(|(_, types)| types).flat_map(|one| one.shape.fields);
     fields.filter_map(|field| quoted(&field.of)).collect()
+}
+
+fn is_name(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::find_callers::shown_lines;
 use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, Questions, undefined};
+use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
 use super::{Question, answer};
 use crate::head::Head;
 use crate::syntax::Class;
@@ -76,15 +76,12 @@ impl Tool for FindUses {
         let uses = Uses::of(&answered, &wanted, lines_of.most, args.refuted);
         let head = head_line(&uses, &wanted, "no uses");
         let mut text = vec![head.clone()];
-        text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
-        if found.definitions.is_empty() {
-            text.push(undefined(found));
-        }
+        text.extend(defined(found));
         text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
         text.extend(rest_line("find_uses", &args.name, &uses.rest, uses.total));
         Ok(Output {
             name: found.question.name.clone(),
-            definitions: found.definitions.iter().map(DefinitionOut::of).collect(),
+            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
             counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
             total: uses.total,
             truncated: uses.truncated,

@@ -11,7 +11,7 @@ use crate::answer::{Found, Shown, Texts, find};
 use crate::judgement::{Code, Judged, Reason};
 use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
-use crate::verdict::{Asked, judge};
+use crate::verdict::{Asked, Call, judge};
 
 /// What was found and judged.
 pub(super) struct Answered {
@@ -41,10 +41,7 @@ pub(super) async fn answer(
     classes: impl Fn(&Found) -> Vec<Class>,
 ) -> Result<Answered, ToolError> {
     let since = Instant::now();
-    let wait = Duration::from_millis(wanted.wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
-    // The answer must still reach whoever waits for it.
-    let wait = cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))));
-    let until = since + wait;
+    let until = due(cx, wanted.wait_ms, since);
     let mut again = true;
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
@@ -53,7 +50,8 @@ pub(super) async fn answer(
         })
         .await?;
         let classes = classes(&found);
-        let asked = Asked { pool: &questions.pool, cx, scope: &scope, wanted: &classes, shown, until };
+        let call = Call { pool: &questions.pool, cx, scope: &scope, until };
+        let asked = Asked { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
         if !judged.is_certain {
             return Ok(Answered { scope, found, judged, since });
@@ -68,14 +66,34 @@ pub(super) async fn answer(
             return Ok(Answered { scope, found, judged, since });
         }
         if !again {
-            judged.is_certain = false;
-            let text = "files changed while they were judged, twice: ask again".to_owned();
-            judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
-            judged.retry_after = Some(Duration::from_secs(1));
+            unsettled(&mut judged);
             return Ok(Answered { scope, found, judged, since });
         }
         again = false;
     }
+}
+
+/// When the answer to a question that came then is due.
+pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant {
+    let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
+    // The answer must still reach whoever waits for it.
+    since + cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
+}
+
+/// Says that an answer is not certain, as its files do not stay the same.
+pub(super) fn unsettled(judged: &mut Judged) {
+    judged.is_certain = false;
+    let text = "files changed while they were judged, twice: ask again".to_owned();
+    judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
+    judged.retry_after = Some(Duration::from_secs(1));
+}
+
+/// Whether files hold what they held.
+pub(super) async fn are_unchanged(questions: &Arc<Questions>, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
+    searched(questions, cx, None, move |scope| {
+        Ok(texts.iter().all(|(path, text)| read(&scope.root.join(path)).is_ok_and(|now| *now == **text)))
+    })
+    .await
 }
 
 /// Whether the files that mention a name, and all others that were read, hold what they held.

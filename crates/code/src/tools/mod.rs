@@ -12,7 +12,6 @@ mod show_definition;
 mod show_fields;
 mod uses;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +30,6 @@ use crate::head::Head;
 use crate::pool::{Options, Pool};
 use crate::running::Running;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
-use crate::syntax::Language;
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[
@@ -100,6 +98,9 @@ pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
+/// How many definitions an answer lists; a name from outside of the project may have any number.
+const MOST_DEFINITIONS: usize = 100;
+
 /// A definition in a result.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -121,6 +122,16 @@ impl DefinitionOut {
     }
 }
 
+/// Where a name is defined, in lines. What is outside of the project stands with its uses.
+fn defined(found: &Found) -> Vec<String> {
+    let inside = found.definitions.iter().filter(|one| !one.is_outside());
+    let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.shown())).collect();
+    if lines.is_empty() {
+        lines.push(undefined(found));
+    }
+    lines
+}
+
 /// A path in a result.
 fn shown(path: &Path) -> String {
     project::visible::path(path)
@@ -136,7 +147,8 @@ async fn searched<T: Send + 'static>(
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     let since = Instant::now();
     let _slot = questions.searches.acquire().await.map_err(ToolError::internal)?;
-    let scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
+    let mut scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
+    scope.revision = questions.pool.revision(caller, &scope.root).await;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));
     searching.await.map_err(ToolError::internal)?.map_err(refused)
@@ -157,13 +169,8 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 
 /// The head of an answer that needs no judge: it is final if nothing that may hold more was left out.
 fn syntactic(scope: &Scope, found: &Found) -> Head {
-    let head = Head::default().searched(&scope.root, found.files, &found.skipped, scope.since);
+    let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_final: found.skipped.is_empty(), ..head }
-}
-
-/// The head of an answer that no judge is asked for: what is found by names stays undecided, however many of each language.
-fn by_syntax(sites: &BTreeMap<Language, usize>) -> Head {
-    Head::unjudged(sites)
 }
 
 /// Why an answer is not final, as a line of its own.

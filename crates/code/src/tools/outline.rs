@@ -117,7 +117,7 @@ impl Tool for Outline {
                     outlined.push(Outlined { path: shown(&path), symbols });
                 }
             }
-            let head = Head::default().searched(&scope.root, count, &skipped, scope.since);
+            let head = Head::default().searched(scope, count, &skipped, scope.since);
             let truncated = more || filter.is_over;
             let head = Head { is_final: skipped.is_empty(), ..head };
             let mut text: Vec<String> = doubt(&head).into_iter().collect();

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::Answered;
 use super::shown;
 use crate::answer::{Found, Site};
+use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Judge, Verdict};
 use crate::syntax::{Class, Kind};
@@ -36,6 +37,9 @@ pub(super) struct Use {
     pub may_be_local: bool,
     /// The name that stands here, if an import gave it another.
     pub alias: Option<String>,
+    /// What it means, where that is outside of the project.
+    #[serde(skip)]
+    group: Option<String>,
 }
 
 /// The uses of some classes.
@@ -63,7 +67,12 @@ impl Uses {
         for site in found.sites.iter().filter(is_listed) {
             *counts.entry(site.class).or_default() += 1;
         }
-        let head = Head::judged(of_class(), judged).searched(&scope.root, found.files, &found.skipped, *since);
+        let head = Head::judged(of_class().map(|site| site.verdict), judged).searched(
+            scope,
+            found.files,
+            &found.skipped,
+            *since,
+        );
         let mut rest: BTreeMap<String, usize> = BTreeMap::new();
         for site in all.iter().skip(most) {
             *rest.entry(shown(&site.path)).or_default() += 1;
@@ -82,6 +91,7 @@ impl Uses {
 }
 
 fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
+    let meant = site.meant.and_then(|number| found.definitions.get(number));
     Use {
         file: shown(&site.path),
         line: site.line,
@@ -96,20 +106,13 @@ fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
             Class::Value => "value",
             _ => "direct",
         },
-        verdict: match site.verdict {
-            Verdict::Confirmed => "confirmed",
-            Verdict::Refuted => "refuted",
-            Verdict::Undecided(_) => "undecided",
-            Verdict::NotJudged => "not_judged",
-        },
+        verdict: site.verdict.word(),
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
-        definition: site
-            .meant
-            .and_then(|number| found.definitions.get(number))
-            .map(|one| format!("{}:{}", shown(&one.path), one.line)),
+        definition: meant.map(|one| format!("{}:{}", shown(&one.path), one.line)),
         may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
         alias: site.alias.clone(),
+        group: meant.filter(|one| one.is_outside()).map(Definition::shown),
     }
 }
 
@@ -128,14 +131,21 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
     let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
     let counted_all = counted(counts, wanted);
     let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
+    let earlier = if head.earlier > 0 { format!(", {} confirmed earlier", head.earlier) } else { String::new() };
     let said = match (head.is_final, head.confirmed, head.undecided) {
         (true, 0, _) if counted_all.is_empty() => format!("{nothing}{refuted}, 0 undecided{judges}"),
         (true, ..) => format!("{counted_all}{refuted}, 0 undecided{judges}"),
         (false, 0, 0) if counted_all.is_empty() => format!("none found, which is no proof{refuted}{why}"),
+        (false, 0, undecided) if head.earlier > 0 => {
+            let earlier = head.earlier;
+            format!("none confirmed yet, {earlier} earlier, {undecided} undecided ({counted_all}){refuted}{why}")
+        }
         (false, 0, 0) => format!("{counted_all}{refuted}{why}"),
         (false, 0, undecided) => format!("none confirmed yet, {undecided} undecided ({counted_all}){refuted}{why}"),
         (false, confirmed, undecided) => {
-            format!("{confirmed} confirmed, {undecided} undecided ({counted_all}){refuted}, not final{why}{judges}")
+            format!(
+                "{confirmed} confirmed{earlier}, {undecided} undecided ({counted_all}){refuted}, not final{why}{judges}"
+            )
         }
     };
     let others: Vec<Class> = Class::ALL.into_iter().filter(|class| !wanted.contains(class)).collect();
@@ -152,15 +162,22 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
 pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut file = "";
-    let is_mixed = uses.iter().any(|one| one.verdict == "confirmed");
+    let mut group = None;
+    let is_mixed = uses.iter().any(|one| matches!(one.verdict, "confirmed" | "earlier"));
     for (number, one) in uses.iter().enumerate() {
+        if one.group.is_some() && one.group != group {
+            group.clone_from(&one.group);
+            lines.extend(group.iter().map(|group| format!("means: {group}")));
+            file = "";
+        }
         if one.file != file {
             file = &one.file;
             lines.push(file.to_owned());
         }
         let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
         let is_same = |next: &&Use| {
-            (&next.file, next.line, next.class, next.verdict) == (&one.file, one.line, one.class, one.verdict)
+            (&next.file, next.line, next.class, next.verdict, &next.group)
+                == (&one.file, one.line, one.class, one.verdict, &one.group)
         };
         let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
         if number > 0 && is_same(&&uses[number - 1]) {
@@ -174,6 +191,7 @@ pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
         let doubt = match one.verdict {
             "undecided" if is_mixed => " undecided",
             "refuted" => " refuted",
+            "earlier" => " earlier",
             _ => "",
         };
         let line = format!("  {}  {enclosing}{}{doubt}{local}", one.line, one.class.word());

@@ -4,42 +4,57 @@
 //!
 //! - `decide`: what two answers mean for a site; pure.
 //! - `texts`: places of the protocol in the texts that were read.
-//! - `pass`: all questions to one server, once.
+//! - `pass`: all questions about the uses of a name to one server, once.
+//! - `meaning`: what names mean, one by one, for questions that begin with places.
+//! - `outside`: the uses of a name that the project does not define.
+//! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
 //!
-//! [`judge`] waits for a judge that can be believed, and asks until two passes agree where one proves nothing.
+//! Start with [`judge`].
 
 mod decide;
+mod meaning;
+mod outside;
 mod pass;
 mod texts;
+mod waiting;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
-use mcp::tool::{Context, Progress};
-use project::Caller;
+use mcp::tool::Context;
 
-use crate::answer::{Found, Shown, Site, family};
-use crate::judgement::{Code, Judge, Judged, Reason, Verdict};
-use crate::pool::{Found as Sought, Pool};
-use crate::search::Scope;
-use crate::server::{Canary, Order, Seen, Server, State};
+use crate::answer::{Found, Shown, Site, Texts, family};
+use crate::definition::Definition;
+use crate::judgement::{Code, Judged, Verdict};
+use crate::kept::Stand;
+use crate::pool::Pool;
+use crate::search::{Scope, read};
+use crate::server::Server;
 use crate::syntax::Class;
 
+pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
+use outside::judge_outside;
 use pass::Pass;
+use waiting::{Asking, judge_for, rounds};
 
-/// A question to judge.
-pub(crate) struct Asked<'a> {
+/// A call that waits for judges.
+pub(crate) struct Call<'a> {
     pub pool: &'a Pool,
     pub cx: &'a Context,
     pub scope: &'a Scope,
-    pub wanted: &'a [Class],
-    pub shown: Shown,
     /// When the answer is due.
     pub until: Instant,
 }
 
-/// How many passes there are at most, the first included.
-const PASSES: usize = 4;
+/// A question about the uses of a name.
+pub(crate) struct Asked<'a> {
+    pub call: Call<'a>,
+    pub wanted: &'a [Class],
+    pub shown: Shown,
+}
 
 /// Judges what was found. The sites get their verdicts; those that only the judge knows are added.
 pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
@@ -54,190 +69,178 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     if of_definitions.is_empty() {
         let families: BTreeSet<&'static str> = found.sites.iter().map(|site| family(site.language)).collect();
         for family in families {
-            undecided(found, family, Code::OutsideTheRoot);
-            judged.judges.push(Judge::without(family, State::Absent.word()));
+            judge_outside(asked, found, family, &mut judged).await;
         }
-        judged.is_certain = false;
-        let text = "what is defined outside of this project is not judged yet".to_owned();
-        judged.reasons.push(Reason { code: Code::OutsideTheRoot, text, sites: found.sites.len() });
     }
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
+    if found.definitions.iter().any(Definition::is_outside) {
+        // What means the same stands together, the most frequent first; then what is not known.
+        let mut counts = vec![0; found.definitions.len()];
+        found.sites.iter().filter_map(|site| site.meant).for_each(|number| counts[number] += 1);
+        let rank = |site: &Site| site.meant.map(|number| (Reverse(counts[number]), number));
+        found.sites.sort_by_key(|site| (site.meant.is_none(), rank(site)));
+    }
     // What is surely no local comes first; a judge makes that sure.
     found.sites.sort_by_key(|site| site.may_be_local && site.verdict != Verdict::Confirmed);
     judged
 }
 
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
-    let Some(caller) = asked.cx.caller::<Caller>() else { return };
     let Some(file) = found.definitions.iter().find(|one| crate::answer::family(one.language) == family) else { return };
-    let sought = asked.pool.seek(caller, &asked.scope.root, family, &file.path).await;
-    let server = match sought {
-        Sought::Server(server) => server,
-        Sought::None { state, code, text } => {
-            let sites = undecided(found, family, code);
-            judged.is_certain = false;
-            judged.judges.push(Judge::without(family, state.word()));
-            judged.reasons.push(Reason { code, text, sites });
-            return;
+    let file = file.path.clone();
+    let answer = match judge_for(&asked.call, family, &file, judged).await {
+        Ok(server) => {
+            let open = found.sites.iter().filter(|site| is_of(site, family)).count();
+            rounds(&asked.call, &server, family, open, &Uses { asked, found, family }, judged).await
         }
+        Err(code) => Err(code),
     };
-    let _asking = server.asking();
-    let mut last: Option<Pass> = None;
-    let mut passes = 0;
-    let problem = loop {
-        let seen = match ready(asked, &server, found, family).await {
-            Ok(seen) => seen,
-            Err(seen) => break Some(seen),
-        };
-        let pass = Pass::run(asked, found, family, &server).await;
-        let now = server.seen();
-        if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || pass.is_lost {
-            // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
-            if Instant::now() >= asked.until {
-                break Some(now);
-            }
-            last = None;
-            // The state follows: a process that ended is known to have ended a moment later.
-            let mut watch = server.watch();
-            let changed = watch.changed();
-            let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
-            continue;
-        }
-        passes += 1;
-        let agree = last.as_ref().is_some_and(|last| last.says_the_same(&pass));
-        let is_enough = (pass.is_sure() && !pass.is_settling) || agree || passes == PASSES;
-        let is_late = Instant::now() + server_settling(&pass) >= asked.until;
-        if is_enough || is_late {
-            judged.is_certain &= agree || pass.is_sure() && !pass.is_settling;
-            if pass.missed > 0 {
-                server.order(Order::Doubt).await;
-            }
+    match answer {
+        Ok(pass) => {
             pass.apply(found, family, judged);
-            break None;
+            recall(asked.call.pool, found, family).await;
+            keep(asked.call.pool, found, family).await;
         }
-        tokio::time::sleep(server_settling(&pass)).await;
-        last = Some(pass);
-    };
-    let is_judged = problem.is_none();
-    let seen = problem.unwrap_or_else(|| server.seen());
-    judged.is_certain &= is_judged && seen.state == State::Ready;
-    if !is_judged {
-        let (code, text) = match seen.state {
-            State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
-            _ => why(&server, &seen),
-        };
-        let sites = undecided(found, family, code);
-        judged.reasons.push(Reason { code, text, sites });
-        judged.retry_after = retry_after(&seen);
+        Err(code) => {
+            undecided(found, family, code);
+            recall(asked.call.pool, found, family).await;
+            let is_open = |site: &&Site| is_of(site, family) && site.verdict == Verdict::Undecided(code);
+            if let Some(reason) = judged.reasons.last_mut() {
+                reason.sites = found.sites.iter().filter(is_open).count();
+            }
+        }
     }
-    judged.judges.push(judge_of(family, &server.profile.name, &seen));
 }
 
-fn server_settling(pass: &Pass) -> Duration {
-    pass.settling
+/// The uses of a name in the files of one judge.
+struct Uses<'a> {
+    asked: &'a Asked<'a>,
+    found: &'a Found,
+    family: &'static str,
+}
+
+impl Asking for Uses<'_> {
+    type Round = Pass;
+
+    async fn ask(&self, server: &Server) -> Pass {
+        Pass::run(self.asked, self.found, self.family, server).await
+    }
 }
 
 fn is_of(site: &Site, wanted: &str) -> bool {
     family(site.language) == wanted && site.class != Class::Mention
 }
 
-/// Leaves all sites of a family undecided; how many.
-fn undecided(found: &mut Found, family: &str, code: Code) -> usize {
-    let sites = found.sites.iter_mut().filter(|site| is_of(site, family));
-    sites.map(|site| site.verdict = Verdict::Undecided(code)).count()
+/// Leaves all sites of a family undecided.
+fn undecided(found: &mut Found, family: &str, code: Code) {
+    for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
+        site.verdict = Verdict::Undecided(code);
+    }
 }
 
-/// Waits until the server is ready; `Err` with how it is if that takes too long, or cannot be.
-async fn ready(asked: &Asked<'_>, server: &Server, found: &Found, family: &str) -> Result<Seen, Seen> {
-    let mut watch = server.watch();
-    let mut reported = 0.0;
-    loop {
-        let seen = watch.borrow_and_update().clone();
-        match &seen.state {
-            State::Ready => return Ok(seen),
-            // The question wakes it.
-            State::Parked => _ = server.open(Vec::new()).await,
-            state if !state.may_pass() => return Err(seen),
-            _ => {}
-        }
-        reported += 1.0;
-        let count = found.sites.iter().filter(|site| is_of(site, family)).count();
-        let message = format!("none confirmed yet, {count} undecided: {}", said(&server.profile.name, &seen));
-        asked.cx.progress(Progress { progress: reported, total: None, message: Some(message) });
-        let until = tokio::time::Instant::from_std(asked.until);
-        match tokio::time::timeout_at(until, watch.changed()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => return Err(watch.borrow().clone()),
+/// What was confirmed earlier of what nobody judges now.
+async fn recall(pool: &Pool, found: &mut Found, family: &str) {
+    let Some(kept) = pool.kept().cloned() else { return };
+    let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(code) if !code.is_judged());
+    let open: Vec<usize> =
+        (0..found.sites.len()).filter(|at| is_of(&found.sites[*at], family) && is_open(&found.sites[*at])).collect();
+    let (numbers, definitions) = stands_of_definitions(found, family);
+    let sites: Vec<(usize, Stand)> =
+        open.into_iter().filter_map(|at| Some((at, stand(found, &found.sites[at])?))).collect();
+    if sites.is_empty() || definitions.is_empty() {
+        return;
+    }
+    let (open, stands): (Vec<usize>, Vec<Stand>) = sites.into_iter().unzip();
+    let recalled = tokio::task::spawn_blocking(move || kept.recall(&definitions, &stands));
+    for (at, meant) in open.into_iter().zip(recalled.await.unwrap_or_default()) {
+        if let Some(number) = meant {
+            (found.sites[at].verdict, found.sites[at].meant) = (Verdict::Earlier, Some(numbers[number]));
         }
     }
 }
 
-/// How a server is, in a few words: `rust-analyzer loading 40 %`.
-pub(crate) fn said(name: &str, seen: &Seen) -> String {
-    let percent = seen.state.percent().map(|percent| format!(" {percent} %")).unwrap_or_default();
-    format!("{name} {}{percent}", seen.state.word().replace('_', " "))
+/// A place in a file, relative to the root.
+pub(crate) type At = (Arc<Path>, usize);
+
+/// Which of some definitions sites were confirmed to mean earlier. The files of the definitions are read.
+pub(crate) async fn recalled(
+    call: &Call<'_>,
+    definitions: &[Definition],
+    sites: &[At],
+    texts: &Texts,
+) -> Vec<Option<usize>> {
+    let none = || vec![None; sites.len()];
+    let Some(kept) = call.pool.kept().cloned() else { return none() };
+    let Some(sites) = sites.iter().map(|(path, at)| stand_of(texts, path, *at)).collect::<Option<Vec<Stand>>>() else {
+        return none();
+    };
+    let (root, count) = (call.scope.root.clone(), sites.len());
+    let places: Vec<At> = definitions.iter().map(|one| (one.path.clone(), one.at)).collect();
+    let recalled = tokio::task::spawn_blocking(move || {
+        let stand = |(path, at): At| Stand { text: read(&root.join(&path)).unwrap_or_default().into(), path, at };
+        let definitions: Vec<Stand> = places.into_iter().map(stand).collect();
+        kept.recall(&definitions, &sites)
+    });
+    recalled.await.unwrap_or_else(|_| vec![None; count])
 }
 
-/// Why it cannot be believed, and what to do.
-fn why(server: &Server, seen: &Seen) -> (Code, String) {
-    let said = said(&server.profile.name, seen);
-    match &seen.state {
-        State::Crashed { exit, stderr, retry_in } => {
-            let last = stderr.iter().rev().take(3).rev().cloned().collect::<Vec<_>>().join(" / ");
-            let last = if last.is_empty() { String::new() } else { format!(": {last}") };
-            let next = match retry_in {
-                Some(pause) => format!("; it is started again within {} s", pause.as_secs()),
-                None => "; once the cause is gone, `hob code restart` or code_status with restart starts it".to_owned(),
-            };
-            (Code::Crashed, format!("{said} ({exit}){last}{next}"))
-        }
-        State::Hung { retry_in } => {
-            let next = if retry_in.is_some() { "started again" } else { "not started again" };
-            (Code::Hung, format!("{said}: it neither answered nor computed and was killed; it is {next}"))
-        }
-        State::Doubtful => {
-            let lacks = seen.canary.as_ref().map(|canary| format!(", which {}", canary.words())).unwrap_or_default();
-            (Code::Loading, format!("{said}{lacks}"))
-        }
-        State::OverBudget => {
-            (Code::OverALimit, format!("{said}: it alone needs more than [code] memory allows; raise that setting"))
-        }
-        _ => match retry_after(seen) {
-            Some(pause) => (Code::Loading, format!("{said}, ask again in about {} s", pause.as_secs().max(1))),
-            None => (Code::Loading, said),
-        },
+/// Keeps that sites mean definitions, whose texts are known.
+pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts) {
+    let Some(kept) = pool.kept().cloned() else { return };
+    let mut numbers: Vec<&At> = judgements.iter().map(|(definition, _)| definition).collect();
+    numbers.sort();
+    numbers.dedup();
+    numbers.retain(|(path, _)| texts.contains_key(path));
+    let definitions: Vec<Stand> = numbers.iter().filter_map(|(path, at)| stand_of(texts, path, *at)).collect();
+    let sites: Vec<(Stand, Option<usize>)> = judgements
+        .iter()
+        .filter_map(|(definition, (path, at))| {
+            Some((stand_of(texts, path, *at)?, Some(numbers.binary_search(&definition).ok()?)))
+        })
+        .collect();
+    let kept = tokio::task::spawn_blocking(move || kept.keep(&definitions, &sites));
+    if let Ok(Err(error)) = kept.await {
+        tracing::warn!(%error, "verdicts are not kept");
     }
 }
 
-/// When to ask again.
-fn retry_after(seen: &Seen) -> Option<Duration> {
-    let passed = seen.started.map(|started| started.elapsed()).unwrap_or_default();
-    match &seen.state {
-        State::Loading { percent: Some(percent @ 1..) } => {
-            let left = passed * u32::from(100 - (*percent).min(99)) / u32::from(*percent);
-            Some(left.clamp(Duration::from_secs(1), Duration::from_secs(120)))
-        }
-        State::Starting | State::Loading { .. } | State::Parked => Some(Duration::from_secs(5)),
-        State::Ready | State::Doubtful => Some(Duration::from_secs(2)),
-        State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
-            retry_in.map(|pause| pause + Duration::from_secs(2))
-        }
-        State::Absent | State::Disabled | State::OverBudget => None,
+/// Keeps what was judged now.
+async fn keep(pool: &Pool, found: &Found, family: &str) {
+    let Some(kept) = pool.kept().cloned() else { return };
+    let (numbers, definitions) = stands_of_definitions(found, family);
+    let judged = found.sites.iter().filter(|site| is_of(site, family)).filter_map(|site| {
+        let meant = match site.verdict {
+            Verdict::Confirmed => numbers.iter().position(|number| Some(*number) == site.meant),
+            Verdict::Refuted => None,
+            Verdict::Undecided(_) | Verdict::NotJudged | Verdict::Earlier => return None,
+        };
+        Some((stand(found, site)?, meant))
+    });
+    let judged: Vec<(Stand, Option<usize>)> = judged.collect();
+    let kept = tokio::task::spawn_blocking(move || kept.keep(&definitions, &judged));
+    if let Ok(Err(error)) = kept.await {
+        tracing::warn!(%error, "verdicts are not kept");
     }
 }
 
-/// How a server is.
-fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
-    Judge {
-        language,
-        name: Some(name.to_owned()),
-        version: seen.version.clone(),
-        state: seen.state.word(),
-        progress: seen.state.percent(),
-        canary: seen.canary.as_ref().map(Canary::words),
-        since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
-    }
+/// Where the definitions of a family stand, and their numbers.
+fn stands_of_definitions(found: &Found, family: &str) -> (Vec<usize>, Vec<Stand>) {
+    let of_family = |one: &Definition| crate::answer::family(one.language) == family;
+    let all = found.definitions.iter().enumerate().filter(|(_, one)| of_family(one));
+    let all = all.filter_map(|(number, one)| {
+        let text = found.texts.get(&*one.path)?.clone();
+        Some((number, Stand { path: one.path.clone(), text, at: one.at }))
+    });
+    all.unzip()
+}
+
+fn stand(found: &Found, site: &Site) -> Option<Stand> {
+    stand_of(&found.texts, &site.path, site.at)
+}
+
+fn stand_of(texts: &Texts, path: &Arc<Path>, at: usize) -> Option<Stand> {
+    Some(Stand { path: path.clone(), text: texts.get(path)?.clone(), at })
 }

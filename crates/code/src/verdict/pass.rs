@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use super::decide::{Decided, Said, decide};
 use super::texts::{Sheets, Spot};
+use super::waiting::{Round, Standing};
 use super::{Asked, Judged, Verdict, is_of};
 use crate::answer::{Found, Site, family, site_at};
 use crate::judgement::{Code, Reason};
@@ -25,17 +26,16 @@ pub(super) struct Pass {
     added: Vec<(Site, usize)>,
     /// Places that the server names and that hold another text.
     odd: BTreeSet<Spot>,
-    pub missed: usize,
-    /// Whether the server fell silent, so that nothing of this counts.
-    pub is_lost: bool,
-    pub is_settling: bool,
-    pub settling: Duration,
+    missed: usize,
+    is_lost: bool,
+    is_settling: bool,
+    settling: Duration,
 }
 
 /// How many sites are asked for; more are undecided, over a limit.
-const MOST_SITES: usize = 2000;
+pub(super) const MOST_SITES: usize = 2000;
 /// How many files are open at once, besides those of the definitions.
-const FILES: usize = 180;
+pub(super) const FILES: usize = 180;
 
 impl Pass {
     /// Asks everything. The time that is left bounds each request.
@@ -50,7 +50,7 @@ impl Pass {
             settling: Duration::from_millis(300),
         };
         let candidates: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
-        let root = &asked.scope.root;
+        let root = &asked.call.scope.root;
         let mut files: Vec<PathBuf> = candidates.iter().map(|&at| root.join(&found.sites[at].path)).collect();
         files.dedup();
         files.sort();
@@ -69,7 +69,7 @@ impl Pass {
             let chunk: BTreeSet<PathBuf> =
                 files.iter().skip(number * FILES).take(FILES).chain(&of_definitions).cloned().collect();
             let documents = chunk.iter().filter_map(|file| document(found, root, file)).collect();
-            let Some(session) = within(asked.until, server.open(documents)).await.flatten() else {
+            let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else {
                 pass.is_lost = true;
                 return pass;
             };
@@ -112,14 +112,14 @@ impl Pass {
     ) {
         let mut asking = JoinSet::new();
         for (number, definition) in found.definitions.iter().enumerate() {
-            let path = asked.scope.root.join(&definition.path);
+            let path = asked.call.scope.root.join(&definition.path);
             let Some(sheet) = sheets.get(&path).filter(|_| family(definition.language) == of) else { continue };
             let params = json!({
                 "textDocument": {"uri": of_path(&path)},
                 "position": sheet.position(definition.at, session.encoding),
                 "context": {"includeDeclaration": false},
             });
-            let (client, within) = (session.client.clone(), left(asked.until, session));
+            let (client, within) = (session.client.clone(), left(asked.call.until, session));
             asking.spawn(async move { (number, places(&client, "textDocument/references", &params, within).await) });
         }
         while let Some(Ok((number, answer))) = asking.join_next().await {
@@ -170,7 +170,7 @@ impl Pass {
                 self.odd.insert(spot);
                 continue;
             }
-            if !asked.scope.root.join(&below).starts_with(&asked.scope.below) {
+            if !asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below) {
                 continue;
             }
             let is_known = |(site, _): &(Site, usize)| is_here(site);
@@ -205,7 +205,7 @@ impl Pass {
             Some(Document { path: path.clone(), language, text: sheet.text.clone() })
         });
         let documents: Vec<Document> = documents.take(20).collect();
-        let Some(session) = within(asked.until, server.open(documents)).await.flatten() else {
+        let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else {
             self.is_lost = true;
             return;
         };
@@ -227,14 +227,14 @@ impl Pass {
         let mut asking = JoinSet::new();
         for &at in sites.iter().take(MOST_SITES) {
             let site = &found.sites[at];
-            let path = asked.scope.root.join(&site.path);
+            let path = asked.call.scope.root.join(&site.path);
             let Some(sheet) = sheets.get(&path) else {
                 said[at] = Said::Failed(Code::Unparsable);
                 continue;
             };
             let position = sheet.position(site.at, session.encoding);
             let params = json!({"textDocument": {"uri": of_path(&path)}, "position": position});
-            let (client, within) = (session.client.clone(), left(asked.until, session));
+            let (client, within) = (session.client.clone(), left(asked.call.until, session));
             asking.spawn(async move { (at, places(&client, "textDocument/definition", &params, within).await) });
         }
         for &at in sites.iter().skip(MOST_SITES) {
@@ -251,19 +251,6 @@ impl Pass {
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Nothing,
             };
         }
-    }
-
-    /// Whether one pass is enough: everything is decided, and nothing speaks against it.
-    pub(super) fn is_sure(&self) -> bool {
-        let is_open = |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(_));
-        self.missed == 0 && self.odd.is_empty() && !self.decided.values().any(is_open)
-    }
-
-    /// Whether another pass came to the same, and nothing in it is doubted.
-    pub(super) fn says_the_same(&self, other: &Pass) -> bool {
-        let places =
-            |pass: &Pass| pass.added.iter().map(|(site, _)| (site.path.clone(), site.at)).collect::<BTreeSet<_>>();
-        self.decided == other.decided && places(self) == places(other) && self.odd == other.odd
     }
 
     /// Gives the sites their verdicts, and adds what only the server knows.
@@ -289,6 +276,25 @@ impl Pass {
             let text = format!("{} places that the judge names hold another text", self.odd.len());
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
         }
+    }
+}
+
+impl Round for Pass {
+    fn standing(&self) -> Standing {
+        let is_open = |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(_));
+        Standing {
+            is_lost: self.is_lost,
+            is_sure: self.missed == 0 && self.odd.is_empty() && !self.decided.values().any(is_open),
+            is_settling: self.is_settling,
+            settling: self.settling,
+            is_doubted: self.missed > 0,
+        }
+    }
+
+    fn says_the_same(&self, other: &Pass) -> bool {
+        let places =
+            |pass: &Pass| pass.added.iter().map(|(site, _)| (site.path.clone(), site.at)).collect::<BTreeSet<_>>();
+        self.decided == other.decided && places(self) == places(other) && self.odd == other.odd
     }
 }
 
@@ -385,7 +391,7 @@ fn silent(site: &Site) -> Code {
     }
 }
 
-async fn places(
+pub(super) async fn places(
     client: &Client,
     method: &'static str,
     params: &Value,
@@ -396,11 +402,11 @@ async fn places(
 }
 
 /// How long a request may take.
-fn left(until: Instant, session: &Session) -> Duration {
+pub(super) fn left(until: Instant, session: &Session) -> Duration {
     until.saturating_duration_since(Instant::now()).min(session.timing.request).max(Duration::from_millis(50))
 }
 
-async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
+pub(super) async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
     // What is there already is taken even if nothing may be waited for.
     let until = until.max(Instant::now() + Duration::from_millis(200));
     tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()

@@ -56,6 +56,20 @@ impl Sheets {
         Sheets { root: root.to_owned(), encoding, sheets }
     }
 
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The texts of the files of the project that were read, as they are on disk.
+    pub(super) fn of_the_project(&self) -> Texts {
+        let all = self.sheets.iter().filter_map(|(path, sheet)| Some((self.below(path)?, sheet.as_ref()?)));
+        let bytes = |sheet: &Sheet| -> Arc<[u8]> {
+            let mark: &[u8] = if sheet.skip > 0 { b"\xef\xbb\xbf" } else { b"" };
+            [mark, sheet.text.as_bytes()].concat().into()
+        };
+        all.map(|(path, sheet)| (path.into(), bytes(sheet))).collect()
+    }
+
     pub(super) fn get(&self, path: &Path) -> Option<&Sheet> {
         self.sheets.get(path)?.as_ref()
     }

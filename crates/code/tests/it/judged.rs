@@ -27,18 +27,15 @@ impl Judged {
 
     pub(crate) fn with(settings: CodeSettings, timing: Timing) -> Judged {
         let state = tempfile::tempdir().unwrap();
-        let options = Options {
-            settings,
-            withheld: Vec::new(),
-            prepare: Arc::new(|| Ok(())),
-            state_dir: state.path().join("servers"),
-            records_dir: Some(state.path().join("records")),
-            guard: process::Guard::Without,
-            timing,
-            journal: None,
-        };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Judged { worktree: Worktree::new(), state, questions: Questions::with_judges(options), runtime }
+        let questions = questions(state.path(), settings, timing);
+        Judged { worktree: Worktree::new(), state, questions, runtime }
+    }
+
+    /// Another life of the daemon, with the same state.
+    pub(crate) fn begin_again(&mut self, settings: CodeSettings, timing: Timing) {
+        self.runtime.block_on(self.questions.end());
+        self.questions = questions(self.state.path(), settings, timing);
     }
 
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {
@@ -81,8 +78,21 @@ impl Judged {
 impl Drop for Judged {
     fn drop(&mut self) {
         self.runtime.block_on(self.questions.end());
-        let _ = &self.state;
     }
+}
+
+fn questions(state: &Path, settings: CodeSettings, timing: Timing) -> Arc<Questions> {
+    Questions::with_judges(Options {
+        settings,
+        withheld: Vec::new(),
+        prepare: Arc::new(|| Ok(())),
+        state_dir: state.join("servers"),
+        kept_dir: Some(state.join("verdicts")),
+        records_dir: Some(state.join("records")),
+        guard: process::Guard::Without,
+        timing,
+        journal: None,
+    })
 }
 
 /// The sites of an answer: `src/uses.rs:3 call confirmed src/geo.rs:1`.

@@ -15,7 +15,7 @@ use crate::judged::Judged;
 /// The uses of `area` of geo.py.
 const TRUTH: [&str; 3] = ["passed.py:2", "uses.py:5", "uses.py:7"];
 
-fn timing() -> Timing {
+pub(crate) fn timing() -> Timing {
     Timing {
         doubtful_after: Duration::from_millis(500),
         hung_after: Duration::from_millis(700),
@@ -27,18 +27,18 @@ fn timing() -> Timing {
     }
 }
 
-fn lying(server: &str, mode: &str, seconds: f64) -> Judged {
+pub(crate) fn lying(server: &str, mode: &str, seconds: f64) -> Judged {
     let servers = BTreeMap::from([(server.to_owned(), liar(mode, seconds))]);
     Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing())
 }
 
-fn liar(mode: &str, seconds: f64) -> ServerSettings {
+pub(crate) fn liar(mode: &str, seconds: f64) -> ServerSettings {
     let liar = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/liar.py");
     let command = ["python3", liar.to_str().unwrap(), mode, &seconds.to_string()].map(str::to_owned).to_vec();
     ServerSettings { command: Some(command), enabled: None }
 }
 
-fn project(judged: &Judged) {
+pub(crate) fn project(judged: &Judged) {
     judged
         .write("geo.py", "def area(side):\n    return side\n\ndef surface(side):\n    return side\n")
         .write("other.py", "def area():\n    return 1\n")
@@ -50,7 +50,7 @@ fn project(judged: &Judged) {
         );
 }
 
-fn has_python() -> bool {
+pub(crate) fn has_python() -> bool {
     testkit::has_program("python3")
 }
 

@@ -31,6 +31,23 @@ fn final_answer(judged: &Judged, name: &str) -> String {
     format!("{}\n\n{text}", sites(&answer).join("\n"))
 }
 
+/// What a definition calls, by the judge: the whole text of the final answer, with what is outside by its last folder.
+fn final_callees(judged: &Judged, name: &str) -> String {
+    let (answer, text) = judged.until_final("find_callees", json!({"name": name, "external": true}));
+    assert_eq!(answer["warning"], json!(null));
+    let is_final = |callee: &serde_json::Value| callee["verdict"] == "confirmed";
+    assert!(answer["callees"].as_array().unwrap().iter().all(is_final), "{answer:#}");
+    // Where the standard library lies is the machine's.
+    let lines = text.lines().map(|line| {
+        let words = line.split(' ').map(|word| match word.rsplit_once('/') {
+            Some((_, file)) if word.starts_with('/') => format!("/…/{}", file.split(':').next().unwrap()),
+            _ => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The places of the answer after the files changed behind the judge's back.
 fn final_places(judged: &Judged, name: &str) -> Vec<String> {
     let (answer, _) = judged.until_final("find_callers", json!({"name": name}));
@@ -88,6 +105,18 @@ fn rust_analyzer_confirms_and_refutes() {
           5  run  call  assert_eq!(area(2.0), 4.0);
           7  run  call ×2  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
     .assert_eq(&answer);
+    expect![[r#"
+        8 callees, 0 undecided · rust-analyzer ready
+        defined: src/uses.rs:3 function run
+          [T; N]::into_iter  method /…/iter.rs  at 4
+          map  function /…/iterator.rs  at 4
+          area  function src/geo.rs:1  as a value at 4
+          collect  function /…/iterator.rs  at 4
+          assert_eq  macro /…/mod.rs  at 5
+          area  function src/geo.rs:1  at 5, 7
+          area  function src/other.rs:1  at 6
+          perimeter  function src/geo.rs:5  at 7"#]]
+    .assert_eq(&final_callees(&judged, "src/uses.rs:run"));
     // Edited, added and removed by others.
     judged
         .write("src/lib.rs", "pub mod geo;\npub mod more;\npub mod other;\n")
@@ -127,6 +156,17 @@ fn ty_confirms_and_refutes() {
           5  run  value  print(surface(1.0), list(map(area, [1.0])))
           6  run  call  x = "🦀"; other.area(); return area(2.0)"#]]
     .assert_eq(&answer);
+    expect![[r#"
+        7 callees, 0 undecided · ty ready
+        defined: uses.py:4 function run
+          print  function /…/builtins.pyi  at 5
+          surface  function geo.py:4  at 5
+          list  class /…/builtins.pyi  at 5
+          map  class /…/builtins.pyi  at 5
+          area  function geo.py:1  as a value at 5
+          area  function other.py:1  at 6
+          area  function geo.py:1  at 6"#]]
+    .assert_eq(&final_callees(&judged, "uses.py:run"));
     judged.write("more.py", "import geo\ngeo.area(3)\n").write("uses.py", "from other import area\narea()\n");
     assert_eq!(final_places(&judged, "geo.py:area"), ["geo.py:5", "more.py:2"]);
 }
@@ -161,6 +201,14 @@ fn typescript_confirms_and_refutes() {
           5  run  value  const all = [1, 2].map(area);
           6  run  call ×2  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
     .assert_eq(&answer);
+    expect![[r#"
+        4 callees, 0 undecided · tsc ready
+        defined: src/uses.tsx:4 function run
+          Array.map  method /…/lib.es5.d.ts  at 5
+          area  function src/geo.ts:1  as a value at 5
+          area  function src/other.ts:1  at 6
+          area  function src/geo.ts:1  at 6"#]]
+    .assert_eq(&final_callees(&judged, "src/uses.tsx:run"));
     judged
         .write("src/more.ts", "import * as geo from './geo';\ngeo.area(3);\n")
         .write("src/uses.tsx", "import { area } from './other';\narea();\n");
@@ -197,6 +245,16 @@ fn gopls_confirms_and_refutes() {
           12  main  call  println(geo.Area(2), apply(geo.Area), geo.More())
           12  main  value  println(geo.Area(2), apply(geo.Area), geo.More())"#]]
     .assert_eq(&answer);
+    expect![[r#"
+        6 callees, 0 undecided · gopls ready
+        defined: main.go:10 function main
+          Area  function other/other.go:3  at 11
+          println  function /…/builtin.go  at 12
+          Area  function geo/geo.go:3  at 12
+          apply  function main.go:8  at 12
+          Area  function geo/geo.go:3  as a value at 12
+          More  function geo/more.go:3  at 12"#]]
+    .assert_eq(&final_callees(&judged, "main.go:main"));
     judged
         .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn Area(3)\n}\n")
         .write("main.go", "package main\n\nimport \"made/other\"\n\nfunc main() {\n\tother.Area()\n}\n");
@@ -235,6 +293,14 @@ fn clangd_confirms_and_refutes() {
           4  main  call  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));
           4  main  value  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));"#]]
     .assert_eq(&answer);
+    expect![[r#"
+        4 callees, 0 undecided · clangd ready
+        defined: uses.c:3 function main
+          area  function geo.c:2  at 4
+          apply  function uses.c:2  at 4
+          area  function geo.c:2  as a value at 4
+          twice  function geo.c:3  at 4"#]]
+    .assert_eq(&final_callees(&judged, "uses.c:main"));
     judged
         .write("uses.c", "#include \"geo.h\"\nint main(void) {\n  return 0;\n}\n")
         .write("other.c", "#include \"geo.h\"\nint other(void) { return (int)area(1); }\n");

@@ -28,6 +28,7 @@ impl Part for CodePart {
             settings: setup.config.of::<CodeSettings>(),
             withheld: withheld(setup.config),
             state_dir: directory(&project).join("servers"),
+            kept_dir: Some(directory(&project).join("verdicts")),
             prepare: Arc::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             records_dir: Some(directory(setup.project).join("records")),
             guard: ::process::Guard::SelfExe,

@@ -1,17 +1,22 @@
 //! What the body of a definition calls: every name in it that is called or passed on, and the definitions of the project
 //! that have that name. Only names are compared: what else the site says (a qualifier, a receiver, the file) leaves
-//! definitions out, and several that are left are all given.
+//! definitions out, and several that are left are all given. A judge then says what each call means: [`judge`].
+
+mod judged;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::answer::{define, family, undefined};
+use crate::answer::{Texts, define, family, has_bound_methods, undefined};
 use crate::definition::{Definition, definition};
+use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, read, search_by};
 use crate::syntax::{Class, Kind, Language, Occurrence, is_word, occurrences_at, occurrences_within, words};
+
+pub(crate) use judged::judge;
 
 /// A call in the body.
 #[derive(Debug, Clone)]
@@ -20,6 +25,8 @@ pub(crate) struct CallSite {
     pub language: Language,
     pub line: usize,
     pub column: usize,
+    /// Where it begins in its file's text.
+    pub at: usize,
 }
 
 /// What is called.
@@ -32,7 +39,31 @@ pub(crate) struct Callee {
     pub is_value: bool,
     /// Whether it is a parameter or a variable of the body, which holds what is called.
     pub is_local: bool,
+    /// Where the judge leads to, if nothing is declared there: a module, what a macro makes.
+    pub made_at: Option<(Arc<Path>, usize)>,
+    /// The same for all sites.
+    pub verdict: Verdict,
     pub sites: Vec<CallSite>,
+}
+
+impl Callee {
+    /// Whether it is none of the project's.
+    pub(crate) fn is_external(&self) -> bool {
+        match (&self.definitions[..], &self.made_at) {
+            ([], None) => true,
+            ([], Some((path, _))) => path.is_absolute(),
+            (all, _) => all.iter().all(|one| one.path.is_absolute()),
+        }
+    }
+
+    /// Whether it comes to the same as another one, but for its sites.
+    fn is_same(&self, other: &Callee) -> bool {
+        let place = |one: &Definition| (one.path.clone(), one.at);
+        self.name == other.name
+            && (self.is_value, self.is_local, self.verdict) == (other.is_value, other.is_local, other.verdict)
+            && self.made_at == other.made_at
+            && self.definitions.iter().map(place).eq(other.definitions.iter().map(place))
+    }
 }
 
 /// What was found.
@@ -41,8 +72,12 @@ pub(crate) struct Callees {
     pub definitions: Vec<Definition>,
     /// In the order of their first calls.
     pub callees: Vec<Callee>,
+    /// How many sites are no calls after all, by the judge's word.
+    pub refuted: usize,
     pub files: usize,
     pub skipped: Vec<Skipped>,
+    /// The texts of the files that have the bodies.
+    pub texts: Texts,
 }
 
 /// How a name stands where it is called: what of that tells definitions apart.
@@ -72,6 +107,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     }
     let mut skipped = found.skipped;
     let mut called: Vec<(Called, CallSite)> = Vec::new();
+    let mut texts = Texts::new();
     for body in &found.definitions {
         let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
         let Some(all) = occurrences_within(body.language, &text, body.bytes.clone(), scope.until) else {
@@ -79,6 +115,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
             continue;
         };
         called.extend(calls(body, &text, &all));
+        texts.insert(body.path.clone(), text.into());
     }
     let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
@@ -94,24 +131,26 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
         if is_data || called.is_value && (called.is_bound || !definitions.iter().any(is_function)) {
             continue;
         }
-        let same = |callee: &Callee| {
-            callee.name == called.name
-                && (callee.is_value, callee.is_local) == (called.is_value, called.is_bound)
-                && callee.definitions.len() == definitions.len()
-                && callee.definitions.iter().zip(&definitions).all(|(a, b)| (&a.path, a.at) == (&b.path, b.at))
+        let callee = Callee {
+            name: called.name,
+            definitions,
+            is_value: called.is_value,
+            is_local: called.is_bound,
+            made_at: None,
+            verdict: Verdict::Undecided(Code::Absent),
+            sites: vec![site],
         };
-        match callees.iter_mut().find(|callee| same(callee)) {
-            Some(callee) => callee.sites.push(site),
-            None => callees.push(Callee {
-                name: called.name,
-                definitions,
-                is_value: called.is_value,
-                is_local: called.is_bound,
-                sites: vec![site],
-            }),
-        }
+        add(&mut callees, callee);
     }
-    Ok(Callees { definitions: found.definitions, callees, files, skipped })
+    Ok(Callees { definitions: found.definitions, callees, refuted: 0, files, skipped, texts })
+}
+
+/// Adds a callee, or its sites to those of the same.
+fn add(callees: &mut Vec<Callee>, callee: Callee) {
+    match callees.iter_mut().find(|known| known.is_same(&callee)) {
+        Some(known) => known.sites.extend(callee.sites),
+        None => callees.push(callee),
+    }
 }
 
 /// The names that a body calls or passes on.
@@ -126,7 +165,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, Cal
         let is_class = !matches!(body.language, Language::Rust | Language::Haskell | Language::Go | Language::C);
         let is_wanted = match one.class {
             Class::Call | Class::Value => true,
-            Class::FieldRead => is_class && body.language != Language::Cpp,
+            Class::FieldRead => has_bound_methods(body.language),
             Class::Construct => is_class,
             _ => false,
         };
@@ -148,7 +187,8 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, Cal
             name,
         };
         let (line, column) = (lines.line(one.bytes.start), lines.column(one.bytes.start));
-        found.push((called, CallSite { path: body.path.clone(), language: body.language, line, column }));
+        let at = one.bytes.start;
+        found.push((called, CallSite { path: body.path.clone(), language: body.language, line, column, at }));
     }
     found
 }

@@ -1,0 +1,168 @@
+//! What each call of a body means by a judge's word. What is found by names alone is narrowed to that, or replaced by it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{CallSite, Callee, Callees, add};
+use crate::answer::{Texts, family};
+use crate::definition::Definition;
+use crate::judgement::{Judged, Verdict};
+use crate::syntax::{Kind, Language};
+use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
+
+/// Has the calls judged; what is said of the answer, and the texts that it rests on.
+pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Texts) {
+    let mut judged = Judged { is_certain: true, ..Judged::default() };
+    let mut texts = found.texts.clone();
+    let of_bodies: BTreeSet<&'static str> = found.definitions.iter().map(|one| family(one.language)).collect();
+    let calls: Vec<(usize, CallSite)> = found
+        .callees
+        .iter()
+        .enumerate()
+        .flat_map(|(number, callee)| callee.sites.iter().map(move |site| (number, site.clone())))
+        .collect();
+    let mut said: BTreeMap<usize, Meaning> = BTreeMap::new();
+    for of in of_bodies {
+        let here: Vec<usize> = (0..calls.len()).filter(|at| family(calls[*at].1.language) == of).collect();
+        let name = |at: &usize| {
+            let (callee, site) = &calls[*at];
+            Name { path: site.path.clone(), at: site.at, word: found.callees[*callee].name.clone() }
+        };
+        let names: Vec<Name> = here.iter().map(name).collect();
+        // A body that names nothing calls nothing, whoever says so.
+        let Some(file) = names.first().map(|name| name.path.clone()) else { continue };
+        let Meanings { of, texts: more } = meanings(call, of, &file, &names, &found.texts, &mut judged).await;
+        texts.extend(more);
+        said.extend(here.into_iter().zip(of));
+    }
+    remember(call.pool, &judgements(found, &calls, &said), &texts).await;
+    let mut callees: Vec<Callee> = Vec::new();
+    for (at, (number, site)) in calls.into_iter().enumerate() {
+        let callee = &found.callees[number];
+        let one = match &said[&at] {
+            Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
+            Meaning::Is(targets) => match meant(callee, targets, site.language) {
+                Meant::Callee { definitions, is_local, made_at } => Some(Callee {
+                    name: definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee)),
+                    definitions,
+                    is_local,
+                    made_at,
+                    verdict: Verdict::Confirmed,
+                    ..alone(callee, site)
+                }),
+                Meant::Data => None,
+                Meant::NoCall => {
+                    found.refuted += 1;
+                    None
+                }
+            },
+        };
+        if let Some(one) = one {
+            add(&mut callees, one);
+        }
+    }
+    recall(call, &mut callees, &found.texts).await;
+    found.callees = callees;
+    (judged, texts)
+}
+
+/// What a site means.
+enum Meant {
+    Callee {
+        definitions: Vec<Definition>,
+        is_local: bool,
+        made_at: Option<At>,
+    },
+    /// It makes data and calls nothing.
+    Data,
+    /// It passes on what is no function.
+    NoCall,
+}
+
+fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
+    let mut declared: Vec<Definition> = targets.iter().filter_map(|target| target.declares.clone()).collect();
+    let is_candidate =
+        |one: &Definition| callee.definitions.iter().any(|known| (&known.path, known.at) == (&one.path, one.at));
+    if declared.iter().any(is_candidate) {
+        declared.retain(is_candidate);
+    }
+    // Overloads are one.
+    declared.dedup_by(|next, one| (&next.path, &next.label) == (&one.path, &one.label));
+    let is_function =
+        |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro | Kind::Class | Kind::Struct);
+    let makes_data = matches!(language, Language::Rust | Language::Haskell | Language::Go | Language::C);
+    let is_data = |one: &Definition| one.kind == Kind::Constructor || one.kind.is_type();
+    match (&declared[..], targets.iter().any(|target| target.is_bound)) {
+        ([], true) if callee.is_value => Meant::NoCall,
+        ([], true) => Meant::Callee { definitions: Vec::new(), is_local: true, made_at: None },
+        ([], false) => {
+            let made_at = targets.first().map(|target| (target.path.clone(), target.line));
+            Meant::Callee { definitions: Vec::new(), is_local: false, made_at }
+        }
+        (all, _) if makes_data && all.iter().all(is_data) => Meant::Data,
+        (all, _) if callee.is_value && !all.iter().any(is_function) => Meant::NoCall,
+        _ => Meant::Callee { definitions: declared, is_local: false, made_at: None },
+    }
+}
+
+/// The name of a definition, which an import may have given another.
+fn last_name(definition: &Definition, callee: &Callee) -> String {
+    match definition.label.rsplit(['.', ':']).next() {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => callee.name.clone(),
+    }
+}
+
+fn alone(callee: &Callee, site: CallSite) -> Callee {
+    Callee {
+        name: callee.name.clone(),
+        definitions: callee.definitions.clone(),
+        is_value: callee.is_value,
+        is_local: callee.is_local,
+        made_at: None,
+        verdict: callee.verdict,
+        sites: vec![site],
+    }
+}
+
+/// What was judged, as it is kept: a definition of the project, and a site that means it.
+fn judgements(found: &Callees, calls: &[(usize, CallSite)], said: &BTreeMap<usize, Meaning>) -> Vec<(At, At)> {
+    let mut all = Vec::new();
+    for (at, (number, site)) in calls.iter().enumerate() {
+        let Some(Meaning::Is(targets)) = said.get(&at) else { continue };
+        if let Meant::Callee { definitions, .. } = meant(&found.callees[*number], targets, site.language)
+            && let [one] = &definitions[..]
+        {
+            all.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));
+        }
+    }
+    all
+}
+
+/// What was confirmed earlier of what nobody judges now.
+async fn recall(call: &Call<'_>, callees: &mut Vec<Callee>, texts: &Texts) {
+    let open = |callee: &Callee| matches!(callee.verdict, Verdict::Undecided(code) if !code.is_judged());
+    let mut all: Vec<Callee> = Vec::new();
+    for callee in std::mem::take(callees) {
+        if !open(&callee) || callee.definitions.is_empty() {
+            add(&mut all, callee);
+            continue;
+        }
+        let sites: Vec<_> = callee.sites.iter().map(|site| (site.path.clone(), site.at)).collect();
+        let meant = recalled(call, &callee.definitions, &sites, texts).await;
+        for (site, meant) in callee.sites.iter().zip(meant) {
+            let one = alone(&callee, site.clone());
+            add(
+                &mut all,
+                match meant {
+                    Some(number) => Callee {
+                        definitions: vec![callee.definitions[number].clone()],
+                        verdict: Verdict::Earlier,
+                        ..one
+                    },
+                    None => one,
+                },
+            );
+        }
+    }
+    *callees = all;
+}

@@ -1,0 +1,110 @@
+//! Whose constructors a match names, by a judge's word. A name that means another type's is left out of its match, and a match
+//! that is left with none is refuted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Change, Matches, Ours, Site, Sum, matches};
+use crate::answer::{Texts, family};
+use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::search::Scope;
+use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings};
+
+/// What the judge said.
+pub(crate) struct Said {
+    pub judged: Judged,
+    /// How many matches are another type's.
+    pub refuted: usize,
+    /// The texts that the answer rests on.
+    pub texts: Texts,
+    /// Of each place that was asked about.
+    verdicts: BTreeMap<At, Verdict>,
+}
+
+/// Asks whose constructor each name is that could be one of ours. `all` are the matches with every such name.
+pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
+    let mut judged = Judged { is_certain: true, ..Judged::default() };
+    let places: BTreeMap<At, &String> = all
+        .sites
+        .iter()
+        .flat_map(|site| site.places.iter().map(|(at, name)| ((site.path.clone(), *at), name)))
+        .collect();
+    let name = |path: &Arc<Path>, at: usize, word: &str| Name { path: path.clone(), at, word: word.to_owned() };
+    let members = sum.members.iter().map(|(at, word)| name(&sum.file, *at, word));
+    let names: Vec<Name> = members.chain(places.iter().map(|((path, at), word)| name(path, *at, word))).collect();
+    let mut known = all.texts.clone();
+    known.entry(sum.file.clone()).or_insert_with(|| sum.text.clone());
+    let Meanings { of, texts } = meanings(call, family(sum.language), &sum.file, &names, &known, &mut judged).await;
+    let (members, of) = of.split_at(sum.members.len());
+    let mut declared: Vec<(Arc<Path>, Range<usize>)> =
+        sum.declared.iter().map(|bytes| (sum.file.clone(), bytes.clone())).collect();
+    // While a member of a union is not known, what is none of the others may be it.
+    let mut unknown = None;
+    for member in members {
+        match member {
+            Meaning::Is(targets) => {
+                let targets = targets.iter().filter_map(|target| target.declares.as_ref());
+                declared.extend(targets.map(|one| (one.path.clone(), one.bytes.clone())));
+            }
+            Meaning::Undecided(code) => unknown = Some(*code),
+        }
+    }
+    let ours =
+        |target: &Target| declared.iter().any(|(path, bytes)| *path == target.path && bytes.contains(&target.at));
+    let verdict = |meaning: &Meaning| match meaning {
+        Meaning::Undecided(code) => Verdict::Undecided(*code),
+        // A text that is compared with a local says nothing of the type.
+        Meaning::Is(targets) if targets.iter().all(|target| target.is_bound) => Verdict::Undecided(Code::Dynamic),
+        Meaning::Is(targets) if targets.iter().all(ours) => Verdict::Confirmed,
+        Meaning::Is(_) => unknown.map_or(Verdict::Refuted, Verdict::Undecided),
+    };
+    let verdicts: BTreeMap<At, Verdict> = places.into_keys().zip(of.iter().map(verdict)).collect();
+    let is_refuted = |at: At| verdicts.get(&at) == Some(&Verdict::Refuted);
+    let refuted = all.sites.iter().filter(|site| self::places(site).all(is_refuted)).count();
+    if let [(path, line), ..] = &all.renamed[..] {
+        judged.is_certain = false;
+        let count = all.renamed.len();
+        let text = format!(
+            "{}:{line} gives a constructor another name, and matches by it are not seen",
+            project::visible::path(path)
+        );
+        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: count });
+    }
+    let texts = known.into_iter().chain(texts).collect();
+    Said { judged, refuted, texts, verdicts }
+}
+
+impl Said {
+    /// The matches as they are by that: with what is another type's left out. Blocks.
+    pub(crate) fn apply(&mut self, scope: &Scope, sum: &Sum, change: &Change, by_name: Matches) -> Matches {
+        let known: BTreeSet<At> = by_name.sites.iter().flat_map(places).collect();
+        // What is undecided is shown only where its name speaks for it.
+        let is_out = |(at, verdict): (&At, &Verdict)| match verdict {
+            Verdict::Refuted => Some(at.clone()),
+            Verdict::Undecided(_) if !known.contains(at) => Some(at.clone()),
+            _ => None,
+        };
+        let out: BTreeSet<At> = self.verdicts.iter().filter_map(is_out).collect();
+        let open =
+            self.verdicts.iter().filter(|(at, verdict)| matches!(verdict, Verdict::Undecided(_)) && out.contains(at));
+        // Somebody's constructor, behind another type's name: it may be an alias of ours.
+        self.judged.is_certain &= open.count() == 0;
+        let mut found = match out.is_empty() && known.len() == self.verdicts.len() {
+            true => by_name,
+            false => matches(scope, sum, change, &Ours::But(out)),
+        };
+        for site in &mut found.sites {
+            let verdicts: Vec<Verdict> =
+                places(site).map(|at| self.verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
+            let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
+            site.verdict = verdicts.iter().find(is_open).copied().unwrap_or(Verdict::Confirmed);
+        }
+        found
+    }
+}
+
+fn places(site: &Site) -> impl Iterator<Item = At> {
+    site.places.iter().map(|(at, _)| (site.path.clone(), *at))
+}

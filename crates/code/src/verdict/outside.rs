@@ -1,0 +1,85 @@
+//! Names that the project does not define: what each mention means is asked one by one, and the definitions outside of it that
+//! the judge leads to are those of the answer.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::meaning::{Meaning, Meanings, Name, Target, meanings};
+use super::{Asked, is_of};
+use crate::answer::Found;
+use crate::definition::{Definition, is_inside};
+use crate::judgement::{Code, Judged, Verdict};
+use crate::search::read;
+use crate::syntax::{Kind, Language, is_whole};
+
+/// Judges the sites of a family, and adds the definitions that they mean.
+pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
+    let is_asked = |at: &usize| is_of(&found.sites[*at], family) && asked.wanted.contains(&found.sites[*at].class);
+    let sites: Vec<usize> = (0..found.sites.len()).filter(is_asked).collect();
+    let name = |at: &usize| {
+        let site = &found.sites[*at];
+        let word = site.alias.clone().unwrap_or_else(|| found.question.name.clone());
+        Name { path: site.path.clone(), at: site.at, word }
+    };
+    let names: Vec<Name> = sites.iter().map(name).collect();
+    let Some(file) = found.sites.iter().find(|site| is_of(site, family)).map(|site| site.path.clone()) else { return };
+    let Meanings { of, .. } = meanings(&asked.call, family, &file, &names, &found.texts, judged).await;
+    for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
+        // What is not asked for is not judged.
+        site.verdict = Verdict::NotJudged;
+    }
+    let mut read_whole = BTreeMap::new();
+    for (at, meaning) in sites.into_iter().zip(of) {
+        let language = found.sites[at].language;
+        (found.sites[at].verdict, found.sites[at].meant) = match meaning {
+            Meaning::Undecided(code) => (Verdict::Undecided(code), None),
+            Meaning::Is(targets) => match definition_of(&targets, language) {
+                // Another one of that name: an entry of another type, a local.
+                None => (Verdict::Refuted, None),
+                Some(one) if !is_inside(&found.question.qualifiers, &one) => (if_read(&one, &mut read_whole), None),
+                Some(one) => (Verdict::Confirmed, Some(number_of(&mut found.definitions, one))),
+            },
+        };
+    }
+}
+
+/// What a name means that the project does not define; nothing for a parameter or a variable of it.
+fn definition_of(targets: &[Target], language: Language) -> Option<Definition> {
+    let declared = targets.iter().find_map(|target| target.declares.clone());
+    declared.or_else(|| {
+        let target = targets.iter().find(|target| !target.is_bound)?;
+        let stem = |path: &Arc<Path>| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        // A module, or what a macro makes: known by its file.
+        Some(Definition {
+            kind: Kind::Module,
+            language,
+            line: target.line,
+            inside: Vec::new(),
+            label: stem(&target.path).unwrap_or_default(),
+            is_signature: false,
+            at: target.at,
+            bytes: target.at..target.at,
+            is_bare: false,
+            path: target.path.clone(),
+        })
+    })
+}
+
+/// Refuted, if what the definition is inside of could be read: a parser that meets what is new to it loses that.
+fn if_read(one: &Definition, read_whole: &mut BTreeMap<Arc<Path>, bool>) -> Verdict {
+    let until = Instant::now() + Duration::from_secs(1);
+    let is_whole = || read(&one.path).is_ok_and(|text| is_whole(one.language, &text, until));
+    let is_read = !one.inside.is_empty() || *read_whole.entry(one.path.clone()).or_insert_with(is_whole);
+    if is_read { Verdict::Refuted } else { Verdict::Undecided(Code::Unparsable) }
+}
+
+/// The number of a definition, which is added if it is new. Overloads are one.
+fn number_of(definitions: &mut Vec<Definition>, one: Definition) -> usize {
+    let is_same = |known: &Definition| (&known.path, &known.label) == (&one.path, &one.label);
+    definitions.iter().position(is_same).unwrap_or_else(|| {
+        definitions.push(one);
+        definitions.len() - 1
+    })
+}

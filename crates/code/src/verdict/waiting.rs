@@ -1,0 +1,227 @@
+//! Waiting for a judge that can be believed, and asking it until two rounds agree where one proves nothing.
+
+use std::time::{Duration, Instant};
+
+use mcp::tool::Progress;
+use project::Caller;
+
+use super::Call;
+use crate::judgement::{Code, Judge, Judged, Reason};
+use crate::pool::Found as Sought;
+use crate::server::{Canary, Order, Seen, Server, State};
+
+/// All questions of one answer to one server, asked once.
+pub(super) trait Round: Sized {
+    /// How it stands.
+    fn standing(&self) -> Standing;
+    /// Whether another round came to the same, and nothing in it is doubted.
+    fn says_the_same(&self, other: &Self) -> bool;
+}
+
+/// What asks them.
+pub(super) trait Asking {
+    type Round: Round;
+    fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
+}
+
+/// How a round stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    /// Whether the server fell silent, so that nothing of this counts.
+    pub is_lost: bool,
+    /// Whether everything is decided, and nothing speaks against it.
+    pub is_sure: bool,
+    /// Whether files changed just now, or nothing is known for certain: then one round proves nothing.
+    pub is_settling: bool,
+    /// Between two rounds.
+    pub settling: Duration,
+    /// Whether the server was seen not to name a use.
+    pub is_doubted: bool,
+}
+
+/// How many rounds there are at most, the first included.
+const ROUNDS: usize = 4;
+
+/// The judge of a family's files; without one, why, in what is said of the answer.
+pub(super) async fn judge_for(
+    call: &Call<'_>,
+    family: &'static str,
+    file: &std::path::Path,
+    judged: &mut Judged,
+) -> Result<Server, Code> {
+    let sought = match call.cx.caller::<Caller>() {
+        Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
+        None => Sought::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
+    };
+    match sought {
+        Sought::Server(server) => Ok(server),
+        Sought::None { state, code, text } => {
+            judged.is_certain = false;
+            judged.judges.push(Judge::without(family, state.word()));
+            judged.reasons.push(Reason { code, text, sites: 0 });
+            Err(code)
+        }
+    }
+}
+
+/// Asks until the answers can be believed, and says how the judge is; `Err` with why they cannot. `open` sites wait.
+pub(super) async fn rounds<A: Asking>(
+    call: &Call<'_>,
+    server: &Server,
+    family: &'static str,
+    open: usize,
+    asking: &A,
+    judged: &mut Judged,
+) -> Result<A::Round, Code> {
+    let _asking = server.asking();
+    let answer = until_believed(call, server, open, asking).await;
+    let (answer, seen) = match answer {
+        Ok((round, is_certain)) => {
+            judged.is_certain &= is_certain;
+            if round.standing().is_doubted {
+                server.order(Order::Doubt).await;
+            }
+            (Ok(round), server.seen())
+        }
+        Err(seen) => {
+            let (code, text) = match seen.state {
+                State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
+                _ => why(server, &seen),
+            };
+            judged.reasons.push(Reason { code, text, sites: 0 });
+            judged.retry_after = retry_after(&seen);
+            (Err(code), seen)
+        }
+    };
+    judged.is_certain &= answer.is_ok() && seen.state == State::Ready;
+    judged.judges.push(judge_of(family, &server.profile.name, &seen));
+    answer
+}
+
+async fn until_believed<A: Asking>(
+    call: &Call<'_>,
+    server: &Server,
+    open: usize,
+    asking: &A,
+) -> Result<(A::Round, bool), Seen> {
+    let mut last: Option<A::Round> = None;
+    let mut count = 0;
+    loop {
+        let seen = ready(call, server, open).await?;
+        let round = asking.ask(server).await;
+        let standing = round.standing();
+        let now = server.seen();
+        if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
+            // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
+            if Instant::now() >= call.until {
+                return Err(now);
+            }
+            last = None;
+            // The state follows: a process that ended is known to have ended a moment later.
+            let mut watch = server.watch();
+            let changed = watch.changed();
+            let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
+            continue;
+        }
+        count += 1;
+        let agree = last.as_ref().is_some_and(|last| last.says_the_same(&round));
+        let is_sure = standing.is_sure && !standing.is_settling;
+        let is_late = Instant::now() + standing.settling >= call.until;
+        if is_sure || agree || count == ROUNDS || is_late {
+            return Ok((round, agree || is_sure));
+        }
+        tokio::time::sleep(standing.settling).await;
+        last = Some(round);
+    }
+}
+
+/// Waits until the server is ready; `Err` with how it is if that takes too long, or cannot be.
+async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<Seen, Seen> {
+    let mut watch = server.watch();
+    let mut reported = 0.0;
+    loop {
+        let seen = watch.borrow_and_update().clone();
+        match &seen.state {
+            State::Ready => return Ok(seen),
+            // The question wakes it.
+            State::Parked => _ = server.open(Vec::new()).await,
+            state if !state.may_pass() => return Err(seen),
+            _ => {}
+        }
+        reported += 1.0;
+        let message = format!("none confirmed yet, {open} undecided: {}", said(&server.profile.name, &seen));
+        call.cx.progress(Progress { progress: reported, total: None, message: Some(message) });
+        let until = tokio::time::Instant::from_std(call.until);
+        match tokio::time::timeout_at(until, watch.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return Err(watch.borrow().clone()),
+        }
+    }
+}
+
+/// How a server is, in a few words: `rust-analyzer loading 40 %`.
+fn said(name: &str, seen: &Seen) -> String {
+    let percent = seen.state.percent().map(|percent| format!(" {percent} %")).unwrap_or_default();
+    format!("{name} {}{percent}", seen.state.word().replace('_', " "))
+}
+
+/// Why it cannot be believed, and what to do.
+fn why(server: &Server, seen: &Seen) -> (Code, String) {
+    let said = said(&server.profile.name, seen);
+    match &seen.state {
+        State::Crashed { exit, stderr, retry_in } => {
+            let last = stderr.iter().rev().take(3).rev().cloned().collect::<Vec<_>>().join(" / ");
+            let last = if last.is_empty() { String::new() } else { format!(": {last}") };
+            let next = match retry_in {
+                Some(pause) => format!("; it is started again within {} s", pause.as_secs()),
+                None => "; once the cause is gone, `hob code restart` or code_status with restart starts it".to_owned(),
+            };
+            (Code::Crashed, format!("{said} ({exit}){last}{next}"))
+        }
+        State::Hung { retry_in } => {
+            let next = if retry_in.is_some() { "started again" } else { "not started again" };
+            (Code::Hung, format!("{said}: it neither answered nor computed and was killed; it is {next}"))
+        }
+        State::Doubtful => {
+            let lacks = seen.canary.as_ref().map(|canary| format!(", which {}", canary.words())).unwrap_or_default();
+            (Code::Loading, format!("{said}{lacks}"))
+        }
+        State::OverBudget => {
+            (Code::OverALimit, format!("{said}: it alone needs more than [code] memory allows; raise that setting"))
+        }
+        _ => match retry_after(seen) {
+            Some(pause) => (Code::Loading, format!("{said}, ask again in about {} s", pause.as_secs().max(1))),
+            None => (Code::Loading, said),
+        },
+    }
+}
+
+/// When to ask again.
+fn retry_after(seen: &Seen) -> Option<Duration> {
+    let passed = seen.started.map(|started| started.elapsed()).unwrap_or_default();
+    match &seen.state {
+        State::Loading { percent: Some(percent @ 1..) } => {
+            let left = passed * u32::from(100 - (*percent).min(99)) / u32::from(*percent);
+            Some(left.clamp(Duration::from_secs(1), Duration::from_secs(120)))
+        }
+        State::Starting | State::Loading { .. } | State::Parked => Some(Duration::from_secs(5)),
+        State::Ready | State::Doubtful => Some(Duration::from_secs(2)),
+        State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
+            retry_in.map(|pause| pause + Duration::from_secs(2))
+        }
+        State::Absent | State::Disabled | State::OverBudget => None,
+    }
+}
+
+/// How a server is.
+fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
+    Judge {
+        language,
+        name: Some(name.to_owned()),
+        version: seen.version.clone(),
+        state: seen.state.word(),
+        progress: seen.state.percent(),
+        canary: seen.canary.as_ref().map(Canary::words),
+        since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
+    }
+}

@@ -1,0 +1,156 @@
+//! Whose constructors a match names, by real language servers: one of another type's of the same name is refuted, an alias of
+//! the type is seen through. Where a server is not installed the test says so and is skipped; CI has them all.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use crate::judged::Judged;
+
+/// The final answer: its first line, then each match with its effect and verdict.
+fn check(judged: &Judged, type_name: &str, expected: Expect) {
+    let (answer, text) = judged.until_final("find_matches", json!({"type_name": type_name}));
+    assert_eq!(answer["warning"], json!(null));
+    let lines = answer["matches"].as_array().unwrap().iter().map(|one| {
+        let word = |name: &str| one[name].as_str().unwrap().to_owned();
+        format!("{}:{} {} {} {}", word("file"), one["line"], word("form"), word("effect"), word("verdict"))
+    });
+    let lines: Vec<String> = text.lines().next().map(str::to_owned).into_iter().chain(lines).collect();
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn rust() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write("src/lib.rs", "pub mod geo;\npub mod other;\npub mod uses;\n")
+        .write("src/geo.rs", "pub enum Shape { Circle(f64), Dot }\npub type Alias = Shape;\n")
+        .write("src/other.rs", "pub enum Ring { Circle, Oval }\n")
+        .write(
+            "src/uses.rs",
+            "use crate::geo::{self, Alias, Shape};\nuse crate::other::Ring::{self, *};\n\
+             pub fn all(s: &Shape) -> u8 {\n    match s { geo::Shape::Circle(_) => 1, Shape::Dot => 2 }\n}\n\
+             pub fn by_alias(s: &Alias) -> bool {\n    matches!(s, Alias::Dot)\n}\n\
+             pub fn of_another(r: Ring) -> u8 {\n    match r { Circle => 1, Oval => 2 }\n}\n\
+             pub fn of_both(s: Shape, r: Ring) -> u8 {\n    \
+                 match (s, r) { (Shape::Dot, Circle) => 1, (Shape::Dot, _) => 2, (Shape::Circle(_), _) => 3 }\n}\n",
+        );
+    check(
+        &judged,
+        "Shape",
+        expect![[r#"
+        3 matches (1 absorbs, 2 breaks), 1 refuted, 0 undecided · rust-analyzer ready
+        src/uses.rs:4 match breaks confirmed
+        src/uses.rs:13 match breaks confirmed
+        src/uses.rs:7 matches! absorbs confirmed"#]],
+    );
+}
+
+#[test]
+fn python() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\nrequires-python = \">=3.11\"\n")
+        .write("geo.py", "class Circle:\n    pass\n\nclass Square:\n    pass\n\nShape = Circle | Square\n")
+        .write("other.py", "class Circle:\n    pass\n")
+        .write(
+            "uses.py",
+            "import geo\nimport other\nfrom geo import Square, Shape\n\n\
+             def all(s: Shape):\n    match s:\n        case geo.Circle():\n            return 1\n        case Square():\n            return 2\n\n\
+             def of_another(s):\n    match s:\n        case other.Circle():\n            return 1\n        case _:\n            return 2\n",
+        );
+    check(
+        &judged,
+        "Shape",
+        expect![[r#"
+            1 match, falls_through, 1 refuted, 0 undecided · ty ready
+            uses.py:6 match falls_through confirmed"#]],
+    );
+}
+
+#[test]
+fn typescript() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n")
+        .write(
+            "src/geo.ts",
+            "export interface Circle { kind: 'circle'; r: number }\nexport interface Square { kind: 'square'; side: number }\n\
+             export type Shape = Circle | Square;\nexport interface Ellipse { kind: 'ellipse' }\nexport type Round = Circle | Ellipse;\n",
+        )
+        .write(
+            "src/uses.ts",
+            "import { Round, Shape } from './geo';\n\
+             export function area(s: Shape): number {\n  switch (s.kind) {\n    case 'circle': return s.r;\n    case 'square': return s.side;\n  }\n}\n\
+             export function round(r: Round): number {\n  switch (r.kind) {\n    case 'circle': return r.r;\n    default: return 0;\n  }\n}\n",
+        );
+    check(
+        &judged,
+        "Shape",
+        expect![[r#"
+        1 match, falls_through, 1 refuted, 0 undecided · tsc ready
+        src/uses.ts:3 switch falls_through confirmed"#]],
+    );
+}
+
+#[test]
+fn go() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write("geo/geo.go", "package geo\n\ntype Shape int\n\nconst (\n\tCircle Shape = iota\n\tSquare\n)\n")
+        .write("other/other.go", "package other\n\ntype Ring int\n\nconst (\n\tCircle Ring = iota\n\tOval\n)\n")
+        .write(
+            "main.go",
+            "package main\n\nimport (\n\t\"made/geo\"\n\t\"made/other\"\n)\n\n\
+             func name(s geo.Shape) string {\n\tswitch s {\n\tcase geo.Circle:\n\t\treturn \"c\"\n\tdefault:\n\t\treturn \"\"\n\t}\n}\n\n\
+             func ring(r other.Ring) int {\n\tswitch r {\n\tcase other.Circle:\n\t\treturn 1\n\t}\n\treturn 0\n}\n\n\
+             func main() {\n\tprintln(name(geo.Square), ring(other.Oval))\n}\n",
+        );
+    check(
+        &judged,
+        "geo/geo.go:Shape",
+        expect![[r#"
+        1 match, absorbs, 1 refuted, 0 undecided · gopls ready
+        main.go:9 switch absorbs confirmed"#]],
+    );
+}
+
+#[test]
+fn cpp() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-c", file]});
+    judged
+        .write("compile_commands.json", json!([entry("uses.cpp")]).to_string())
+        .write("geo.h", "enum class Shape { Circle, Square };\nenum class Ring { Circle, Oval };\n")
+        .write(
+            "uses.cpp",
+            "#include \"geo.h\"\nusing Alias = Shape;\n\
+             int area(Shape s) {\n  switch (s) {\n    case Shape::Circle: return 1;\n    case Alias::Square: return 2;\n  }\n  return 0;\n}\n\
+             int ring(Ring r) {\n  switch (r) {\n    case Ring::Circle: return 1;\n    default: return 2;\n  }\n}\n\
+             int main() { return area(Shape::Circle) + ring(Ring::Oval); }\n",
+        );
+    check(
+        &judged,
+        "Shape",
+        expect![[r#"
+        1 match, falls_through, 1 refuted, 0 undecided · clangd ready
+        uses.cpp:4 switch falls_through confirmed"#]],
+    );
+}

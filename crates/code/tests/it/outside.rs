@@ -1,0 +1,156 @@
+//! Names that the project does not define, by real language servers: each mention is told by what it means there. Where a
+//! server is not installed the test says so and is skipped; CI has them all.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::judged::Judged;
+use crate::worktree::Worktree;
+
+/// The text of the final answer. Where the standard library lies is the machine's.
+fn check(judged: &Judged, tool: &str, name: &str, expected: Expect) -> Value {
+    let (answer, text) = judged.until_final(tool, json!({"name": name}));
+    assert_eq!(answer["warning"], json!(null));
+    let place = |line: &str| match line.strip_prefix("means: /").and_then(|rest| rest.split_once(' ')) {
+        Some((place, rest)) => {
+            let file = place.rsplit('/').next().unwrap().split(':').next().unwrap();
+            format!("means: /…/{file} {rest}")
+        }
+        None => line.to_owned(),
+    };
+    expected.assert_eq(&text.lines().map(place).collect::<Vec<_>>().join("\n"));
+    answer
+}
+
+#[test]
+fn rust() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub struct Own;\nimpl Own {\n    pub fn new() -> Own { Own }\n}\n\
+             pub fn a() -> Vec<u8> {\n    let mut all = Vec::new();\n    all.push(1);\n    all\n}\n\
+             pub fn b(push: fn(u8)) -> String {\n    let mut all = String::new();\n    all.push('x');\n    push(1);\n    let _ = (Own::new(), all.len());\n    all\n}\n",
+        );
+    let answer = check(
+        &judged,
+        "find_callers",
+        "push",
+        expect![[r#"
+        2 call, 1 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
+        not defined in this project
+        means: /…/mod.rs function push
+        src/lib.rs
+          7  a  call  all.push(1);
+        means: /…/string.rs method String::push
+        src/lib.rs
+          12  b  call  all.push('x');"#]],
+    );
+    let files: Vec<&str> =
+        answer["call_sites"].as_array().unwrap().iter().map(|site| site["definition"].as_str().unwrap()).collect();
+    assert!(files.iter().all(|file| file.starts_with('/')), "{files:?}");
+    // The project has one of that name; its qualifier tells which is meant.
+    check(
+        &judged,
+        "find_callers",
+        "Vec::new",
+        expect![[r#"
+        1 call, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
+        not defined in this project
+        means: /…/mod.rs method Vec::new
+        src/lib.rs
+          6  a  call  let mut all = Vec::new();"#]],
+    );
+    check(
+        &judged,
+        "find_callers",
+        "Own::new",
+        expect![[r#"
+        1 call, 2 refuted, 0 undecided · rust-analyzer ready
+        defined: src/lib.rs:3 method Own::new
+        src/lib.rs
+          14  b  call  let _ = (Own::new(), all.len());"#]],
+    );
+    check(
+        &judged,
+        "find_callers",
+        "String::len",
+        expect![[r#"
+        1 call, 0 undecided · rust-analyzer ready
+        not defined in this project
+        means: /…/string.rs method String::len
+        src/lib.rs
+          14  b  call  let _ = (Own::new(), all.len());"#]],
+    );
+    let problem = judged.ask("find_callers", json!({"name": "Other::new"})).unwrap_err();
+    assert!(problem.contains("there is no `Other::new`; `new` is src/lib.rs:3"), "{problem}");
+}
+
+#[test]
+fn python() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("a.py", "import json\nfrom os.path import join\n\ndef a(x):\n    return json.dumps(x) + join('a', 'b') + ','.join(x)\n")
+        .write("b.py", "def b(join):\n    return join(1)\n");
+    check(
+        &judged,
+        "find_uses",
+        "join",
+        expect![[r#"
+            2 call, 1 import, 2 refuted, 0 undecided · ty ready
+            not defined in this project
+            means: /…/ntpath.py function join
+            a.py
+              2  import  from os.path import join
+              5  a  call  return json.dumps(x) + join('a', 'b') + ','.join(x)
+            means: /…/builtins.pyi method str.join
+            a.py
+              5  a  call  return json.dumps(x) + join('a', 'b') + ','.join(x)"#]],
+    );
+}
+
+#[test]
+fn go() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write("main.go", "package main\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nfunc main() {\n\tfmt.Println(strings.ToUpper(\"a\"))\n\tfmt.Println(1)\n}\n");
+    check(
+        &judged,
+        "find_callers",
+        "fmt.Println",
+        expect![[r#"
+        2 call, 0 undecided · gopls ready
+        not defined in this project
+        means: /…/print.go function Println
+        main.go
+          9  main  call  fmt.Println(strings.ToUpper("a"))
+          10  main  call  fmt.Println(1)"#]],
+    );
+}
+
+#[test]
+fn without_a_judge_it_is_undecided() {
+    let worktree = Worktree::new();
+    worktree.write(
+        "a.rs",
+        "fn own() {}\nfn a() { let x: Vec<u8> = Vec::new(); x.len(); }\nstruct B; impl B { fn new() {} }\n",
+    );
+    let (answer, text) = worktree.ask("find_callers", json!({"name": "Vec::new"})).unwrap();
+    assert_eq!(answer["call_sites"][0]["verdict"], "undecided");
+    assert_eq!(text.lines().nth(1).unwrap(), "not defined in this project", "{text}");
+    assert!(text.starts_with("none confirmed yet, 1 undecided (1 call): no judge for Rust"), "{text}");
+    let problem = worktree.ask("find_callers", json!({"name": "own::len"}));
+    assert!(problem.is_ok(), "{problem:?}");
+}
