@@ -1,6 +1,8 @@
 //! `cargo xtask score`: how often answers are right, by truth that the engine under test has no part in. One file per truth.
 
+mod lies;
 mod marks;
+mod memory;
 mod truth;
 
 use anyhow::{Result, bail};
@@ -10,6 +12,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["code", "truth"] => truth::run(false),
         ["code", "truth", "--quick"] => truth::run(true),
-        _ => bail!("say what to score: code truth [--quick]"),
+        ["code", "lies"] => lies::run(false),
+        ["code", "lies", "--quick"] => lies::run(true),
+        ["code", "memory"] => memory::run(),
+        _ => bail!("say what to score: code lies [--quick], code memory, code truth [--quick]"),
     }
 }

@@ -16,6 +16,7 @@ use crate::worktree::{Worktree, said};
 pub(crate) struct Judged {
     pub worktree: Worktree,
     state: tempfile::TempDir,
+    options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
 }
@@ -38,7 +39,14 @@ impl Judged {
             journal: None,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Judged { worktree: Worktree::new(), state, questions: Questions::with_judges(options), runtime }
+        let questions = Questions::with_judges(options.clone());
+        Judged { worktree: Worktree::new(), state, options, questions, runtime }
+    }
+
+    /// Ends the servers and begins anew with other settings, as the next daemon does.
+    pub(crate) fn begin_anew(&mut self, settings: CodeSettings) {
+        self.runtime.block_on(self.questions.end());
+        self.questions = Questions::with_judges(Options { settings, ..self.options.clone() });
     }
 
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {
