@@ -1,6 +1,7 @@
 //! `cargo xtask score code lies`: questions to real language servers that are disturbed, by the trials that the tests of
 //! `crates/code` run a few of. A final answer that is wrong is a lie; one that comes later than it may is late.
 
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -13,16 +14,36 @@ use crate::setup;
 use crate::workspace::{cargo, read, write_page};
 
 const PAGE: &str = "docs/generated/score-code-lies.md";
-/// How many trials of each kind for each judge.
-const TRIALS: usize = 10;
+/// A judge, and how it is tried.
+struct Judge {
+    /// As the trials name it.
+    of_trials: &'static str,
+    name: &'static str,
+    test: &'static str,
+    /// How many trials of each kind.
+    trials: usize,
+    /// Prints its version.
+    version: &'static [&'static str],
+}
 
-/// The judges, as the trials name them: the program that says its version, its arguments, and its name.
-const JUDGES: &[(&str, &str, &str, &[&str])] = &[
-    ("RustAnalyzer", "rust-analyzer", "rust-analyzer", &["--version"]),
-    ("Ty", "ty", "ty", &["--version"]),
-    ("Tsc", "TypeScript 7", "tsc", &["--version"]),
-    ("Gopls", "gopls", "gopls", &["version"]),
-    ("Clangd", "clangd", "clangd", &["--version"]),
+impl Judge {
+    const fn new(
+        (of_trials, name): (&'static str, &'static str),
+        test: &'static str,
+        trials: usize,
+        version: &'static [&'static str],
+    ) -> Judge {
+        Judge { of_trials, name, test, trials, version }
+    }
+}
+
+/// A rust-analyzer reads the standard library at each start.
+const JUDGES: &[Judge] = &[
+    Judge::new(("Ty", "ty"), "ty_never_lies", 10, &["ty", "--version"]),
+    Judge::new(("Tsc", "TypeScript 7"), "tsc_never_lies", 10, &["tsc", "--version"]),
+    Judge::new(("Gopls", "gopls"), "gopls_never_lies", 10, &["gopls", "version"]),
+    Judge::new(("Clangd", "clangd"), "clangd_never_lies", 10, &["clangd", "--version"]),
+    Judge::new(("RustAnalyzer", "rust-analyzer"), "rust_analyzer_never_lies", 6, &["rust-analyzer", "--version"]),
 ];
 
 const DISTURBANCES: &[(&str, &str)] = &[
@@ -85,33 +106,19 @@ impl Cell {
 
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let path = setup::judges_path()?;
-    let trials = if is_quick { 1 } else { TRIALS };
-    let mut tests = cargo();
-    tests
-        .args(["test", "--quiet", "-p", "code", "--test", "it", "--"])
-        .args(["disturbed::", "--nocapture", "--test-threads", "1"])
-        .env("PATH", &path)
-        .env("HOB_LIES", trials.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    let mut tests = tests.spawn().context("could not start the trials")?;
-    let said = tests.stdout.take().context("the trials say nothing")?;
     let mut cells = Vec::new();
-    for line in BufReader::new(said).lines() {
-        let line = line.context("could not read what the trials say")?;
-        if let Some(cell) = line.strip_prefix("score: ") {
-            let cell = Cell::read(cell).with_context(|| format!("no cell: {cell}"))?;
-            println!("score: {} {}: {} trials, {} lies", cell.judge, cell.disturbance, cell.trials, cell.lies.len());
-            cells.push(cell);
-        }
+    let mut has_passed = true;
+    for judge in JUDGES {
+        has_passed &= run_trials(judge, if is_quick { 1 } else { judge.trials }, &path, &mut cells)?;
     }
-    let has_passed = tests.wait().context("could not wait for the trials")?.success();
     if cells.len() < JUDGES.len() * DISTURBANCES.len() {
         bail!("score: only {} of {} cells came", cells.len(), JUDGES.len() * DISTURBANCES.len());
     }
-    let versions = JUDGES.iter().map(|(_, name, program, args)| {
-        let said = read(Command::new(program).args(*args).env("PATH", &path)).unwrap_or_default();
-        format!("{name}: {}", said.lines().find(|line| line.contains(char::is_numeric)).unwrap_or("unknown").trim())
+    let versions = JUDGES.iter().map(|judge| {
+        let said =
+            read(Command::new(judge.version[0]).args(&judge.version[1..]).env("PATH", &path)).unwrap_or_default();
+        let line = said.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).unwrap_or("unknown");
+        format!("{}: {}", judge.name, line.trim())
     });
     let page = page(&cells, &versions.collect::<Vec<_>>());
     println!("{page}");
@@ -123,6 +130,29 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
         _ if !has_passed => bail!("score: the trials failed"),
         _ => Ok(()),
     }
+}
+
+/// Runs the trials of a judge, and adds their cells; whether nothing was wrong.
+fn run_trials(judge: &Judge, trials: usize, path: &OsStr, cells: &mut Vec<Cell>) -> Result<bool> {
+    let mut tests = cargo();
+    tests
+        .args(["test", "--quiet", "-p", "code", "--test", "it", "--", "--exact", "--nocapture"])
+        .arg(format!("disturbed::{}", judge.test))
+        .env("PATH", path)
+        .env("HOB_LIES", trials.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut tests = tests.spawn().context("could not start the trials")?;
+    let said = tests.stdout.take().context("the trials say nothing")?;
+    for line in BufReader::new(said).lines() {
+        let line = line.context("could not read what the trials say")?;
+        // The test program's own words may stand before it.
+        if let Some((_, cell)) = line.split_once("score: ") {
+            println!("score: {cell}");
+            cells.push(Cell::read(cell).with_context(|| format!("no cell: {cell}"))?);
+        }
+    }
+    Ok(tests.wait().context("could not wait for the trials")?.success())
 }
 
 /// What must not be.
@@ -148,7 +178,8 @@ fn page(cells: &[Cell], versions: &[String]) -> String {
          wrong, which a later answer of the trial may be too. Pauses are those of a daemon (hung after 15 s, started again after 1 s).\n\n\
          The time counts from the end of the disturbance: over budget ends when more memory is allowed. Beside it stands a naive client that knows the truth: it \
          tells its own server of the same kind at once which files changed, opens the definition's file, starts it anew at once where it was killed or stopped, and asks \
-         for `references` every 20 ms until they are right; where they never are, it starts its server again after 10 s (in brackets: how often). *Late* is a trial that takes longer than 1.5 × that + 2 s; + 15 s where the server hangs.\n",
+         for `references` every 20 ms until they are right; where they never are, it starts its server again after 10 s (in brackets: how often). \
+         Where the server starts, the naive client is measured before and after, and the longer time is taken: the machine is shared. *Late* is a trial that takes longer than 1.5 × that + 2 s; + 15 s where the server hangs.\n",
     );
     let all = |of: fn(&Cell) -> usize| cells.iter().map(of).sum::<usize>();
     let _ = writeln!(
@@ -161,14 +192,15 @@ fn page(cells: &[Cell], versions: &[String]) -> String {
         all(|cell| cell.late.len()),
         all(|cell| cell.never.len()),
     );
-    for (judge, name, ..) in JUDGES {
+    for judge in JUDGES {
         let _ = writeln!(
             page,
-            "\n## {name}\n\n| disturbance | trials | final and right | labelled | lies | late | ms to final: median | longest | naive: median | longest |\n\
-             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+            "\n## {}\n\n| disturbance | trials | final and right | labelled | lies | late | ms to final: median | longest | naive: median | longest |\n\
+             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            judge.name
         );
         for (disturbance, words) in DISTURBANCES {
-            let of_it = |cell: &&Cell| cell.judge == *judge && cell.disturbance == *disturbance;
+            let of_it = |cell: &&Cell| cell.judge == judge.of_trials && cell.disturbance == *disturbance;
             for cell in cells.iter().filter(of_it) {
                 let ((median, longest), (naive, naive_longest)) = (spread(&cell.final_ms), spread(&cell.naive_ms));
                 let again = if cell.naive_restarts > 0 { format!(" ({})", cell.naive_restarts) } else { String::new() };

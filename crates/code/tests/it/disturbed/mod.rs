@@ -139,9 +139,8 @@ impl Trial {
         self.random.below(most)
     }
 
-    /// Disturbs; the time for which a server loads before the question.
-    fn disturb(&mut self, how: Disturbance) -> Duration {
-        let mut pause = Duration::ZERO;
+    /// Disturbs; a server that loads does so for the pause.
+    fn disturb(&mut self, how: Disturbance, pause: Duration) {
         let function = self.below(3);
         let files: Vec<usize> = self.model.uses.keys().copied().collect();
         let file = files[self.below(files.len())];
@@ -152,7 +151,6 @@ impl Trial {
             Disturbance::Cold => self.restart(),
             Disturbance::MidLoad => {
                 self.restart();
-                pause = Duration::from_millis(self.below(1_500) as u64);
                 std::thread::sleep(pause); // sleeps: the disturbance comes at any moment of the load
             }
             Disturbance::Edit => {
@@ -189,7 +187,6 @@ impl Trial {
             }
         }
         self.write();
-        pause
     }
 
     fn restart(&self) {
@@ -263,7 +260,13 @@ impl Trial {
         let function = self.below(3);
         // Undisturbed, an agent waits as it does when it says nothing.
         let wait_ms = if how == Disturbance::Warm { 10_000 } else { [0, 50, 300, 1_000][self.below(4)] };
-        let pause = self.disturb(how);
+        let pause = match how {
+            Disturbance::MidLoad => Duration::from_millis(self.below(1_500) as u64),
+            _ => Duration::ZERO,
+        };
+        // A start takes so long that a shared machine is another one meanwhile: the peer is measured on both sides of it.
+        let before = if how.needs_start() { self.naive_time(function, true, pause) } else { None };
+        self.disturb(how, pause);
         score.trials += 1;
         let mut since = Instant::now();
         let until = since + testkit::patience().max(Duration::from_secs(240));
@@ -292,7 +295,8 @@ impl Trial {
         }
         let Some(took) = took else { return score.never.push(last) };
         score.until_final.push(took);
-        if let Some(naive) = self.naive_time(function, how.needs_start(), pause) {
+        if let Some(after) = self.naive_time(function, how.needs_start(), pause) {
+            let naive = before.map_or(after, |before| before.max(after));
             score.naive.push(naive);
             if took > how.bound(naive) {
                 score.late.push(format!(
@@ -321,9 +325,6 @@ fn judge(tongue: Tongue) {
     let mut trial = Trial::new(tongue, 20_261_126, times.is_some());
     let mut wrong: Vec<String> = Vec::new();
     for how in ALL {
-        if std::env::var("HOB_ONLY").is_ok_and(|only| !only.contains(&format!("{how:?}"))) {
-            continue;
-        }
         let mut score = Score::default();
         let restarts = trial.naive.as_ref().map_or(0, |naive| naive.restarts);
         for _ in 0..times_of(how) {
