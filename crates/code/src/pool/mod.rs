@@ -2,6 +2,7 @@
 //! and ended when they cost more than they may.
 
 mod budget;
+mod tried;
 mod would;
 
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +38,7 @@ pub struct Options {
     pub journal: Option<Journal>,
 }
 
+pub use tried::{Tried, tries};
 pub use would::{Checked, checked};
 
 impl Options {

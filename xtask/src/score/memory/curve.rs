@@ -160,10 +160,9 @@ fn parent(pid: u64) -> Option<u64> {
 }
 
 /// What the journal says of servers that were parked.
-pub(super) fn parked(state: &Path, began_ms: u64) -> Result<Vec<Parked>> {
-    let scratch = state.parent().context("the state lies in a folder")?;
+pub(super) fn parked(journal: &str, scratch: &Path, began_ms: u64) -> Result<Vec<Parked>> {
     let mut parked = Vec::new();
-    for line in journal(state)?.lines() {
+    for line in journal.lines() {
         let entry: Value = serde_json::from_str(line).context("a line of the journal is no JSON")?;
         if entry["record"] != "code_server_ended" || entry["why"] != "parked" {
             continue;
@@ -173,23 +172,6 @@ pub(super) fn parked(state: &Path, began_ms: u64) -> Result<Vec<Parked>> {
         parked.push(Parked { at, worktree: worktree_of(scratch, Path::new(root)).unwrap_or("elsewhere") });
     }
     Ok(parked)
-}
-
-/// The daemon's journal, wherever below its state it lies.
-fn journal(dir: &Path) -> Result<String> {
-    let mut open = vec![dir.to_owned()];
-    while let Some(dir) = open.pop() {
-        for entry in std::fs::read_dir(&dir).with_context(|| format!("could not list {dir:?}"))? {
-            let path = entry?.path();
-            if path.file_name().is_some_and(|name| name == "journal.jsonl") {
-                return std::fs::read_to_string(&path).with_context(|| format!("could not read {path:?}"));
-            }
-            if path.is_dir() && !path.is_symlink() {
-                open.push(path);
-            }
-        }
-    }
-    anyhow::bail!("the daemon left no journal in {}", dir.display())
 }
 
 #[cfg(test)]

@@ -58,22 +58,10 @@ pub(super) fn run() -> Result<()> {
         command.env("XDG_RUNTIME_DIR", scratch_path.join("run")).stdin(Stdio::null());
         command
     };
-    let mut agents = Vec::new();
-    for worktree in WORKTREES {
-        let mut agent = Agent::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?;
-        agent.initialize()?;
-        agents.push((worktree, agent));
-    }
-    let status: Value = serde_json::from_str(&read(command("main").args(["status", "--json"]))?)?;
-    let daemon = status["pid"].as_u64().context("`hob status` names no daemon")?;
-    let curve = Curve::begin(daemon, scratch_path.clone());
-    let asked = ask_all(&mut agents, &names);
-    let curve = curve.end();
-    drop(agents);
+    let measured = measure(&command, &scratch_path, &names);
     let stopped = command("main").arg("stop").output();
-    let answered = asked?;
+    let (curve, parked, answered) = measured?;
     stopped.context("could not run `hob stop`")?;
-    let parked = parked(&state, curve.began_ms)?;
     let page = page(&curve, &parked, &answered, lines);
     println!("{page}");
     write_page(PAGE, &page)?;
@@ -85,6 +73,30 @@ pub(super) fn run() -> Result<()> {
         bail!("score: nothing was parked, so four servers fit and nothing was tried");
     }
     Ok(())
+}
+
+/// Asks everything while the memory is measured.
+fn measure(
+    command: &dyn Fn(&str) -> Command,
+    scratch: &Path,
+    names: &[String],
+) -> Result<(Curve, Vec<Parked>, Vec<Answered>)> {
+    let mut agents = Vec::new();
+    for worktree in WORKTREES {
+        let mut agent = Agent::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?;
+        agent.initialize()?;
+        agents.push((worktree, agent));
+    }
+    let status: Value = serde_json::from_str(&read(command("main").args(["status", "--json"]))?)?;
+    let daemon = status["daemon"]["pid"].as_u64().context("`hob status` names no daemon")?;
+    let log = status["daemon"]["log"].as_str().context("`hob status` names no log")?;
+    let curve = Curve::begin(daemon, scratch.to_owned());
+    let answered = ask_all(&mut agents, names);
+    let curve = curve.end();
+    let journal = Path::new(log).join("journal.jsonl");
+    let journal = std::fs::read_to_string(&journal).with_context(|| format!("could not read {journal:?}"))?;
+    let parked = parked(&journal, scratch, curve.began_ms)?;
+    Ok((curve, parked, answered?))
 }
 
 /// Makes a repository with the crate, and its worktrees; the definitions to ask for, and how many lines it has.
