@@ -35,7 +35,7 @@ pub(super) struct Curve {
 
 /// A server that was parked.
 #[derive(Debug)]
-pub(super) struct Parked {
+pub(super) struct Parking {
     pub(super) at: Duration,
     pub(super) worktree: &'static str,
 }
@@ -160,7 +160,7 @@ fn parent(pid: u64) -> Option<u64> {
 }
 
 /// What the journal says of servers that were parked.
-pub(super) fn parked(journal: &str, scratch: &Path, began_ms: u64) -> Result<Vec<Parked>> {
+pub(super) fn parkings(journal: &str, scratch: &Path, began_ms: u64) -> Result<Vec<Parking>> {
     let mut parked = Vec::new();
     for line in journal.lines() {
         let entry: Value = serde_json::from_str(line).context("a line of the journal is no JSON")?;
@@ -169,7 +169,7 @@ pub(super) fn parked(journal: &str, scratch: &Path, began_ms: u64) -> Result<Vec
         }
         let at = Duration::from_millis(entry["at_ms"].as_u64().unwrap_or_default().saturating_sub(began_ms));
         let root = entry["root"].as_str().unwrap_or_default();
-        parked.push(Parked { at, worktree: worktree_of(scratch, Path::new(root)).unwrap_or("elsewhere") });
+        parked.push(Parking { at, worktree: worktree_of(scratch, Path::new(root)).unwrap_or("elsewhere") });
     }
     Ok(parked)
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use self::curve::{Curve, Parked, parked};
+use self::curve::{Curve, Parking, parkings};
 use crate::agent::{Agent, text};
 use crate::bench::machine;
 use crate::dependencies::dependencies;
@@ -80,7 +80,7 @@ fn measure(
     command: &dyn Fn(&str) -> Command,
     scratch: &Path,
     names: &[String],
-) -> Result<(Curve, Vec<Parked>, Vec<Answered>)> {
+) -> Result<(Curve, Vec<Parking>, Vec<Answered>)> {
     let mut agents = Vec::new();
     for worktree in WORKTREES {
         let mut agent = Agent::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?;
@@ -95,7 +95,7 @@ fn measure(
     let curve = curve.end();
     let journal = Path::new(log).join("journal.jsonl");
     let journal = std::fs::read_to_string(&journal).with_context(|| format!("could not read {journal:?}"))?;
-    let parked = parked(&journal, scratch, curve.began_ms)?;
+    let parked = parkings(&journal, scratch, curve.began_ms)?;
     Ok((curve, parked, answered?))
 }
 
@@ -132,7 +132,7 @@ fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
         "is_meta_character",
         "hir_ascii_class_bytes",
         "ages",
-        "simple_fold",
+        "canonical_value",
         "is_word_byte",
     ];
     Ok((names.map(str::to_owned).to_vec(), lines))
@@ -187,7 +187,7 @@ fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool)
     }
 }
 
-fn page(curve: &Curve, parked: &[Parked], answered: &[Answered], lines: usize) -> String {
+fn page(curve: &Curve, parked: &[Parking], answered: &[Answered], lines: usize) -> String {
     let budget = BUDGET_MIB as f64;
     let above = curve.longest_above(budget * ABOVE).as_secs_f64();
     let mut page = format!(
