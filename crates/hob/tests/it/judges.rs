@@ -105,8 +105,8 @@ fn twenty_killed_daemons_leave_no_server_and_none_is_doubled() {
         longest = longest.max(since.elapsed());
     }
     println!("the longest time until a server had ended: {longest:?}");
-    // The guardian asks, and kills after 0.4 s; only a crowded machine takes longer to run it.
-    assert!(longest < std::time::Duration::from_secs(2).max(testkit::patience() / 6), "{longest:?}");
+    // The guardian asks, and kills after 0.4 s. Two seconds, but on machines that are known to be slow.
+    assert!(longest < testkit::patience() / 30, "{longest:?}");
 }
 
 #[test]
