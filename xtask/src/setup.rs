@@ -123,6 +123,13 @@ pub(crate) fn tests() -> Result<Tools> {
     Tools::install(&target_dir()?.join("tools"))
 }
 
+/// Installs the language servers of CI; `PATH` with all of them.
+pub(crate) fn judges_path() -> Result<OsString> {
+    let own = judges(&target_dir()?.join("tools"))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
+}
+
 /// Installs the language servers of CI; returns the directory with those that are no packages of the system.
 fn judges(dir: &Path) -> Result<PathBuf> {
     let missing: Vec<&Need> = JUDGES.iter().filter(|need| !(need.is_installed)()).collect();

@@ -38,7 +38,7 @@ mod syntax;
 pub mod tools;
 mod verdict;
 
-pub use pool::{Checked, Options, checked};
+pub use pool::{Checked, Options, Tried, checked, tries};
 pub use running::Running;
 pub use server::{Journal, Timing};
 pub use settings::CodeSettings;

@@ -31,6 +31,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{Profile, build, temporary_project};
 use report::Figure;
+pub(crate) use report::machine;
 
 /// A part of the bench: its name, and the function that measures it.
 type Part = (&'static str, fn(&Bench) -> Result<Vec<Figure>>);

@@ -154,7 +154,8 @@ fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-fn machine() -> String {
+/// The machine and the day, as a list.
+pub(crate) fn machine() -> String {
     let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let after = |text: &str, key: &str| {
         let line = text.lines().find(|line| line.starts_with(key));

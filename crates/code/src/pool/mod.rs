@@ -3,6 +3,7 @@
 
 mod budget;
 mod revision;
+mod tried;
 mod would;
 
 use std::collections::{BTreeMap, HashMap};
@@ -42,6 +43,7 @@ pub struct Options {
     pub journal: Option<Journal>,
 }
 
+pub use tried::{Tried, tries};
 pub use would::{Checked, checked};
 
 impl Options {

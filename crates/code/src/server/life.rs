@@ -203,6 +203,10 @@ impl Life<'_> {
                     self.since = Instant::now();
                     let _ = self.client.notify("initialized", json!({})).await;
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
+                    if self.announces() {
+                        // Some (clangd) begin to load with the first document.
+                        self.sing();
+                    }
                     self.look();
                 }
                 Happening::Initialized(Err(problem)) => {
@@ -226,10 +230,13 @@ impl Life<'_> {
         }
         // One that announces its loading may not have come to it yet.
         let is_early = !self.signals.has_begun() && self.since.elapsed() < ANNOUNCES_WITHIN;
-        let waits = matches!(self.actor.start.profile.signal, super::profile::Signal::Progress(_)) && is_early;
+        let waits = self.announces() && is_early;
         if !self.signals.says_ready() || waits {
-            (self.says_ready_since, self.singing, self.sing_at) = (None, None, None);
+            (self.says_ready_since, self.sing_at) = (None, None);
             self.pause = FIRST_PAUSE;
+            if !waits {
+                self.singing = None;
+            }
             self.actor.show(State::Loading { percent: self.signals.percent() }, |_| {});
             return;
         }
@@ -255,6 +262,11 @@ impl Life<'_> {
             self.actor.is_well();
         }
         self.actor.show(state, |seen| seen.canary = canary);
+    }
+
+    /// Whether it says when it begins to load.
+    fn announces(&self) -> bool {
+        matches!(self.actor.start.profile.signal, super::profile::Signal::Progress(_))
     }
 
     /// Asks what is known, in a task of its own.

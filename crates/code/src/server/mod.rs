@@ -8,7 +8,7 @@
 //! Start with `actor.rs`. Nothing here decides what an answer means.
 
 mod actor;
-mod canary;
+pub(crate) mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;

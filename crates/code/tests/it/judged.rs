@@ -16,6 +16,7 @@ use crate::worktree::{Worktree, said};
 pub(crate) struct Judged {
     pub worktree: Worktree,
     state: tempfile::TempDir,
+    options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
 }
@@ -27,15 +28,26 @@ impl Judged {
 
     pub(crate) fn with(settings: CodeSettings, timing: Timing) -> Judged {
         let state = tempfile::tempdir().unwrap();
+        let options = Options {
+            settings,
+            withheld: Vec::new(),
+            prepare: Arc::new(|| Ok(())),
+            state_dir: state.path().join("servers"),
+            kept_dir: Some(state.path().join("verdicts")),
+            records_dir: Some(state.path().join("records")),
+            guard: process::Guard::Without,
+            timing,
+            journal: None,
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let questions = questions(state.path(), settings, timing);
-        Judged { worktree: Worktree::new(), state, questions, runtime }
+        let questions = Questions::with_judges(options.clone());
+        Judged { worktree: Worktree::new(), state, options, questions, runtime }
     }
 
-    /// Another life of the daemon, with the same state.
-    pub(crate) fn begin_again(&mut self, settings: CodeSettings, timing: Timing) {
+    /// Another life of the daemon: with the same state, and these settings.
+    pub(crate) fn begin_again(&mut self, settings: CodeSettings) {
         self.runtime.block_on(self.questions.end());
-        self.questions = questions(self.state.path(), settings, timing);
+        self.questions = Questions::with_judges(Options { settings, ..self.options.clone() });
     }
 
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {
@@ -79,20 +91,6 @@ impl Drop for Judged {
     fn drop(&mut self) {
         self.runtime.block_on(self.questions.end());
     }
-}
-
-fn questions(state: &Path, settings: CodeSettings, timing: Timing) -> Arc<Questions> {
-    Questions::with_judges(Options {
-        settings,
-        withheld: Vec::new(),
-        prepare: Arc::new(|| Ok(())),
-        state_dir: state.join("servers"),
-        kept_dir: Some(state.join("verdicts")),
-        records_dir: Some(state.join("records")),
-        guard: process::Guard::Without,
-        timing,
-        journal: None,
-    })
 }
 
 /// The sites of an answer: `src/uses.rs:3 call confirmed src/geo.rs:1`.

@@ -14,7 +14,7 @@ use crate::lies::{has_python, liar, lying, project, timing};
 fn with_one_that_is_mute(judged: &mut Judged) {
     let mute = ServerSettings { command: Some(["sleep", "3600"].map(str::to_owned).to_vec()), enabled: None };
     let servers = BTreeMap::from([("ty".to_owned(), mute)]);
-    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() }, timing());
+    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
 }
 
 /// What is found without a judge: the verdicts, and the line of the head up to the colon.
@@ -68,13 +68,13 @@ fn without_a_server_it_is_known_too() {
     judged.until_final("find_uses", json!({"name": "geo.py:area"}));
     let off = ServerSettings { command: None, enabled: Some(false) };
     let servers = BTreeMap::from([("ty".to_owned(), off)]);
-    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() }, timing());
+    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found.iter().filter(|site| site.contains("earlier")).count(), 3, "{found:?}");
     assert!(head.starts_with("none confirmed yet, 3 earlier, 1 undecided"), "{head}");
     // Judged again, they are confirmed, and nothing of before is left over.
     let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
-    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() }, timing());
+    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (answer, _) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
     assert_eq!((&answer["head"]["earlier"], &answer["head"]["confirmed"]), (&json!(0), &json!(3)));
 }

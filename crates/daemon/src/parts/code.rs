@@ -8,13 +8,16 @@ use project::config::Section;
 use project::{Config, Environment, Project};
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Finding, Health, Part, Setup, Toolset};
+use super::{BoxFuture, Finding, Health, Part, Setup, Toolset, Trial};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields, show_constructors and outline take \
 names. An answer that is not final proves no absence.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";
+
+/// How long `hob doctor --try` waits for a language server.
+const TRIED_MS: u64 = 50_000;
 
 /// What the questions about code share: searches, and the language servers that judge.
 pub(crate) struct CodePart {
@@ -84,6 +87,22 @@ impl Part for CodePart {
         };
         let findings: Vec<Finding> = checked.into_iter().map(finding).collect();
         (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })
+    }
+
+    /// Who calls a function, for each language of which one is declared.
+    fn trials(project: &Project) -> Vec<Trial> {
+        let trial = |tried: ::code::Tried| {
+            let name = tried.name?;
+            Some(Trial {
+                subject: tried.language.to_owned(),
+                asks: format!("find_callers {name}"),
+                toolset: "code",
+                tool: "find_callers",
+                arguments: Map::from_iter([("name".to_owned(), json!(name)), ("wait_ms".to_owned(), json!(TRIED_MS))]),
+                is_whole: |result| result["head"]["final"] == true,
+            })
+        };
+        ::code::tries(project.root()).into_iter().filter_map(trial).collect()
     }
 
     fn shutdown(&self) -> BoxFuture<'_> {

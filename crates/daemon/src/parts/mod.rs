@@ -194,6 +194,14 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
+    /// What `hob doctor --try` asks the daemon. Blocks, changes nothing.
+    fn trials(_: &Project) -> Vec<Trial>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+
     /// Ends processes that the previous daemon may have left behind.
     fn clean_up_former_life(_: &Project) -> BoxFuture<'static>
     where
@@ -270,6 +278,19 @@ pub struct Health {
     pub findings: Vec<Finding>,
 }
 
+/// A call of a tool that shows whether it works here.
+pub struct Trial {
+    /// What it is about.
+    pub subject: String,
+    /// The call, as a person would say it.
+    pub asks: String,
+    pub toolset: &'static str,
+    pub tool: &'static str,
+    pub arguments: Map<String, Value>,
+    /// Whether the structured result is all that could be wished for.
+    pub is_whole: fn(&Value) -> bool,
+}
+
 /// The result of one check.
 #[derive(Debug)]
 pub struct Finding {
@@ -314,6 +335,7 @@ struct Entry {
     declared: fn() -> Arc<dyn Part>,
     faults: fn(&Config) -> Vec<String>,
     health: fn(&Project, &Config) -> Option<Health>,
+    trials: fn(&Project) -> Vec<Trial>,
     clean_up_former_life: fn(&Project) -> BoxFuture<'static>,
 }
 
@@ -325,6 +347,7 @@ impl Entry {
             declared: || Arc::new(P::declared()),
             faults: P::faults,
             health: P::health,
+            trials: P::trials,
             clean_up_former_life: P::clean_up_former_life,
         }
     }
@@ -369,6 +392,11 @@ pub fn faults(config: &Config) -> Vec<String> {
 /// The parts' findings for `hob doctor`. Changes nothing.
 pub fn health(project: &Project, config: &Config) -> Vec<Health> {
     PARTS.iter().filter_map(|entry| (entry.health)(project, config)).collect()
+}
+
+/// What `hob doctor --try` asks the daemon. Changes nothing.
+pub fn trials(project: &Project) -> Vec<Trial> {
+    PARTS.iter().flat_map(|entry| (entry.trials)(project)).collect()
 }
 
 /// What is known of a worktree where no daemon is asked, for rules: the facts of these names, as far as they are known. Blocks.

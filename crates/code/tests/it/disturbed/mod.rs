@@ -1,10 +1,12 @@
 //! Questions to real servers that are disturbed: cold, mid-load, files edited, added, deleted, renamed, half of them switched,
-//! the server killed or stopped. An answer that is final is right, whatever happened; and when it is over, one comes.
+//! the server killed, stopped, or in need of more memory than it may have. An answer that is final is right, whatever happened;
+//! and when it is over, one comes.
 //!
-//! Forty fixed trials run as a test; `cargo xtask score code lies` runs more, by `HOB_LIES` trials of each kind, and reads what
-//! they print.
+//! Fixed trials run as a test; `cargo xtask score code lies` runs more, by `HOB_LIES` trials of each kind, with the pauses of a
+//! daemon and the time of a naive client beside each, and reads what they print.
 
 mod model;
+mod naive;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -15,6 +17,7 @@ use serde_json::{Value, json};
 use testkit::Random;
 
 use self::model::{Model, Rendered, Tongue};
+use self::naive::{Naive, Wanted};
 use crate::judged::Judged;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,9 +37,11 @@ enum Disturbance {
     Kill,
     /// SIGSTOP: it is there and answers nothing.
     Stop,
+    /// It needs more memory than all servers may have; later they may have more.
+    OverBudget,
 }
 
-const ALL: [Disturbance; 10] = [
+const ALL: [Disturbance; 11] = [
     Disturbance::Warm,
     Disturbance::Cold,
     Disturbance::MidLoad,
@@ -47,7 +52,22 @@ const ALL: [Disturbance; 10] = [
     Disturbance::Switch,
     Disturbance::Kill,
     Disturbance::Stop,
+    Disturbance::OverBudget,
 ];
+
+impl Disturbance {
+    /// Whether the server must be started again for it to be over.
+    fn needs_start(self) -> bool {
+        use Disturbance::{Cold, Kill, MidLoad, OverBudget, Stop};
+        matches!(self, Cold | MidLoad | Kill | Stop | OverBudget)
+    }
+
+    /// How long after the end of the disturbance an answer must be final, for a naive client's time.
+    fn bound(self, naive: Duration) -> Duration {
+        let hung = if self == Disturbance::Stop { 15 } else { 0 };
+        naive.mul_f64(1.5) + Duration::from_secs(2 + hung)
+    }
+}
 
 /// What became of trials of one kind.
 #[derive(Debug, Default)]
@@ -56,9 +76,14 @@ struct Score {
     /// First answers that are final and right, and those that say that they are not final.
     right: usize,
     labelled: usize,
+    /// Final answers that are wrong, first or later.
     lies: Vec<String>,
-    /// How long until an answer was final.
+    /// Trials that had no final answer, and those whose came late, with both times.
+    never: Vec<String>,
+    late: Vec<String>,
+    /// How long until an answer was final, and until a naive client's was right.
     until_final: Vec<Duration>,
+    naive: Vec<Duration>,
 }
 
 /// A project, its server, and what is true of it.
@@ -67,20 +92,32 @@ struct Trial {
     model: Model,
     shown: Rendered,
     random: Random,
+    /// The peer, where times are compared.
+    naive: Option<Naive>,
 }
 
 impl Trial {
-    fn new(tongue: Tongue, seed: u64) -> Trial {
-        let timing = Timing {
-            hung_after: Duration::from_secs(2),
-            restarts: vec![Duration::from_millis(100); 1000],
-            ..Timing::default()
+    fn new(tongue: Tongue, seed: u64, is_measured: bool) -> Trial {
+        // Measured, a server waits as a daemon's does, though it dies oftener than it may by itself.
+        let timing = match is_measured {
+            true => Timing { restarts: vec![Duration::from_secs(1); 1000], ..Timing::default() },
+            false => Timing {
+                hung_after: Duration::from_secs(2),
+                restarts: vec![Duration::from_millis(100); 1000],
+                ..Timing::default()
+            },
         };
         let model = Model::new(tongue);
         let nothing = Rendered { files: BTreeMap::new(), truth: BTreeMap::new() };
         let judged = Judged::with(CodeSettings::default(), timing);
-        let mut trial = Trial { judged, model, shown: nothing, random: Random::new(seed) };
+        let mut trial = Trial { judged, model, shown: nothing, random: Random::new(seed), naive: None };
         trial.write();
+        // One quick peer runs everywhere, so that it still can when times are taken.
+        if is_measured || tongue == Tongue::Ty {
+            let root = trial.judged.path().canonicalize().unwrap();
+            trial.naive = Some(Naive::new(tongue, root));
+            trial.naive_time(0, false, Duration::ZERO);
+        }
         trial
     }
 
@@ -103,17 +140,19 @@ impl Trial {
         self.random.below(most)
     }
 
-    fn disturb(&mut self, how: Disturbance) {
+    /// Disturbs; a server that loads does so for the pause.
+    fn disturb(&mut self, how: Disturbance, pause: Duration) {
         let function = self.below(3);
         let files: Vec<usize> = self.model.uses.keys().copied().collect();
         let file = files[self.below(files.len())];
         match how {
-            Disturbance::Warm => _ = self.ask(0, 20_000),
+            Disturbance::Warm => {
+                self.judged.until_final("find_callers", json!({"name": self.model.question(0)}));
+            }
             Disturbance::Cold => self.restart(),
             Disturbance::MidLoad => {
                 self.restart();
-                let pause = self.below(1_500) as u64;
-                std::thread::sleep(Duration::from_millis(pause)); // sleeps: the disturbance comes at any moment of the load
+                std::thread::sleep(pause); // sleeps: the disturbance comes at any moment of the load
             }
             Disturbance::Edit => {
                 let calls = self.model.uses.get_mut(&file).unwrap();
@@ -144,6 +183,9 @@ impl Trial {
             }
             Disturbance::Kill => self.signal("KILL"),
             Disturbance::Stop => self.signal("STOP"),
+            Disturbance::OverBudget => {
+                self.judged.begin_again(CodeSettings { memory: Some(1), ..CodeSettings::default() });
+            }
         }
         self.write();
     }
@@ -155,8 +197,10 @@ impl Trial {
     fn signal(&self, signal: &str) {
         let (status, _) = self.judged.ask("code_status", json!({})).unwrap();
         if let Some(pid) = status["servers"][0]["pid"].as_i64() {
-            let sent = std::process::Command::new("kill").args([format!("-{signal}"), pid.to_string()]).status();
-            assert!(sent.is_ok());
+            // Stopped is all of it: some are a script that waits for the program which serves.
+            let target = if signal == "STOP" { format!("-{pid}") } else { pid.to_string() };
+            let sent = std::process::Command::new("kill").args([&format!("-{signal}"), "--", &target]).status();
+            assert!(sent.is_ok_and(|status| status.success()));
         }
     }
 
@@ -177,40 +221,93 @@ impl Trial {
         Some(if places == *truth { Ok(()) } else { Err(format!("truth {truth:?}\n{text}")) })
     }
 
+    /// Leaves the branch of many files, so that the next kind finds what the first one found.
+    fn switch_back(&mut self) {
+        if self.model.fillers > 0 {
+            self.model.fillers = 0;
+            self.write();
+            self.judged.until_final("find_callers", json!({"name": self.model.question(0)}));
+            self.naive_time(0, false, Duration::ZERO);
+        }
+    }
+
+    /// Asks until the server is over its budget, and gives it more.
+    fn lift_budget(&mut self, function: usize, until: Instant, score: &mut Score) {
+        loop {
+            let answer = self.ask(function, 5_000);
+            if let Some(Err(lie)) = self.check(function, &answer) {
+                score.lies.push(lie);
+            }
+            if answer.0["head"]["judges"][0]["state"] == "over_budget" {
+                break self.judged.begin_again(CodeSettings::default());
+            }
+            assert!(Instant::now() < until, "it is within one MiB: {}", answer.1);
+        }
+    }
+
+    /// How long the peer takes to be right, if there is one.
+    fn naive_time(&mut self, function: usize, anew: bool, pause: Duration) -> Option<Duration> {
+        let wanted = Wanted {
+            name: self.model.name(function),
+            home: self.model.home(function),
+            shown: &self.shown,
+            truth: &self.shown.truth[&function],
+        };
+        Some(self.naive.as_mut()?.until_right(&wanted, anew, pause))
+    }
+
     /// One trial: disturbs, asks at once, and asks on until an answer is final.
     fn run(&mut self, how: Disturbance, score: &mut Score) {
         let function = self.below(3);
-        let wait_ms = [0, 50, 300, 1_000][self.below(4)];
-        self.disturb(how);
+        // Undisturbed, an agent waits as it does when it says nothing.
+        let wait_ms = if how == Disturbance::Warm { 10_000 } else { [0, 50, 300, 1_000][self.below(4)] };
+        let pause = match how {
+            Disturbance::MidLoad => Duration::from_millis(self.below(1_500) as u64),
+            _ => Duration::ZERO,
+        };
+        // A start takes so long that a shared machine is another one meanwhile: the peer is measured on both sides of it.
+        let before = if how.needs_start() { self.naive_time(function, true, pause) } else { None };
+        self.disturb(how, pause);
         score.trials += 1;
-        let since = Instant::now();
+        let mut since = Instant::now();
+        let until = since + testkit::patience().max(Duration::from_secs(240));
         let first = self.ask(function, wait_ms);
+        let mut took = None;
         match self.check(function, &first) {
             None => score.labelled += 1,
-            Some(Ok(())) => score.right += 1,
+            Some(Ok(())) => {
+                score.right += 1;
+                took = Some(since.elapsed());
+            }
             Some(Err(lie)) => score.lies.push(lie),
         }
-        let until = since + testkit::patience().max(Duration::from_secs(240));
-        loop {
+        if how == Disturbance::OverBudget {
+            self.lift_budget(function, until, score);
+            (since, took) = (Instant::now(), None);
+        }
+        let mut last = first.1;
+        while took.is_none() && Instant::now() < until {
             let answer = self.ask(function, 20_000);
             match self.check(function, &answer) {
-                Some(Ok(())) => break score.until_final.push(since.elapsed()),
-                Some(Err(lie)) => break score.lies.push(lie),
-                None => assert!(Instant::now() < until, "{how:?}: never final: {}", answer.1),
+                Some(Ok(())) => took = Some(since.elapsed()),
+                Some(Err(lie)) => return score.lies.push(lie),
+                None => last = answer.1,
+            }
+        }
+        let Some(took) = took else { return score.never.push(last) };
+        score.until_final.push(took);
+        if let Some(after) = self.naive_time(function, how.needs_start(), pause) {
+            let naive = before.map_or(after, |before| before.max(after));
+            score.naive.push(naive);
+            if took > how.bound(naive) {
+                score.late.push(format!(
+                    "{} ms beside {} ms; last before: {last}",
+                    took.as_millis(),
+                    naive.as_millis()
+                ));
             }
         }
     }
-}
-
-fn trials(tongue: Tongue, times: impl Fn(Disturbance) -> usize) -> BTreeMap<Disturbance, Score> {
-    let mut trial = Trial::new(tongue, 20_261_126);
-    let mut scores: BTreeMap<Disturbance, Score> = BTreeMap::new();
-    for how in ALL {
-        for _ in 0..times(how) {
-            trial.run(how, scores.entry(how).or_default());
-        }
-    }
-    scores
 }
 
 /// The trials of one judge: a few fixed ones, or as many as `HOB_LIES` says, printed a line each kind.
@@ -220,24 +317,34 @@ fn judge(tongue: Tongue) {
     }
     let times: Option<usize> = std::env::var("HOB_LIES").ok().and_then(|times| times.parse().ok());
     // What takes a server's whole start is tried once where there is no more time.
-    let scores = trials(tongue, |how| match (times, tongue, how) {
+    let times_of = |how| match (times, tongue, how) {
         (Some(times), ..) => times,
         (None, Tongue::RustAnalyzer, Disturbance::MidLoad | Disturbance::Stop | Disturbance::Switch) => 0,
+        (None, Tongue::RustAnalyzer | Tongue::Clangd, Disturbance::OverBudget) => 0,
         (None, ..) => 1,
-    });
-    for (how, score) in &scores {
-        let mut times: Vec<u128> = score.until_final.iter().map(Duration::as_millis).collect();
-        times.sort_unstable();
+    };
+    let mut trial = Trial::new(tongue, 20_261_126, times.is_some());
+    let mut wrong: Vec<String> = Vec::new();
+    for how in ALL {
+        let mut score = Score::default();
+        let restarts = trial.naive.as_ref().map_or(0, |naive| naive.restarts);
+        for _ in 0..times_of(how) {
+            trial.run(how, &mut score);
+        }
+        trial.switch_back();
+        let restarts = trial.naive.as_ref().map_or(0, |naive| naive.restarts) - restarts;
+        let millis = |times: &[Duration]| times.iter().map(Duration::as_millis).collect::<Vec<_>>();
         let line = json!({
             "judge": format!("{tongue:?}"), "disturbance": format!("{how:?}"), "trials": score.trials,
-            "right": score.right, "labelled": score.labelled, "lies": score.lies.len(),
-            "median_ms": times.get(times.len() / 2), "longest_ms": times.last(),
+            "right": score.right, "labelled": score.labelled, "lies": score.lies, "never": score.never,
+            "late": score.late, "final_ms": millis(&score.until_final), "naive_ms": millis(&score.naive), "naive_restarts": restarts,
         });
         // Captured unless the score asks for it.
         let _ = writeln!(std::io::stdout(), "score: {line}");
+        wrong.extend(score.lies.into_iter().map(|lie| format!("{how:?}: a lie: {lie}")));
+        wrong.extend(score.never.into_iter().map(|last| format!("{how:?}: never final: {last}")));
     }
-    let lies: Vec<&String> = scores.values().flat_map(|score| &score.lies).collect();
-    assert!(lies.is_empty(), "{lies:#?}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

@@ -24,6 +24,17 @@ impl Tongue {
             Tongue::Clangd => &["clangd"],
         }
     }
+
+    /// What the protocol calls its language.
+    pub(super) fn language(self) -> &'static str {
+        match self {
+            Tongue::RustAnalyzer => "rust",
+            Tongue::Ty => "python",
+            Tongue::Tsc => "typescript",
+            Tongue::Gopls => "go",
+            Tongue::Clangd => "c",
+        }
+    }
 }
 
 /// What is there: which functions, and who calls them.
@@ -66,7 +77,7 @@ impl Model {
     }
 
     /// The file that declares a function.
-    fn home(&self, function: usize) -> String {
+    pub(super) fn home(&self, function: usize) -> String {
         match self.tongue {
             Tongue::RustAnalyzer => format!("src/geo{function}.rs"),
             Tongue::Ty => format!("geo{function}.py"),

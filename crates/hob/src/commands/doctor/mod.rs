@@ -1,11 +1,13 @@
 //! `hob doctor`: checks everything that hob depends on, and reports what would break and how to fix it.
 //!
 //! It changes nothing. [`programs`] knows the programs and how each is installed, [`agents`] what each agent's own files say
-//! about hob. [`hooks`] alone starts something: hob's own entries, in private copies of a project, with daemons that end with it.
+//! about hob. [`hooks`] starts something: hob's own entries, in private copies of a project, with daemons that end with it; and
+//! [`tried`], if told so, asks the project's own daemon.
 
 mod agents;
 mod hooks;
 mod programs;
+mod tried;
 
 use std::path::Path;
 
@@ -27,11 +29,16 @@ pub(crate) struct Doctor {
     /// Do not run the hooks of agents, which takes a few seconds
     #[arg(long)]
     quick: bool,
+    /// Also ask the daemon a question about each language, which starts it and language servers
+    #[arg(long = "try")]
+    tries: bool,
 }
 
 /// The sections in which a note may be no more than a remark.
 const PROGRAMS: &str = "Programs";
 const AGENTS: &str = "Agents";
+/// The section of what was asked.
+const TRIED: &str = "Tried";
 /// The section of their hooks.
 const HOOKS: &str = "Hooks of agents";
 
@@ -40,11 +47,14 @@ impl Doctor {
         // An unreadable configuration is reported separately.
         let config = Config::load(project, &daemon::sections()).unwrap_or_default();
         let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
+        let trials = if self.tries { daemon::trials(project) } else { Vec::new() };
+        let tried = tried::findings(project, trials);
         let hooks = hooks::report(project, self.quick);
         let proofs = hooks.proofs;
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
             .into_iter()
             .chain(parts)
+            .chain((!tried.is_empty()).then_some((TRIED, tried)))
             .chain([(PROGRAMS, programs::findings(project.root())), (AGENTS, agents::findings(project))])
             .chain((!hooks.findings.is_empty()).then_some((HOOKS, hooks.findings)));
         if self.json {

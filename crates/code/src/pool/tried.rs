@@ -1,0 +1,75 @@
+//! What `hob doctor --try` asks: one question for each language of the project.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::answer::family;
+use crate::search::{Scope, list, read};
+use crate::server::canary;
+use crate::syntax::{Kind, Language, declarations};
+
+/// A question about a language.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tried {
+    pub language: &'static str,
+    /// A function, as the tools take names; `None` if none is declared.
+    pub name: Option<String>,
+}
+
+/// How long functions are looked for in the files of one language.
+const BUDGET: Duration = Duration::from_secs(2);
+
+/// A function of each language to ask about: one whose uses are certain, otherwise the first. Blocks.
+pub fn tries(root: &Path) -> Vec<Tried> {
+    let scope = Scope {
+        root: root.to_owned(),
+        below: root.to_owned(),
+        since: Instant::now(),
+        until: Instant::now() + BUDGET,
+        is_given_up: std::sync::Arc::default(),
+    };
+    let (files, _, _) = list(&scope, usize::MAX);
+    let mut by_family: BTreeMap<&'static str, BTreeSet<PathBuf>> = BTreeMap::new();
+    for file in files {
+        if let Some(language) = Language::by_name(&file) {
+            by_family.entry(family(language)).or_default().insert(file);
+        }
+    }
+    by_family.into_iter().map(|(language, files)| Tried { language, name: name(root, language, &files) }).collect()
+}
+
+fn name(root: &Path, language: &str, files: &BTreeSet<PathBuf>) -> Option<String> {
+    let question = |file: &Path, name: &str| Some(format!("{}:{name}", file.strip_prefix(root).ok()?.to_str()?));
+    let certain = canary::choose(root, language);
+    if let Some(probe) = certain.first() {
+        return question(&probe.documents.first()?.path, &probe.name);
+    }
+    let until = Instant::now() + BUDGET;
+    files.iter().take_while(|_| Instant::now() < until).find_map(|file| {
+        let text = read(file).ok()?;
+        let all = declarations(Language::of(file, &text)?, &text, until)?;
+        let function = all.into_iter().find(|one| one.kind == Kind::Function)?;
+        question(file, &function.name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_language_has_a_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
+        write("a.py", "def alone(x):\n    return x\n");
+        write("geo.py", "def surface(side):\n    return side\n");
+        write("uses.py", "from geo import surface\nprint(surface(1))\n");
+        write("Area.hs", "module Area where\n\narea :: Int -> Int\narea x = x\n");
+        write("empty.go", "package empty\n");
+        let tried: Vec<_> = tries(&root).into_iter().map(|one| (one.language, one.name)).collect();
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(tried, [("Go", None), ("Haskell", some("Area.hs:area")), ("Python", some("geo.py:surface"))]);
+    }
+}

@@ -1,0 +1,49 @@
+//! `hob doctor --try`: what the parts would have asked, asked for real, with the time that the answer took.
+
+use std::time::Instant;
+
+use client::control::Control;
+use daemon::parts::{Finding, Trial};
+use project::Project;
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// The results of all trials. Starts the daemon if none runs, and whatever answers the questions.
+pub(super) fn findings(project: &Project, trials: Vec<Trial>) -> Vec<Finding> {
+    trials.into_iter().map(|trial| finding(project, trial)).collect()
+}
+
+fn finding(project: &Project, trial: Trial) -> Finding {
+    let since = Instant::now();
+    match ask(project, &trial) {
+        Err(failure) => {
+            let detail = format!("{}: {}. {}", trial.asks, failure.message, failure.hints.join(" "));
+            Finding::problem(trial.subject, detail.trim_end())
+        }
+        Ok(result) => {
+            let said = text(&result);
+            let took = since.elapsed().as_secs_f64();
+            let detail = format!("{} after {took:.1} s: {}", trial.asks, said.lines().next().unwrap_or_default());
+            match result["isError"] == true {
+                true => Finding::problem(trial.subject, detail),
+                false if (trial.is_whole)(&result["structuredContent"]) => Finding::good(trial.subject, detail),
+                false => Finding::note(trial.subject, detail),
+            }
+        }
+    }
+}
+
+fn ask(project: &Project, trial: &Trial) -> Result<Value, Failure> {
+    // The names are those of the root, wherever the command was called.
+    let mut hello = Control::hello(project, project.root());
+    hello.toolsets = vec![trial.toolset.to_owned()];
+    let mut control = super::super::connect_or_start(project, &hello)?;
+    let arguments = trial.arguments.clone();
+    control.call(trial.tool, arguments, |_| {}, |_, _| {}).map_err(super::super::call::control_failure)
+}
+
+fn text(result: &Value) -> String {
+    let blocks = result["content"].as_array().into_iter().flatten();
+    blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,281 @@
+//! `cargo xtask score code lies`: questions to real language servers that are disturbed, by the trials that the tests of
+//! `crates/code` run a few of. A final answer that is wrong is a lie; one that comes later than it may is late.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::bench::machine;
+use crate::setup;
+use crate::workspace::{cargo, read, write_page};
+
+const PAGE: &str = "docs/generated/score-code-lies.md";
+/// A judge, and how it is tried.
+struct Judge {
+    /// As the trials name it.
+    of_trials: &'static str,
+    name: &'static str,
+    test: &'static str,
+    /// How many trials of each kind.
+    trials: usize,
+    /// Prints its version.
+    version: &'static [&'static str],
+}
+
+impl Judge {
+    const fn new(
+        (of_trials, name): (&'static str, &'static str),
+        test: &'static str,
+        trials: usize,
+        version: &'static [&'static str],
+    ) -> Judge {
+        Judge { of_trials, name, test, trials, version }
+    }
+}
+
+/// A rust-analyzer reads the standard library at each start.
+const JUDGES: &[Judge] = &[
+    Judge::new(("Ty", "ty"), "ty_never_lies", 10, &["ty", "--version"]),
+    Judge::new(("Tsc", "TypeScript 7"), "tsc_never_lies", 10, &["tsc", "--version"]),
+    Judge::new(("Gopls", "gopls"), "gopls_never_lies", 10, &["gopls", "version"]),
+    Judge::new(("Clangd", "clangd"), "clangd_never_lies", 10, &["clangd", "--version"]),
+    Judge::new(("RustAnalyzer", "rust-analyzer"), "rust_analyzer_never_lies", 6, &["rust-analyzer", "--version"]),
+];
+
+const DISTURBANCES: &[(&str, &str)] = &[
+    ("Warm", "none"),
+    ("Cold", "just started"),
+    ("MidLoad", "while it loads"),
+    ("Edit", "a file edited"),
+    ("Add", "a file added"),
+    ("Delete", "a file deleted"),
+    ("Rename", "the name changed everywhere"),
+    ("Switch", "500 files at once"),
+    ("Kill", "kill −9"),
+    ("Stop", "stopped: it hangs"),
+    ("OverBudget", "over budget"),
+];
+
+/// What became of the trials of one kind.
+#[derive(Debug)]
+struct Cell {
+    judge: String,
+    disturbance: String,
+    trials: usize,
+    /// First answers that were final and right, or not final.
+    right: usize,
+    labelled: usize,
+    lies: Vec<String>,
+    never: Vec<String>,
+    late: Vec<String>,
+    final_ms: Vec<u64>,
+    naive_ms: Vec<u64>,
+    /// How often the naive client's server had to be started again.
+    naive_restarts: usize,
+}
+
+impl Cell {
+    fn read(line: &str) -> Result<Cell> {
+        let said: Value = serde_json::from_str(line)?;
+        let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
+        let count = |name: &str| said[name].as_u64().unwrap_or_default() as usize;
+        let texts = |name: &str| {
+            let all = said[name].as_array().into_iter().flatten();
+            all.map(|one| one.as_str().unwrap_or_default().to_owned()).collect()
+        };
+        let times = |name: &str| said[name].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        Ok(Cell {
+            judge: text("judge"),
+            disturbance: text("disturbance"),
+            trials: count("trials"),
+            right: count("right"),
+            labelled: count("labelled"),
+            lies: texts("lies"),
+            never: texts("never"),
+            late: texts("late"),
+            final_ms: times("final_ms"),
+            naive_ms: times("naive_ms"),
+            naive_restarts: count("naive_restarts"),
+        })
+    }
+}
+
+pub(super) fn run(is_quick: bool) -> Result<()> {
+    let path = setup::judges_path()?;
+    let mut cells = Vec::new();
+    let mut has_passed = true;
+    for judge in JUDGES {
+        has_passed &= run_trials(judge, if is_quick { 1 } else { judge.trials }, &path, &mut cells)?;
+    }
+    if cells.len() < JUDGES.len() * DISTURBANCES.len() {
+        bail!("score: only {} of {} cells came", cells.len(), JUDGES.len() * DISTURBANCES.len());
+    }
+    let versions = JUDGES.iter().map(|judge| {
+        let said =
+            read(Command::new(judge.version[0]).args(&judge.version[1..]).env("PATH", &path)).unwrap_or_default();
+        let line = said.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).unwrap_or("unknown");
+        format!("{}: {}", judge.name, line.trim())
+    });
+    let page = page(&cells, &versions.collect::<Vec<_>>());
+    println!("{page}");
+    if !is_quick {
+        write_page(PAGE, &page)?;
+    }
+    match failures(&cells) {
+        failures if !failures.is_empty() => bail!("score: {}", failures.join("; ")),
+        _ if !has_passed => bail!("score: the trials failed"),
+        _ => Ok(()),
+    }
+}
+
+/// Runs the trials of a judge, and adds their cells; whether nothing was wrong.
+fn run_trials(judge: &Judge, trials: usize, path: &OsStr, cells: &mut Vec<Cell>) -> Result<bool> {
+    let mut tests = cargo();
+    tests
+        .args(["test", "--quiet", "-p", "code", "--test", "it", "--", "--exact", "--nocapture"])
+        .arg(format!("disturbed::{}", judge.test))
+        .env("PATH", path)
+        .env("HOB_LIES", trials.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut tests = tests.spawn().context("could not start the trials")?;
+    let said = tests.stdout.take().context("the trials say nothing")?;
+    for line in BufReader::new(said).lines() {
+        let line = line.context("could not read what the trials say")?;
+        // The test program's own words may stand before it.
+        if let Some((_, cell)) = line.split_once("score: ") {
+            println!("score: {cell}");
+            cells.push(Cell::read(cell).with_context(|| format!("no cell: {cell}"))?);
+        }
+    }
+    Ok(tests.wait().context("could not wait for the trials")?.success())
+}
+
+/// What must not be.
+fn failures(cells: &[Cell]) -> Vec<String> {
+    let sum = |of: fn(&Cell) -> usize| cells.iter().map(of).sum::<usize>();
+    let counts = [
+        (sum(|cell| cell.lies.len()), "lies"),
+        (sum(|cell| cell.never.len()), "trials without a final answer"),
+        (sum(|cell| cell.late.len()), "trials final too late"),
+        (
+            sum(|cell| if cell.disturbance == "Warm" { cell.trials - cell.right } else { 0 }),
+            "undisturbed and not final",
+        ),
+    ];
+    counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
+}
+
+fn page(cells: &[Cell], versions: &[String]) -> String {
+    let mut page = String::from(
+        "# Whether disturbed answers lie\n\nWritten by `cargo xtask score code lies`. A program makes a project, so that it knows who calls each of \
+         three functions; disturbs it, or the language server; asks `find_callers` at once, with `wait_ms` 0, 50, 300 or 1,000 (undisturbed 10,000); and asks on until \
+         an answer is final. The first answer is *final and right*, *labelled* (it says that it is not final, and why) or a **lie**: final and \
+         wrong, which a later answer of the trial may be too. Pauses are those of a daemon (hung after 15 s, started again after 1 s).\n\n\
+         The time counts from the end of the disturbance: over budget ends when more memory is allowed. Beside it stands a naive client that knows the truth: it \
+         tells its own server of the same kind at once which files changed, opens the definition's file, starts it anew at once where it was killed or stopped, and asks \
+         for `references` every 20 ms until they are right; where they never are, it starts its server again after 10 s (in brackets: how often). \
+         Where the server starts, the naive client is measured before and after, and the longer time is taken: the machine is shared. *Late* is a trial that takes longer than 1.5 × that + 2 s; + 15 s where the server hangs.\n",
+    );
+    let all = |of: fn(&Cell) -> usize| cells.iter().map(of).sum::<usize>();
+    let _ = writeln!(
+        page,
+        "\n{} trials: {} first answers final and right, {} labelled; {} lies, {} late, {} never final.",
+        all(|cell| cell.trials),
+        all(|cell| cell.right),
+        all(|cell| cell.labelled),
+        all(|cell| cell.lies.len()),
+        all(|cell| cell.late.len()),
+        all(|cell| cell.never.len()),
+    );
+    for judge in JUDGES {
+        let _ = writeln!(
+            page,
+            "\n## {}\n\n| disturbance | trials | final and right | labelled | lies | late | ms to final: median | longest | naive: median | longest |\n\
+             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            judge.name
+        );
+        for (disturbance, words) in DISTURBANCES {
+            let of_it = |cell: &&Cell| cell.judge == judge.of_trials && cell.disturbance == *disturbance;
+            for cell in cells.iter().filter(of_it) {
+                let ((median, longest), (naive, naive_longest)) = (spread(&cell.final_ms), spread(&cell.naive_ms));
+                let again = if cell.naive_restarts > 0 { format!(" ({})", cell.naive_restarts) } else { String::new() };
+                let _ = writeln!(
+                    page,
+                    "| {words} | {} | {} | {} | {} | {} | {median} | {longest} | {naive} | {naive_longest}{again} |",
+                    cell.trials,
+                    cell.right,
+                    cell.labelled,
+                    cell.lies.len(),
+                    cell.late.len() + cell.never.len(),
+                );
+            }
+        }
+    }
+    let wrong: Vec<String> = cells.iter().flat_map(told).collect();
+    if !wrong.is_empty() {
+        let _ = writeln!(page, "\n## What is wrong\n\n{}", wrong.join("\n"));
+    }
+    let _ = write!(page, "\n## The machine\n\n- {}\n{}", versions.join("\n- "), machine());
+    page
+}
+
+/// The middle one and the longest.
+fn spread(times: &[u64]) -> (String, String) {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let shown = |time: Option<&u64>| time.map_or("–".to_owned(), u64::to_string);
+    (shown(times.get(times.len() / 2)), shown(times.last()))
+}
+
+/// Each lie and late trial of a cell, in a line.
+fn told(cell: &Cell) -> Vec<String> {
+    let of = |word: &str, all: &[String]| {
+        let line = |text: &String| {
+            let first = text.lines().next().unwrap_or_default();
+            format!("- {} {}: {word}: {first}", cell.judge, cell.disturbance)
+        };
+        all.iter().map(line).collect::<Vec<_>>()
+    };
+    [of("a lie", &cell.lies), of("never final", &cell.never), of("late", &cell.late)].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_must_not_be_fails() {
+        let cell = |disturbance: &str, right: usize| Cell {
+            judge: "Ty".to_owned(),
+            disturbance: disturbance.to_owned(),
+            trials: 2,
+            right,
+            labelled: 2 - right,
+            lies: Vec::new(),
+            never: Vec::new(),
+            late: Vec::new(),
+            final_ms: vec![30, 10, 20],
+            naive_ms: Vec::new(),
+            naive_restarts: 0,
+        };
+        assert!(failures(&[cell("Warm", 2), cell("Cold", 0)]).is_empty());
+        let lied = Cell { lies: vec!["truth {}\nno callers".to_owned()], ..cell("Cold", 1) };
+        let late = Cell { late: vec!["9 ms".to_owned()], ..cell("Kill", 1) };
+        let wrong = [cell("Warm", 1), lied, late];
+        assert_eq!(failures(&wrong), ["1 lies", "1 trials final too late", "1 undisturbed and not final"]);
+        let read = r#"{"judge": "Ty", "disturbance": "Cold", "trials": 2, "right": 1, "lies": ["x"], "final_ms": [3]}"#;
+        let read = Cell::read(read).unwrap();
+        assert_eq!(
+            (read.trials, read.right, &read.lies[..], &read.final_ms[..]),
+            (2, 1, &["x".to_owned()][..], &[3][..])
+        );
+        let page = page(&wrong, &[]);
+        assert!(page.contains("| none | 2 | 1 | 1 | 0 | 0 | 20 | 30 | – | – |"), "{page}");
+        assert!(page.contains("- Ty Cold: a lie: truth {}"), "{page}");
+    }
+}
