@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ignore::{WalkBuilder, WalkState};
 use memchr::memmem::Finder;
@@ -83,6 +83,13 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
+    /// A whole worktree, for so long from now.
+    pub(crate) fn of(root: &Path, budget: Duration) -> Scope {
+        let (since, revision) = (Instant::now(), Revision::default());
+        let (root, below) = (root.to_owned(), root.to_owned());
+        Scope { root, below, since, until: since + budget, revision, is_given_up: Arc::default() }
+    }
+
     /// Why a file was not parsed: its own fault, or that of those before it.
     pub(crate) fn why_not_parsed(&self) -> Why {
         if self.is_over() { Why::OutOfTime } else { Why::TooSlow }
@@ -282,7 +289,7 @@ pub(crate) fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> 
 pub(crate) struct NoAnswer(pub String);
 
 /// Nothing is waited for longer than this.
-pub(crate) const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
+pub(crate) const BUDGET: Duration = Duration::from_secs(10);
 
 /// A scope in a root, for a question that came then; `Err` says what is wrong with the path.
 pub(crate) fn scope(root: &Path, path: Option<&str>, since: Instant) -> Result<Scope, NoAnswer> {
@@ -299,6 +306,5 @@ pub(crate) fn scope(root: &Path, path: Option<&str>, since: Instant) -> Result<S
             there
         }
     };
-    let revision = Revision::default();
-    Ok(Scope { root, below, since, until: Instant::now() + BUDGET, revision, is_given_up: Arc::default() })
+    Ok(Scope { below, since, ..Scope::of(&root, BUDGET) })
 }

@@ -22,13 +22,7 @@ const BUDGET: Duration = Duration::from_secs(2);
 
 /// A function of each language to ask about: one whose uses are certain, otherwise the first. Blocks.
 pub fn tries(root: &Path) -> Vec<Tried> {
-    let scope = Scope {
-        root: root.to_owned(),
-        below: root.to_owned(),
-        since: Instant::now(),
-        until: Instant::now() + BUDGET,
-        is_given_up: std::sync::Arc::default(),
-    };
+    let scope = Scope::of(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
     let mut by_family: BTreeMap<&'static str, BTreeSet<PathBuf>> = BTreeMap::new();
     for file in files {

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Options, Pool, Program, root_of};
 use crate::answer::family;
-use crate::judgement::Revision;
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
@@ -49,14 +47,7 @@ pub fn checked(
     withheld: Vec<String>,
     env: &BTreeMap<String, String>,
 ) -> Vec<Checked> {
-    let scope = Scope {
-        root: root.to_owned(),
-        below: root.to_owned(),
-        since: Instant::now(),
-        until: Instant::now() + BUDGET,
-        revision: Revision::default(),
-        is_given_up: Arc::default(),
-    };
+    let scope = Scope::of(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
     // Where there is no judge yet, nothing is missing here.
     let has_one = |family: &&str| profile::all().iter().any(|profile| profile.family == *family);

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::documents::Document;
@@ -34,14 +33,7 @@ const USES: usize = 4;
 
 /// Chooses what to ask. Blocks; empty if nothing is certain.
 pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
-    let scope = Scope {
-        root: root.to_owned(),
-        below: root.to_owned(),
-        since: Instant::now(),
-        until: Instant::now() + BUDGET,
-        revision: crate::judgement::Revision::default(),
-        is_given_up: Arc::new(AtomicBool::new(false)),
-    };
+    let scope = Scope::of(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
     let files: Vec<_> =
         files.into_iter().filter(|path| Language::by_name(path).is_some_and(|one| family(one) == wanted)).collect();

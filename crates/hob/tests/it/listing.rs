@@ -71,7 +71,6 @@ fn costs_at_most(project: &TestProject, toolset: &str, budget: usize) {
     let tools = listed(&mut agent(project, &[toolset], "claude-code"));
     let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
     let total: usize = costs.iter().map(|(_, cost)| cost).sum();
-    println!("{total} tokens: {costs:?}");
     assert!(total > 0 && total <= budget, "{total} tokens: {costs:?}");
 }
 
