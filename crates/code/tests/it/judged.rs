@@ -15,7 +15,8 @@ use crate::worktree::{Worktree, said};
 
 pub(crate) struct Judged {
     pub worktree: Worktree,
-    state: tempfile::TempDir,
+    /// Goes with it.
+    _state: tempfile::TempDir,
     options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
@@ -41,7 +42,7 @@ impl Judged {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = Questions::with_judges(options.clone());
-        Judged { worktree: Worktree::new(), state, options, questions, runtime }
+        Judged { worktree: Worktree::new(), _state: state, options, questions, runtime }
     }
 
     /// Another life of the daemon: with the same state, and these settings.

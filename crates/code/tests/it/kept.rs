@@ -8,7 +8,7 @@ use code::settings::ServerSettings;
 use serde_json::json;
 
 use crate::judged::{Judged, sites};
-use crate::lies::{has_python, liar, lying, project, timing};
+use crate::lies::{has_python, liar, lying, project};
 
 /// Another life of the daemon, in which the server never says a word.
 fn with_one_that_is_mute(judged: &mut Judged) {
