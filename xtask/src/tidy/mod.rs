@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// How many packages may be locked. Each takes time to build and is code that others may change, so a new one has to be
 /// worth it or replace another.
-const MAX_LOCKED: usize = 421;
+const MAX_LOCKED: usize = 424;
 
 fn check_lock(lock: &str) -> Option<String> {
     let count = lock.lines().filter(|line| *line == "[[package]]").count();

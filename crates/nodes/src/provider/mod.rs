@@ -285,9 +285,24 @@ impl Model {
 
     /// The server's response, whatever it says. Where somebody hears of it, it is streamed.
     pub(crate) async fn post(&self, request: &Request, heard: Option<Heard<'_>>) -> Result<Response, Failed> {
-        let body = openai::request(&self.model, request, heard.is_some());
+        if let Some(heard) = heard {
+            let response = self.streamed(request, heard).await?;
+            // Some servers know no streams, or not this form of them, and say so.
+            let is_refused = matches!(response.status, 400 | 422) && has(&response.body, b"stream");
+            if !is_refused {
+                return Ok(response);
+            }
+        }
+        let body = openai::request(&self.model, request, false);
+        self.client.post(&self.endpoint, "chat/completions", &body).await?.whole().await
+    }
+
+    async fn streamed(&self, request: &Request, heard: Heard<'_>) -> Result<Response, Failed> {
+        let body = openai::request(&self.model, request, true);
         let mut answering = self.client.post(&self.endpoint, "chat/completions", &body).await?;
-        let Some(heard) = heard.filter(|_| answering.is_stream) else { return answering.whole().await };
+        if !answering.is_stream {
+            return answering.whole().await;
+        }
         let mut stream = Stream::default();
         while let Some(bytes) = answering.next().await? {
             heard.0(stream.push(&bytes));
@@ -295,6 +310,10 @@ impl Model {
         let (status, body) = stream.end()?;
         Ok(answering.with(status, body.to_string().into()))
     }
+}
+
+fn has(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|part| part == word)
 }
 
 /// Who hears how many tokens of an answer have come so far.

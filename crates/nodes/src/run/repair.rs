@@ -5,12 +5,22 @@ use serde_json::Value;
 
 /// The longest text that is mended, in bytes.
 const TEXT_MAX: usize = 1024 * 1024;
+/// How many brackets may open in it.
+const OPEN_MAX: usize = 4_000;
+/// The mender calls itself for each bracket that it takes for open, which a text can make all of them.
+const STACK: usize = OPEN_MAX * 8 * 1024;
 
 /// The value of a text without strict JSON in it, if the text has an object or array from its first bracket to the one that
 /// closes it.
 pub(super) fn value(text: &str) -> Option<Value> {
     let whole = whole(text).filter(|whole| whole.len() <= TEXT_MAX)?;
-    let value = llm_json::loads(whole, &llm_json::RepairOptions::default()).ok()?;
+    if whole.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() > OPEN_MAX {
+        return None;
+    }
+    let value = std::thread::scope(|scope| {
+        let mend = || llm_json::loads(whole, &llm_json::RepairOptions::default()).ok();
+        std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, mend).ok()?.join().ok()?
+    })?;
     // Where the repairer finds nothing it gives a text or an empty value.
     let is_kind = if whole.starts_with('{') { value.is_object() } else { value.is_array() };
     is_kind.then_some(value)
@@ -45,6 +55,42 @@ fn whole(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The mender is somebody else's, and reads what a model wrote.
+    #[test]
+    fn whatever_is_mended_ends_and_takes_nobody_along() {
+        let pieces = [
+            "{", "}", "[", "]", "\"", "'", ":", ",", "\\", "\n", "true", "None", "-1.5e", "é", "//", "/*", "a b", "```",
+        ];
+        let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut below = |most: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            usize::try_from(random % most as u64).expect("small")
+        };
+        let mut mended = 0;
+        for _ in 0..20_000 {
+            let inside: String = (0..below(12)).map(|_| pieces[below(pieces.len())]).collect();
+            let text = if below(2) == 0 { format!("{{{inside}}}") } else { format!("[{inside}]") };
+            mended += usize::from(value(&text).is_some());
+        }
+        assert!(mended > 1_000, "{mended}");
+        let begun = std::time::Instant::now();
+        let nested = |open: &str, close: &str, depth: usize| open.repeat(depth) + &close.repeat(depth);
+        for long in [
+            "['a',".to_owned() + &"'b',".repeat(100_000) + "]",
+            nested("[", "]", OPEN_MAX),
+            nested("{'a':", "}", OPEN_MAX),
+            nested("[", "]", OPEN_MAX + 1),
+            // What closes here is inside of a text for the mender.
+            format!("[{}]", "['a]',".repeat(OPEN_MAX - 1)),
+            format!("[{}]", "{'a':'}',".repeat(OPEN_MAX - 1)),
+        ] {
+            let _ = value(&long);
+        }
+        println!("long texts in {:?}", begun.elapsed());
+    }
 
     #[test]
     fn what_is_whole_is_mended_and_what_is_cut_is_not() {

@@ -1,7 +1,7 @@
 //! A schema as a server is sent it, and the way back from its answer.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::strict;
 
@@ -24,6 +24,8 @@ pub(crate) struct Form {
     dialect: Dialect,
     /// What the node states.
     schema: Value,
+    /// The same, in words that more servers know.
+    plain: Value,
     /// As the strict subset says it, or the keywords that it cannot say.
     strict: Result<Value, Vec<String>>,
 }
@@ -36,23 +38,23 @@ impl Form {
             }),
             Dialect::Full | Dialect::None => Err(Vec::new()),
         };
-        Form { dialect, schema: schema.clone(), strict }
+        Form { dialect, schema: schema.clone(), plain: plain(schema), strict }
     }
 
     /// Of an answer that was recorded for a server that is not known here.
     pub(crate) fn recorded(schema: &Value) -> Form {
         let strict = strict::project(schema).map_err(|_| Vec::new());
-        Form { dialect: Dialect::Full, schema: schema.clone(), strict }
+        Form { dialect: Dialect::Full, schema: schema.clone(), plain: plain(schema), strict }
     }
 
     /// The schema that is sent, and whether the server is to hold all of it; none if it is in the prompt alone.
     pub(crate) fn sent(&self) -> Option<(&Value, Option<bool>)> {
         match (self.dialect, &self.strict) {
             (Dialect::None, _) => None,
-            (Dialect::Full, _) => Some((&self.schema, None)),
+            (Dialect::Full, _) => Some((&self.plain, None)),
             (Dialect::Strict, Ok(projected)) => Some((projected, Some(true))),
             // Seen in the ledger, and refused by `policy.enforce`.
-            (Dialect::Strict, Err(_)) => Some((&self.schema, Some(false))),
+            (Dialect::Strict, Err(_)) => Some((&self.plain, Some(false))),
         }
     }
 
@@ -82,5 +84,57 @@ impl Form {
             (Ok(_), _) if conforms(&answer) => answer,
             (Ok(_), _) => strict::undo(&self.schema, answer),
         }
+    }
+}
+
+/// Keywords with schemas in them: one or a list, or a map by names.
+const ONE_OR_LIST: &[&str] =
+    &["items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains"];
+const MAPS: &[&str] = &["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
+
+/// `true` as `{}`, which means the same: llama.cpp takes no schema that is no object. Fields of any type in Rust are `true`.
+fn plain(schema: &Value) -> Value {
+    let Value::Object(object) = schema else {
+        return if *schema == Value::Bool(true) { Value::Object(Map::new()) } else { schema.clone() };
+    };
+    let part = |(keyword, value): (&String, &Value)| {
+        let is_map = MAPS.contains(&keyword.as_str());
+        let value = match value {
+            Value::Object(named) if is_map => {
+                Value::Object(named.iter().map(|(name, part)| (name.clone(), plain(part))).collect())
+            }
+            Value::Array(parts) if ONE_OR_LIST.contains(&keyword.as_str()) => parts.iter().map(plain).collect(),
+            value if ONE_OR_LIST.contains(&keyword.as_str()) => plain(value),
+            Value::Object(_) if keyword == "additionalProperties" => plain(value),
+            value => value.clone(),
+        };
+        (keyword.clone(), value)
+    };
+    Value::Object(object.iter().map(part).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn true_is_said_as_an_object_where_it_is_a_schema() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"true": true, "a": {"type": "array", "items": true}, "b": {"enum": [true]}, "c": {"const": true}, "d": false},
+            "anyOf": [true, {"uniqueItems": true}],
+            "additionalProperties": true,
+            "default": {"properties": {"x": true}},
+        });
+        let wanted = json!({
+            "type": "object",
+            "properties": {"true": {}, "a": {"type": "array", "items": {}}, "b": {"enum": [true]}, "c": {"const": true}, "d": false},
+            "anyOf": [{}, {"uniqueItems": true}],
+            "additionalProperties": true,
+            "default": {"properties": {"x": true}},
+        });
+        assert_eq!(plain(&schema), wanted);
     }
 }

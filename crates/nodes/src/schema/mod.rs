@@ -1,6 +1,7 @@
 //! Values against JSON Schema, in full and always: what a decoder enforces is no proof. Problems are said so that a model
 //! can act on them: where, what is wrong, and which keys are there.
 
+mod circle;
 mod form;
 pub mod keywords;
 mod strict;
@@ -34,6 +35,11 @@ impl Schema {
             "" => error.to_string(),
             place => format!("{place}: {error}"),
         })?;
+        if let Some(reference) = circle::find(&json) {
+            return Err(format!(
+                "{reference} leads back to itself with no part of the value in between, so it says nothing"
+            ));
+        }
         Ok(Schema { json, validator })
     }
 

@@ -4,6 +4,7 @@
 //!
 //! The rules: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
@@ -26,6 +27,9 @@ const FORMATS: &[&str] = &["date-time", "time", "date", "duration", "email", "ho
 const VALUE: &str = "value";
 /// How many references may lead to one another.
 const MAX_HOPS: usize = 32;
+/// How deep an answer is looked into, and how many of its parts beside parts of the schema.
+const MAX_DEPTH: usize = 300;
+const MAX_STEPS: usize = 200_000;
 
 /// Whether the decoder holds a keyword of this value.
 pub(super) fn holds(keyword: &str, value: &Value) -> bool {
@@ -257,11 +261,13 @@ pub(super) fn undo(schema: &Value, answer: Value) -> Value {
         }
         answer => answer,
     };
-    Undoer { whole: schema }.part(schema, answer)
+    Undoer { whole: schema, steps: Cell::new(0) }.part(schema, answer, 0)
 }
 
+/// A schema that refers to itself has no end, and is not looked at for ever.
 struct Undoer<'a> {
     whole: &'a Value,
+    steps: Cell<usize>,
 }
 
 impl<'a> Undoer<'a> {
@@ -287,24 +293,28 @@ impl<'a> Undoer<'a> {
         ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema[keyword].as_array()).flatten()
     }
 
-    fn part(&self, schema: &'a Value, value: Value) -> Value {
+    fn part(&self, schema: &'a Value, value: Value, depth: usize) -> Value {
+        if depth > MAX_DEPTH {
+            return value;
+        }
         let schema = self.resolve(schema);
         match value {
             Value::Object(_) | Value::Array(_)
                 if schema.get("type").is_none() && schema.get("properties").is_none() =>
             {
-                match self.branches(schema).find(|branch| self.fits(branch, &value)) {
-                    Some(branch) => self.part(branch, value),
+                match self.branches(schema).find(|branch| self.fits(branch, &value, depth + 1)) {
+                    Some(branch) => self.part(branch, value, depth + 1),
                     None => value,
                 }
             }
             Value::Object(object) => {
-                let kept =
-                    object.into_iter().filter(|(name, value)| !(value.is_null() && self.is_absent(schema, name)));
+                let kept = object
+                    .into_iter()
+                    .filter(|(name, value)| !(value.is_null() && self.is_absent(schema, name, depth)));
                 Value::Object(
                     kept.map(|(name, value)| match schema["properties"].get(&name) {
                         Some(property) => {
-                            let value = self.part(property, value);
+                            let value = self.part(property, value, depth + 1);
                             (name, value)
                         }
                         None => (name, value),
@@ -313,21 +323,25 @@ impl<'a> Undoer<'a> {
                 )
             }
             Value::Array(items) => {
-                Value::Array(items.into_iter().map(|item| self.part(&schema["items"], item)).collect())
+                Value::Array(items.into_iter().map(|item| self.part(&schema["items"], item, depth + 1)).collect())
             }
             value => value,
         }
     }
 
     /// Whether null stands for a property that is not there.
-    fn is_absent(&self, schema: &'a Value, name: &str) -> bool {
+    fn is_absent(&self, schema: &'a Value, name: &str, depth: usize) -> bool {
         let is_required = schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
         let property = schema["properties"].get(name);
-        property.is_some_and(|property| !is_required && !self.fits(property, &Value::Null))
+        property.is_some_and(|property| !is_required && !self.fits(property, &Value::Null, depth + 1))
     }
 
     /// Whether an answer can be meant by this part: its shape, as far as the decoder is told it.
-    fn fits(&self, schema: &'a Value, value: &Value) -> bool {
+    fn fits(&self, schema: &'a Value, value: &Value, depth: usize) -> bool {
+        self.steps.set(self.steps.get() + 1);
+        if depth > MAX_DEPTH || self.steps.get() > MAX_STEPS {
+            return false;
+        }
         let schema = self.resolve(schema);
         if let Some(constant) = schema.get("const") {
             return constant == value;
@@ -349,7 +363,7 @@ impl<'a> Undoer<'a> {
             Value::Array(types) => types.iter().any(is_kind),
             Value::Null if schema.get("properties").is_some() => kind == "object",
             Value::Null if schema.get("items").is_some() => kind == "array",
-            Value::Null => return self.branches(schema).any(|branch| self.fits(branch, value)),
+            Value::Null => return self.branches(schema).any(|branch| self.fits(branch, value, depth + 1)),
             one => is_kind(one),
         };
         is_of_type
@@ -359,12 +373,12 @@ impl<'a> Undoer<'a> {
                     let properties = schema["properties"].as_object().unwrap_or(&nothing);
                     properties.len() == object.len()
                         && properties.iter().all(|(name, property)| match object.get(name) {
-                            Some(Value::Null) if self.is_absent(schema, name) => true,
-                            Some(value) => self.fits(property, value),
+                            Some(Value::Null) if self.is_absent(schema, name, depth) => true,
+                            Some(value) => self.fits(property, value, depth + 1),
                             None => false,
                         })
                 }
-                Value::Array(items) => items.iter().all(|item| self.fits(&schema["items"], item)),
+                Value::Array(items) => items.iter().all(|item| self.fits(&schema["items"], item, depth + 1)),
                 _ => true,
             }
     }
@@ -415,6 +429,18 @@ mod tests {
             let validator = |schema: &Value| jsonschema::validator_for(schema).expect("a schema");
             assert!(validator(&schema).is_valid(&meant), "{meant}");
         }
+    }
+
+    #[test]
+    fn a_schema_without_an_end_is_looked_at_for_a_while() {
+        let endless = json!({"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}, {"type": "integer"}]});
+        let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {
+            "a": endless, "b": {"$ref": "#/$defs/b"},
+        }});
+        assert!(project(&schema).is_ok());
+        let answer = json!({"x": {"y": [1, {"z": null}]}});
+        assert_eq!(undo(&schema, answer.clone()), answer);
+        undo(&json!({"$ref": "#/$defs/b", "$defs": {"b": {"$ref": "#/$defs/b"}}}), answer);
     }
 
     #[test]

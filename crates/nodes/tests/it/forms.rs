@@ -1,7 +1,8 @@
 //! A schema as a server takes it: what is sent, what its answer means, and what `policy.enforce` and `policy.repair` make of it.
 
+use nodes::cassette::{Cassettes, Mode};
 use nodes::schema::Dialect;
-use nodes::{ModelSettings, Models, Node, NodesSettings};
+use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, says};
@@ -109,6 +110,22 @@ async fn what_is_mended_says_so_and_what_was_cut_is_never_mended() {
     let done = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
     assert_eq!((done.value, done.ledger.is_repaired()), (json!({"score": 4}), false));
     assert!(done.ledger.attempts[0].repaired);
+}
+
+#[tokio::test]
+async fn a_recording_of_the_strict_subset_means_the_same_without_its_model() {
+    let endpoint = Endpoint::start(vec![says(r#"{"why":null,"score":3}"#, "stop")]);
+    let strict = models(&[("first", &endpoint, Some(Dialect::Strict))]);
+    let (node, place) = (node("{}", &optional()), tempfile::tempdir().unwrap());
+    for (mode, models) in [(Mode::Record, &strict), (Mode::Replay, &strict), (Mode::Replay, &Models::default())] {
+        let cassettes = Cassettes::new(mode);
+        let means = Means { cassettes: Some((&cassettes, place.path())), ..Means::of(models) };
+        let done = nodes::run_with(&node, Map::new(), means).await.unwrap();
+        assert_eq!(done.value, json!({"score": 3}));
+        // What was recorded costs nothing again.
+        assert_eq!(done.ledger.cost(), if mode == Mode::Record { None } else { Some(0.0) });
+    }
+    assert_eq!(endpoint.bodies().len(), 1);
 }
 
 #[test]

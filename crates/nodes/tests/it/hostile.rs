@@ -104,3 +104,14 @@ async fn a_key_is_in_no_answer_file_or_error() {
     }
     assert_eq!(files, 2);
 }
+
+/// The validator would take anything for valid.
+#[test]
+fn a_schema_that_only_refers_to_itself_is_refused() {
+    let defs = json!({"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "integer"}]}});
+    let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs});
+    let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n---\nSay it.\n");
+    let said = Node::parse("endless", &text).unwrap_err()[0].to_string();
+    let wanted = "3: the schema of the output: #/$defs/a leads back to itself with no part of the value in between, so it says nothing";
+    assert_eq!(said, wanted);
+}

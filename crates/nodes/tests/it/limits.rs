@@ -7,7 +7,7 @@ use nodes::usage::{self, Usage};
 use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings, Price};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Endpoint, says, streams};
+use crate::endpoint::{Endpoint, Reply, says, streams};
 
 fn node(policy: &str) -> Node {
     let text = format!(
@@ -117,4 +117,22 @@ async fn a_stream_says_how_many_tokens_have_come_and_gives_no_half_value() {
     assert!(counts.is_sorted() && counts.last() == Some(&5), "{counts:?}");
     let asked: &Value = &endpoint.asked()[0];
     assert_eq!((&asked["stream"], &asked["stream_options"]), (&json!(true), &json!({"include_usage": true})));
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_streams_is_asked_without() {
+    let refuses = json!({"error": {"message": "Unrecognized request argument supplied: stream_options"}});
+    let endpoint = Endpoint::start(vec![Reply(400, "", refuses), says(r#"{"score":3}"#, "stop")]);
+    let models = models(ModelSettings::at(&endpoint.url, "m"));
+    let means = Means { heard: Some(Heard(&|_| ())), ..Means::of(&models) };
+    let done = nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
+    assert_eq!((done.value, done.ledger.attempts.len()), (json!({"score": 3}), 1));
+    let asked: Vec<bool> = endpoint.asked().iter().map(|body| body.get("stream").is_some()).collect();
+    assert_eq!(asked, [true, false]);
+    // One that answers whole is heard all the same.
+    let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
+    let models = self::models(ModelSettings::at(&endpoint.url, "m"));
+    let means = Means { heard: Some(Heard(&|_| ())), ..Means::of(&models) };
+    nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
+    assert_eq!(endpoint.bodies().len(), 1);
 }

@@ -7,6 +7,7 @@ mod hostile;
 mod live;
 mod recorded;
 mod secrets;
+mod streamed;
 mod wrong_use;
 
 use std::io::Write;

@@ -91,6 +91,7 @@ fn forms() -> Vec<(&'static str, Value)> {
         ("$ref to the whole", json!({"anyOf": [{"type": "null"}, {"$ref": "#"}]})),
         ("$ref by a name of its own", json!({"$ref": "#three"})),
         ("true", json!(true)),
+        ("false, of a property that is left out", json!({"type": "object", "properties": {"a": false}})),
         ("minLength 3000", json!({"type": "string", "minLength": 3000})),
     ]
 }
