@@ -5,7 +5,7 @@
 // Gives what `nodes.py` prints. A session is {client, changes, version}: `changes` counts how often it was told that the list of
 // tools changed.
 
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 const RATE = `---
 description: Rates a text.
@@ -19,9 +19,12 @@ const TEXT = { text: "It rained." };
 
 const file = (directory, name) => `${directory}/nodes/${name}.node.md`;
 
+// As many editors do: a new file takes its place, so that none is seen half-written.
 function save(directory, name, text) {
   mkdirSync(`${directory}/nodes`, { recursive: true });
-  writeFileSync(file(directory, name), text);
+  const path = file(directory, name);
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
 }
 
 async function until(what, there) {

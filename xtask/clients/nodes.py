@@ -28,9 +28,12 @@ TEXT = {"text": "It rained."}
 
 
 def save(directory: str, name: str, text: str) -> None:
+    """As many editors do: a new file takes its place, so that none is seen half-written."""
     os.makedirs(f"{directory}/nodes", exist_ok=True)
-    with open(f"{directory}/nodes/{name}.node.md", "w") as file:
+    path = f"{directory}/nodes/{name}.node.md"
+    with open(f"{path}.new", "w") as file:
         file.write(text)
+    os.replace(f"{path}.new", path)
 
 
 async def until(what: str, there):

@@ -164,8 +164,24 @@ fn filled(arguments: &Value, results: &[ToolResult]) -> Value {
             _ => fields.iter().map(|(name, value)| (name.clone(), filled(value, results))).collect(),
         },
         Value::Array(items) => items.iter().map(|item| filled(item, results)).collect(),
+        Value::String(code) => in_code(code, results).into(),
         other => other.clone(),
     }
+}
+
+/// The same in a program's text, which some models write instead of arguments.
+fn in_code(code: &str, results: &[ToolResult]) -> String {
+    let mut said = String::new();
+    let mut rest = code;
+    while let Some(at) = rest.find(r#"{"$after":"#) {
+        let mut values = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
+        let Some(Ok(value)) = values.next() else { break };
+        let end = at + values.byte_offset();
+        said.push_str(&rest[..at]);
+        said.push_str(&filled(&value, results).to_string());
+        rest = &rest[end..];
+    }
+    said + rest
 }
 
 /// The first word of at least twenty characters behind the text, in the last result that has it; empty without one. Words end

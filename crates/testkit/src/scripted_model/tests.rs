@@ -427,6 +427,13 @@ fn arguments_take_what_a_result_said() {
     let body = json!({ "messages": [called("ask"), { "role": "user", "content": [result] }], "tools": [{ "name": "ask" }, { "name": "submit" }] });
     let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();
     assert_eq!(answer["content"][0]["input"], json!({ "ticket": "AbC-_0123456789.AbCdEfGhI", "n": [1] }));
+    // In a program too.
+    let code = r#"{"turns":[{"tool":"ask"},{"tool":"run","arguments":"f({\"t\":{\"$after\":\"`ticket`\"}}) + 1"}]}"#;
+    let writes = ScriptedModel::start(Script::parse(code).unwrap()).unwrap();
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": text });
+    let asked =
+        json!({ "messages": [called("ask"), { "role": "user", "content": [result] }], "tools": [{ "name": "run" }] });
+    assert!(post(&writes, "/v1/messages", &asked).contains(r#"f({\"t\":\"AbC-_0123456789.AbCdEfGhI\"}) + 1"#));
     // Nobody said it.
     let body = json!({ "messages": [called("ask")], "tools": [{ "name": "submit" }] });
     let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();

@@ -125,14 +125,14 @@ pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
             unit: "ms",
             value: start(1),
             floor: Some(("without the toolset", start(0))),
-            target: Some(Target::MaxAboveFloor(2.0)),
+            target: Some(Target::MaxAboveFloor(5.0)),
         },
         Figure {
             what: "no node files: the daemon, resident".to_owned(),
             unit: "MiB",
             value: median(1),
             floor: Some(("without the toolset", median(0))),
-            target: Some(Target::MaxAboveFloor(0.5)),
+            target: Some(Target::MaxAboveFloor(1.0)),
         },
     ])
 }
