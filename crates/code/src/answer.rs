@@ -13,9 +13,7 @@ use crate::judgement::Verdict;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
-use crate::syntax::{
-    Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, is_word, occurrences,
-};
+use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -35,6 +33,8 @@ pub(crate) struct Site {
     /// Whether a local of that name stands before it in the same declaration, which it may mean.
     pub may_be_local: bool,
     pub in_macro: bool,
+    /// Whether the tokens of a macro that it stands in are code as any other.
+    pub in_code: bool,
     pub is_broken: bool,
     /// Whether an interface or a trait is the nearest declaration around it.
     pub in_interface: bool,
@@ -89,7 +89,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
-    let is_behind = is_behind(&question, &hits, &sites);
+    let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
+    let is_behind = sites.iter().any(|site| question.is_behind(text(site).unwrap_or_default()));
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), is_behind, &skipped)?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     let mut found = Found {
@@ -202,18 +203,6 @@ fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
     Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: hit.starts.len() }
 }
 
-/// Whether the name stands behind its qualifier anywhere: `Vec::new`, `json.dumps`.
-fn is_behind(question: &Question, hits: &[Hit], sites: &[Site]) -> bool {
-    let Some(qualifier) = question.qualifiers.last().filter(|_| question.file.is_none()) else { return false };
-    sites.iter().any(|site| {
-        let text = hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
-        let before = text.unwrap_or_default().trim_ascii_end();
-        let before = before.strip_suffix(b"::").or_else(|| before.strip_suffix(b".")).unwrap_or_default();
-        let before = before.strip_suffix(qualifier.as_bytes());
-        before.is_some_and(|before| before.last().is_none_or(|last| !is_word(*last)))
-    })
-}
-
 fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
     match (hits, sites) {
         ([], _) => Mentions::None,
@@ -263,7 +252,13 @@ impl<'a> Reader<'a> {
                     self.definitions.push(definition);
                 } else if let Some(last) = self.definitions.last_mut() {
                     match last.is_signature {
-                        true => *last = Definition { bytes: last.bytes.start..definition.bytes.end, ..definition },
+                        true => {
+                            // Between the signature of several names and a clause stand those of the others.
+                            let between = hit.text.get(last.bytes.end..definition.bytes.start).unwrap_or_default();
+                            let is_near = between.trim_ascii().is_empty() || between.trim_ascii().starts_with(b"--");
+                            let start = if is_near { last.bytes.start } else { definition.bytes.start };
+                            *last = Definition { bytes: start..definition.bytes.end, ..definition };
+                        }
                         false => last.bytes.end = definition.bytes.end,
                     }
                 }
@@ -287,6 +282,7 @@ impl<'a> Reader<'a> {
                 is_qualified: one.is_qualified,
                 may_be_local: false,
                 in_macro: one.in_macro,
+                in_code: one.in_code,
                 is_broken: one.is_broken,
                 in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
                 alias: alias.map(|alias| alias.name.clone()),

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use crate::syntax::is_word;
+
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Question {
@@ -56,6 +58,15 @@ impl Question {
         let outside = |part: &&str| !matches!(*part, "crate" | "self" | "super" | "");
         question.qualifiers = parts.into_iter().filter(outside).map(|part| bare_type(part).to_owned()).collect();
         Ok(question)
+    }
+
+    /// Whether the name stands behind its qualifier, by the text before it: `Vec::new`, `json.dumps`.
+    pub(crate) fn is_behind(&self, before: &[u8]) -> bool {
+        let Some(qualifier) = self.qualifiers.last().filter(|_| self.file.is_none()) else { return false };
+        let before = before.trim_ascii_end();
+        let before = before.strip_suffix(b"::").or_else(|| before.strip_suffix(b".")).unwrap_or_default();
+        let before = before.strip_suffix(qualifier.as_bytes());
+        before.is_some_and(|before| before.last().is_none_or(|last| !is_word(*last)))
     }
 
     /// Whether a file is the one that was named.

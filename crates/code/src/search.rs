@@ -170,10 +170,10 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched
 }
 
-/// The files of known languages, sorted, at most `most` of them; whether there are more; and what cannot be read.
+/// The files of known languages that people write, sorted, at most `most` of them; whether there are more; and what cannot be read.
 pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipped>) {
     let found = Mutex::new((Vec::new(), Vec::new()));
-    each_file(scope, |path, language| {
+    each_file_of(scope, Files::Written, |path, language| {
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         match language {
             Ok(_) => found.0.push(path),
@@ -225,10 +225,38 @@ pub(crate) fn has_sources(scope: &Scope) -> bool {
     has.into_inner()
 }
 
+/// Which files are looked at, of those that are not ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Files {
+    All,
+    /// Without what builds and package managers leave in a folder of theirs, unless that folder itself is asked about.
+    Written,
+}
+
+/// Whether a folder is a build's or a package manager's.
+fn is_made(folder: &Path) -> bool {
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some("node_modules" | "dist-newstyle" | ".hob") => true,
+        // A folder of that name may be anybody's.
+        Some("target") => {
+            folder.join("CACHEDIR.TAG").exists()
+                || folder.parent().is_some_and(|parent| parent.join("Cargo.toml").exists())
+        }
+        _ => false,
+    }
+}
+
 /// Calls for each file of a known language, and for what cannot be read, on several threads.
 fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
+    each_file_of(scope, Files::All, visit);
+}
+
+fn each_file_of(scope: &Scope, files: Files, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
     let mut walk = WalkBuilder::new(&scope.below);
     walk.threads(THREADS).follow_links(false).require_git(false);
+    if files == Files::Written {
+        walk.filter_entry(|entry| entry.depth() == 0 || !is_made(entry.path()));
+    }
     walk.build_parallel().run(|| {
         Box::new(|entry| {
             if scope.is_over() {

@@ -182,16 +182,27 @@ fn descend<'t>(
                 if !declared.iter().all(|one| one.kind.has_code()) {
                     descend(language, text, cursor, steps, &mut members);
                 }
+                let several = declared.len() > 1;
                 for one in declared {
                     let name = Trail { steps, text, at: (0, 0) }.text_of(one.name).into_owned();
+                    let signature = match several && one.is_signature {
+                        true => signature_of(language, &name, &signature),
+                        false => signature.clone(),
+                    };
+                    let name = match (one.kind, language) {
+                        // The first is the whole head: `Show T`.
+                        (Kind::Impl, Language::Haskell) => one.within.first().cloned().unwrap_or(name),
+                        (Kind::Impl, _) => one.within.join(" "),
+                        _ => name,
+                    };
                     found.push(Declaration {
-                        name: if one.kind == Kind::Impl { one.within.join(" ") } else { name },
+                        name,
                         kind: one.kind,
                         within: one.within,
                         is_signature: one.is_signature,
                         at: one.name.start_byte(),
                         bytes: whole.clone(),
-                        signature: signature.clone(),
+                        signature,
                         doc: doc.clone(),
                         members: merged(language, std::mem::take(&mut members)),
                     });
@@ -206,30 +217,51 @@ fn descend<'t>(
     cursor.goto_parent();
 }
 
+/// Of `a, b :: Int` what is said of one.
+fn signature_of(language: Language, name: &str, whole: &str) -> String {
+    match whole.find("::").filter(|_| language == Language::Haskell) {
+        Some(at) if name.starts_with(|c: char| c.is_alphabetic() || c == '_') => format!("{name} {}", &whole[at..]),
+        Some(at) => format!("({name}) {}", &whole[at..]),
+        None => whole.to_owned(),
+    }
+}
+
 /// Haskell writes a function as its signature and several clauses: they are one declaration.
 fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
     if language != Language::Haskell {
         return all;
     }
     let mut merged: Vec<Declaration> = Vec::with_capacity(all.len());
+    // Which one was met last.
+    let mut last = 0;
     for one in all {
-        match merged.last_mut() {
-            Some(last)
-                if last.name == one.name
-                    && last.kind == one.kind
-                    && matches!(one.kind, Kind::Function | Kind::Method)
-                    && last.within == one.within
-                    && one.doc.is_none()
-                    && !one.is_signature =>
-            {
-                last.bytes.end = one.bytes.end;
-                // The name where the body is.
-                if last.is_signature {
-                    last.at = one.at;
+        let is_clause = matches!(one.kind, Kind::Function | Kind::Method) && one.doc.is_none() && !one.is_signature;
+        let is_same =
+            |known: &Declaration| known.name == one.name && known.kind == one.kind && known.within == one.within;
+        // A signature of several names stands before the clauses of all of them.
+        let known = merged
+            .iter()
+            .enumerate()
+            .rev()
+            .find(|(at, known)| is_clause && is_same(known) && (*at == last || known.is_signature));
+        match known.map(|(at, _)| at) {
+            Some(at) => {
+                let known = &mut merged[at];
+                match at == last {
+                    true => known.bytes.end = one.bytes.end,
+                    false => known.bytes = one.bytes,
                 }
-                last.is_signature = false;
+                // The name where the body is.
+                if known.is_signature {
+                    known.at = one.at;
+                }
+                known.is_signature = false;
+                last = at;
             }
-            _ => merged.push(one),
+            None => {
+                last = merged.len();
+                merged.push(one);
+            }
         }
     }
     merged

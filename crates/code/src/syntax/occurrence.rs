@@ -25,6 +25,8 @@ pub(crate) struct Occurrence {
     pub is_broken: bool,
     /// Whether it stands in the tokens of a macro, which the parser does not understand.
     pub in_macro: bool,
+    /// Whether these tokens are code as any other, as far as the macro is known.
+    pub in_code: bool,
     /// Whether it is reached through a value: `x.name`.
     pub is_member: bool,
     /// Whether what it is inside of is named: `geo::name`.
@@ -122,6 +124,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         alias: None,
         is_broken: false,
         in_macro: false,
+        in_code: false,
         is_member: false,
         is_qualified: false,
     };
@@ -151,6 +154,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         alias: is_import.then(|| (grammar.alias)(trail)).flatten().filter(|alias| *alias != trail.name()),
         is_broken: trail.nearest(&["ERROR"]).is_some(),
         in_macro: trail.nearest(&["token_tree", "macro_definition"]).is_some(),
+        in_code: language == Language::Rust && super::rust::in_code(trail),
         is_member: is_member(trail),
         is_qualified: is_qualified(trail),
         ..plain(class)

@@ -1,7 +1,9 @@
 //! Rust.
 
+use tree_sitter::Node;
+
 use super::declaration::Kind;
-use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, through};
+use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, is_word, through};
 use super::trail::{Declared, Trail};
 use super::{Class, Grammar};
 
@@ -63,7 +65,13 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     }
     if trail.nearest(&["token_tree", "macro_definition"]).is_some() {
         let in_attribute = trail.nearest(&["attribute_item", "inner_attribute_item"]).is_some();
-        return Some(if in_attribute { Class::Value } else { in_tokens(trail) });
+        let before = trail.text[..trail.at.0].trim_ascii_end();
+        let is_function = before.ends_with(b"fn") && !before.iter().rev().nth(2).is_some_and(|byte| is_word(*byte));
+        return Some(match () {
+            () if in_attribute => Class::Value,
+            () if is_function => Class::Binding,
+            () => in_tokens(trail),
+        });
     }
     if trail.kind(1) == "field_expression" && trail.field(0) == "field" {
         let up = 1 + through(&trail.above(1), RULES);
@@ -135,4 +143,50 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
 fn bare_type(text: &str) -> String {
     let text = text.split('<').next().unwrap_or(text);
     text.rsplit("::").next().unwrap_or(text).trim().trim_start_matches('&').to_owned()
+}
+
+/// Macros whose arguments are expressions, patterns or text.
+const OF_EXPRESSIONS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "dbg",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "format",
+    "format_args",
+    "matches",
+    "panic",
+    "print",
+    "println",
+    "todo",
+    "unimplemented",
+    "unreachable",
+    "vec",
+    "write",
+    "writeln",
+];
+
+/// Whether the tokens of macros around a name are code as any other: the arguments of macros that take expressions, and what a
+/// macro is defined as.
+pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
+    let of_expressions = |node: Node<'_>| OF_EXPRESSIONS.contains(&&*trail.text_of(node));
+    (0..trail.steps.len()).all(|up| {
+        let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };
+        if tree.kind() != "token_tree" {
+            return true;
+        }
+        match above.map(|above| (above.kind(), above)) {
+            Some(("macro_invocation", above)) => above.child_by_field_name("macro").is_some_and(of_expressions),
+            Some(("macro_rule", _)) => true,
+            Some(("token_tree", _)) => {
+                let mark = tree.prev_sibling().filter(|mark| mark.kind() == "!");
+                mark.is_none_or(|mark| mark.prev_sibling().is_some_and(of_expressions))
+            }
+            _ => false,
+        }
+    })
 }

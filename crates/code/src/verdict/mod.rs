@@ -3,6 +3,7 @@
 //! again and never believed.
 //!
 //! - `decide`: what two answers mean for a site; pure.
+//! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
 //! - `texts`: places of the protocol in the texts that were read.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
@@ -12,6 +13,7 @@
 //! Start with [`judge`].
 
 mod decide;
+mod grammar;
 mod meaning;
 mod outside;
 mod pass;

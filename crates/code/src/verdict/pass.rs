@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::decide::{Decided, Said, decide};
+use super::grammar::is_none_of_them;
 use super::texts::{Sheets, Spot};
 use super::waiting::{Round, Standing};
 use super::{Asked, Judged, Verdict, is_of};
@@ -90,7 +91,10 @@ impl Pass {
             }
         }
         for &at in &candidates {
-            let decided = decide(at, &named, &said, silent(&found.sites[at]));
+            let mut decided = decide(at, &named, &said, silent(&found.sites[at]));
+            if is_none_of_them(found, &found.sites[at], decided.verdict) {
+                decided.verdict = Verdict::Refuted;
+            }
             // Some servers list no imports and no declarations among the references.
             let counts =
                 !matches!(found.sites[at].class, Class::Import | Class::Export | Class::Binding | Class::Signature);

@@ -26,7 +26,14 @@ fn rust() {
     let judged = Judged::new();
     judged
         .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write("src/lib.rs", "pub mod geo;\npub mod other;\npub mod uses;\n")
+        .write("src/lib.rs", "pub mod geo;\npub mod other;\npub mod silent;\npub mod uses;\n")
+        .write(
+            "src/silent.rs",
+            "pub struct Span { pub len: u8 }\nimpl Span {\n    pub fn end(&self) -> u8 { self.len }\n}\n\
+             #[cfg(feature = \"never\")]\npub fn inactive(end: u8, v: &[u8]) -> usize {\n    debug_assert!(end > 1);\n    v.len() + len::of(end)\n}\n\
+             macro_rules! made { ($t:ident) => { pub fn $t(end: u8) -> u8 { end } } }\nmade!(one);\n\
+             pub fn used(s: &Span) -> u8 {\n    s.end()\n}\n",
+        )
         .write("src/geo.rs", "pub enum Shape { Circle(f64), Dot }\npub type Alias = Shape;\n")
         .write("src/other.rs", "pub enum Ring { Circle, Oval }\n")
         .write(
@@ -47,6 +54,21 @@ fn rust() {
         src/uses.rs:13 match breaks confirmed
         src/uses.rs:7 matches! absorbs confirmed"#]],
     );
+    // What the judge is silent on, in code that is not compiled and in a macro's body, the grammar may exclude.
+    for (name, uses) in
+        [("Span::end", ["src/silent.rs:13 confirmed"]), ("src/silent.rs:1", ["src/silent.rs:2 confirmed"])]
+    {
+        let (answer, text) = judged.until_final("find_uses", json!({"name": name}));
+        let all = answer["uses"].as_array().unwrap().iter();
+        let all: Vec<String> = all
+            .map(|one| {
+                format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["verdict"].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(all[..1], uses, "{text}");
+    }
+    let (answer, text) = judged.until_final("find_uses", json!({"name": "len"}));
+    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(1), &json!(2)), "{text}");
 }
 
 #[test]
