@@ -242,8 +242,8 @@ impl Life<'_> {
         }
         let ready_since = *self.says_ready_since.get_or_insert_with(|| {
             self.sing_at = Some(Instant::now());
-            // What it knew before it loaded again proves nothing.
-            self.canary = None;
+            // What it knew before it loaded again, or was asked before it was to be believed, proves nothing.
+            (self.canary, self.singing) = (None, None);
             Instant::now()
         });
         if self.singing.is_none() && self.sing_at.is_some_and(|at| at <= Instant::now()) {

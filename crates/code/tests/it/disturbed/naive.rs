@@ -16,7 +16,7 @@ use super::model::{Rendered, Tongue};
 
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(20);
-/// A server that is not right for so long is started again, as a person would do.
+/// A server that is not right for so long is started again, as a person would do, and then for twice as long.
 const LONG: Duration = Duration::from_secs(10);
 
 pub(super) struct Naive {
@@ -52,9 +52,10 @@ impl Naive {
         }
         std::thread::sleep(pause.saturating_sub(start.elapsed())); // sleeps: the server loads for as long as the other one's
         self.tell(wanted);
-        let mut since = Instant::now();
+        let (mut since, mut long) = (Instant::now(), LONG);
         while !self.is_right(wanted) {
-            if since.elapsed() > LONG {
+            if since.elapsed() > long {
+                long *= 2;
                 self.restart(wanted.shown);
                 self.tell(wanted);
                 self.restarts += 1;
@@ -186,15 +187,8 @@ struct Server {
 
 impl Server {
     fn start(program: &str, args: &[String], root: &Path, options: Value) -> Server {
-        // As hob's servers do, it yields to whoever waits.
-        let mut command = Command::new("nice");
-        command
-            .args(["-n", "5", program])
-            .args(args)
-            .current_dir(root)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        let mut command = Command::new(program);
+        command.args(args).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.process_group(0).spawn().unwrap();
         let input = Arc::new(Mutex::new(child.stdin.take().unwrap()));
         let output = BufReader::new(child.stdout.take().unwrap());
