@@ -40,12 +40,12 @@ impl Page {
         let repaired = if ledger.is_repaired() { " (mended)" } else { "" };
         let classes = if classes.is_empty() { vec!["nobody is asked".to_owned()] } else { classes };
         let said = said.replace('|', "\\|");
-        writeln!(self.0, "| {cause} | {}{repaired} | {said} |", classes.join(", ")).unwrap();
+        writeln!(self.0, "| {}{repaired} | {cause} | {said} |", classes.join(", ")).unwrap();
         classes
     }
 
     fn section(&mut self, title: &str) {
-        writeln!(self.0, "\n## {title}\n\n| what happens | attempts | what the caller reads |\n|---|---|---|").unwrap();
+        writeln!(self.0, "\n## {title}\n\n| class of each attempt | what happens | what the caller reads |\n|---|---|---|").unwrap();
     }
 }
 
