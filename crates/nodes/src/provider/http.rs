@@ -17,15 +17,13 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 use super::Failed;
+use super::secret::Secret;
 use crate::address;
 use crate::outcome::Class;
 use crate::schema::Dialect;
 
 /// The longest answer, in bytes.
 const ANSWER_MAX: usize = 16 * 1024 * 1024;
-
-/// The shortest key that is taken out of answers: a shorter one is no secret.
-const SECRET_MIN: usize = 8;
 
 type Https = Pool<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
@@ -35,7 +33,7 @@ pub(super) struct Endpoint {
     host: String,
     key: Option<HeaderValue>,
     /// The key itself: what a server echoes of it is taken out.
-    secret: Option<String>,
+    secret: Option<Secret>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -47,7 +45,7 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Endpoint, String> {
         let (base, host) = address::checked(url)?;
-        let secret = key.clone().filter(|key| key.len() >= SECRET_MIN);
+        let secret = key.as_deref().map(Secret::of).transpose()?.flatten();
         let key = key.map(|key| {
             let mut value =
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| "its key is no header".to_owned())?;
@@ -131,7 +129,7 @@ pub(super) struct Answering {
     /// Whether the body is a stream of events.
     pub is_stream: bool,
     host: String,
-    secret: Option<String>,
+    secret: Option<Secret>,
     body: Limited<Incoming>,
 }
 
@@ -161,15 +159,12 @@ impl Answering {
 
     /// The answer with this body instead of its own.
     pub(super) fn with(self, status: u16, body: Bytes) -> Response {
-        Response { status, retry_after: self.retry_after, body: without(self.secret.as_deref(), body) }
-    }
-}
-
-/// The bytes without the secret. Some servers repeat a wrong key in their error.
-fn without(secret: Option<&str>, body: Bytes) -> Bytes {
-    match (secret, std::str::from_utf8(&body)) {
-        (Some(secret), Ok(text)) if text.contains(secret) => text.replace(secret, "[key]").into(),
-        _ => body,
+        // Some servers repeat a wrong key in their error.
+        let body = match &self.secret {
+            Some(secret) => secret.taken_out(body),
+            None => body,
+        };
+        Response { status, retry_after: self.retry_after, body }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod http;
 mod openai;
+mod secret;
 mod stream;
 
 use std::collections::BTreeMap;
