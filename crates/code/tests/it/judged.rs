@@ -18,6 +18,8 @@ pub(crate) struct Judged {
     state: tempfile::TempDir,
     pub questions: Arc<Questions>,
     runtime: Runtime,
+    /// Where programs are looked for; the test's own places if none.
+    pub search_path: Option<String>,
 }
 
 impl Judged {
@@ -29,7 +31,7 @@ impl Judged {
         let state = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = questions(state.path(), settings, timing);
-        Judged { worktree: Worktree::new(), state, questions, runtime }
+        Judged { worktree: Worktree::new(), state, questions, runtime, search_path: None }
     }
 
     /// Another life of the daemon, with the same state.
@@ -56,6 +58,9 @@ impl Judged {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
             .collect();
+        if let Some(path) = &self.search_path {
+            caller.env.insert("PATH".to_owned(), path.clone());
+        }
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         let outcome = self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
         said(name, outcome)
