@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
+use crate::in_test::{is_test, is_test_file};
 use crate::judgement::Verdict;
 use crate::place::Lines;
 use crate::question::Question;
@@ -319,24 +320,6 @@ impl<'a> Reader<'a> {
 
 pub(crate) fn label(places: &[Place], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
-}
-
-/// Whether tests stand in a file, by its name.
-fn is_test_file(path: &Path) -> bool {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let folder =
-        |name: &std::ffi::OsStr| matches!(name.to_str(), Some("tests" | "test" | "__tests__" | "spec" | "testdata"));
-    path.parent().is_some_and(|parent| parent.iter().any(folder))
-        || ["test_", "conftest"].iter().any(|begin| stem.starts_with(begin))
-        || ["_test", ".test", ".spec", "_tests", "spec"].iter().any(|end| stem.ends_with(end))
-        || matches!(&*stem, "tests" | "test")
-}
-
-fn is_test(places: &[Place]) -> bool {
-    places.iter().any(|place| match place.kind {
-        Kind::Module => matches!(&*place.label, "tests" | "test"),
-        _ => place.label.starts_with("test_"),
-    })
 }
 
 /// Searches for the names that imports and re-exports give.

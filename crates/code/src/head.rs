@@ -74,7 +74,7 @@ impl Head {
             }
         }
         // What the judge's state explains is said there.
-        let is_said = |code: &Code| judged.reasons.iter().any(|reason| reason.code == *code);
+        let is_said = |code: &Code| judged.reasons.iter().any(|reason| reason.code == *code && reason.sites > 0);
         for (code, sites) in by_code.into_iter().filter(|(code, _)| !is_said(code)) {
             head.reasons.push(Reason { code, text: format!("{sites} {}", code.words()), sites });
         }

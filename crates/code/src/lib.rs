@@ -21,6 +21,7 @@ mod answer;
 mod callees;
 mod definition;
 mod head;
+mod in_test;
 pub mod journal;
 mod judgement;
 mod kept;

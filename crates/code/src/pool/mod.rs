@@ -193,10 +193,18 @@ impl Pool {
                 return Program::Runs { profile, command };
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
-            let on_path = std::env::split_paths(path)
+            let places: Vec<PathBuf> = std::env::split_paths(path)
                 .filter(|directory| directory.is_absolute() && !directory.starts_with(worktree))
                 .map(|directory| directory.join(&profile.command[0]))
-                .find(|program| program.is_file());
+                .filter(|program| program.is_file())
+                .collect();
+            // As a shell looks for it.
+            let on_path = places.iter().find(|program| is_executable(program)).cloned();
+            if let (None, Some(program)) = (&on_path, places.first()) {
+                let program = project::visible::path(program);
+                let text = format!("{program} is not executable: chmod +x {program}, or {}", profile.install);
+                refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
+            }
             let local = profile.local.iter().map(|place| root.join(place)).find(|program| program.is_file());
             let is_fit = |program: &PathBuf| match profile.least {
                 Some(least) => self.version(program, env).is_some_and(|version| version >= least),
@@ -339,6 +347,11 @@ impl Server {
         let (asking, idle) = self.in_use();
         budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
     }
+}
+
+fn is_executable(program: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    program.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// A name for a directory.

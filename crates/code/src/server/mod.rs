@@ -218,6 +218,12 @@ impl Server {
         (questions.asking, questions.last.elapsed())
     }
 
+    /// What it says less without, and where to get it.
+    pub(crate) fn lacks(&self) -> Option<&str> {
+        let has_root = || self.profile.roots.iter().any(|mark| self.root.join(mark).is_file());
+        self.profile.without_roots.as_deref().filter(|_| !has_root())
+    }
+
     pub(crate) fn seen(&self) -> Seen {
         self.seen.borrow().clone()
     }

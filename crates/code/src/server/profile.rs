@@ -25,6 +25,8 @@ pub(crate) struct Profile {
     pub without_copies: Vec<String>,
     /// Files that mark a directory as the root of what it reads; paths from there.
     pub roots: Vec<String>,
+    /// What is less without any of them, and where to get one.
+    pub without_roots: Option<String>,
     /// Where a checkout may bring one, from the root.
     #[serde(default)]
     pub local: Vec<String>,

@@ -78,6 +78,11 @@ pub(super) async fn rounds<A: Asking>(
     let (answer, seen) = match answer {
         Ok((round, is_certain)) => {
             judged.is_certain &= is_certain;
+            judged.reasons.extend(server.lacks().filter(|_| !round.standing().is_sure).map(|text| Reason {
+                code: Code::Inactive,
+                text: text.to_owned(),
+                sites: 0,
+            }));
             if round.standing().is_doubted {
                 server.order(Order::Doubt).await;
             }
@@ -88,6 +93,7 @@ pub(super) async fn rounds<A: Asking>(
                 State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
                 _ => why(server, &seen),
             };
+            let text = server.lacks().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
             judged.reasons.push(Reason { code, text, sites: 0 });
             judged.retry_after = retry_after(&seen);
             (Err(code), seen)

@@ -20,6 +20,8 @@ pub(crate) struct Judged {
     options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
+    /// Where programs are looked for; the test's own places if none.
+    pub search_path: Option<String>,
 }
 
 impl Judged {
@@ -42,7 +44,7 @@ impl Judged {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = Questions::with_judges(options.clone());
-        Judged { worktree: Worktree::new(), _state: state, options, questions, runtime }
+        Judged { worktree: Worktree::new(), _state: state, options, questions, runtime, search_path: None }
     }
 
     /// Another life of the daemon: with the same state, and these settings.
@@ -69,6 +71,9 @@ impl Judged {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
             .collect();
+        if let Some(path) = &self.search_path {
+            caller.env.insert("PATH".to_owned(), path.clone());
+        }
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         let outcome = self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
         said(name, outcome)

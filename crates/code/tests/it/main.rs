@@ -12,6 +12,7 @@ mod lies;
 mod marked;
 mod matches;
 mod matches_judged;
+mod no_judge;
 mod outside;
 mod predecessor;
 mod revision;

@@ -128,6 +128,25 @@ fn doctor_tries_a_question_of_each_language() {
 }
 
 #[test]
+fn verdicts_outlive_the_daemon() {
+    let Some(project) = project(true) else { return };
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.starts_with("1 call, 0 undecided · ty ready"), "{said}");
+    project.run(["stop"]);
+    // The next daemon has no server.
+    let off = "[code.servers.ty]\nenabled = false\n";
+    std::fs::write(project.home().join(".config/hob/config.toml"), off).unwrap();
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.starts_with("none confirmed yet, 1 earlier, 0 undecided (1 call): ty is switched off"), "{said}");
+    assert!(said.contains("run  call earlier  return area(surface(2))"), "{said}");
+    project.write("uses.py", "from geo import area\n\ndef run():\n    return area(1)\n");
+    let said = project.run(["callers", "area"]).ok();
+    assert!(said.starts_with("none confirmed yet, 1 undecided (1 call)"), "{said}");
+    // Nothing of it lies in the project.
+    assert!(!project.root().join(".hob").exists());
+}
+
+#[test]
 fn a_command_of_a_checkout_waits_for_a_grant() {
     let Some(project) = project(false) else { return };
     let said = project.run(["callers", "area"]).ok();

@@ -45,7 +45,11 @@ impl Page {
     }
 
     fn section(&mut self, title: &str) {
-        writeln!(self.0, "\n## {title}\n\n| class of each attempt | what happens | what the caller reads |\n|---|---|---|").unwrap();
+        writeln!(
+            self.0,
+            "\n## {title}\n\n| class of each attempt | what happens | what the caller reads |\n|---|---|---|"
+        )
+        .unwrap();
     }
 }
 

@@ -1,0 +1,24 @@
+//! Whether code is a test's, by the names of its file and of what is around it.
+
+use std::path::Path;
+
+use crate::syntax::{Kind, Place};
+
+/// Whether tests stand in a file, by its name.
+pub(crate) fn is_test_file(path: &Path) -> bool {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let folder =
+        |name: &std::ffi::OsStr| matches!(name.to_str(), Some("tests" | "test" | "__tests__" | "spec" | "testdata"));
+    path.parent().is_some_and(|parent| parent.iter().any(folder))
+        || ["test_", "conftest"].iter().any(|begin| stem.starts_with(begin))
+        || ["_test", ".test", ".spec", "_tests", "spec"].iter().any(|end| stem.ends_with(end))
+        || matches!(&*stem, "tests" | "test")
+}
+
+/// Whether declarations around a place are tests.
+pub(crate) fn is_test(places: &[Place]) -> bool {
+    places.iter().any(|place| match place.kind {
+        Kind::Module => matches!(&*place.label, "tests" | "test"),
+        _ => place.label.starts_with("test_"),
+    })
+}

@@ -1,0 +1,123 @@
+//! Judges that are missing, too old, not executable or not granted: each gives an answer that says so, with what to do, in the
+//! time that the call had.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use code::settings::ServerSettings;
+use code::{CodeSettings, Timing};
+use serde_json::json;
+
+use crate::judged::Judged;
+
+const WAIT_MS: u64 = 1_000;
+
+/// What the answer says instead of a verdict. It is not final, and comes in time.
+fn said(judged: &Judged, name: &str) -> String {
+    let since = Instant::now();
+    let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": WAIT_MS})).unwrap();
+    // A crowded machine is only waited for.
+    let late = Duration::from_millis(WAIT_MS + 500).max(testkit::patience());
+    assert!(since.elapsed() < late, "{:?}", since.elapsed());
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["call_sites"][0]["verdict"], "undecided", "{text}");
+    text.lines().next().unwrap().replace(&judged.path().canonicalize().unwrap().display().to_string(), "[root]")
+}
+
+/// A program, or a file that is none.
+fn program(path: &Path, text: &str, mode: u32) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn script() -> Judged {
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{}\n")
+        .write("geo.ts", "export function area() {}\n")
+        .write("uses.ts", "import { area } from './geo';\narea();\n");
+    judged
+}
+
+fn python(settings: CodeSettings) -> Judged {
+    let judged = Judged::with(settings, Timing::default());
+    judged.write("geo.py", "def area(): pass\n").write("uses.py", "from geo import area\narea()\n");
+    judged
+}
+
+#[test]
+fn an_old_typescript_does_not_judge() {
+    let mut judged = script();
+    let bin = tempfile::tempdir().unwrap();
+    program(&bin.path().join("tsc"), "#!/bin/sh\necho Version 5.9.3\n", 0o755);
+    judged.search_path = Some(format!("{}:/usr/bin:/bin", bin.path().display()));
+    let text = said(&judged, "area");
+    let wanted = format!("{}/tsc is older than 7, which is the first that judges: ", bin.path().display());
+    assert!(text.contains(&wanted) && text.contains("npm install"), "{text}");
+}
+
+#[test]
+fn a_program_of_the_search_path_that_is_not_executable_is_named() {
+    let mut judged = python(CodeSettings::default());
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    program(&first.path().join("ty"), "#!/bin/sh\n", 0o644);
+    judged.search_path = Some(format!("{}:/usr/bin:/bin", first.path().display()));
+    let text = said(&judged, "area");
+    assert!(text.contains(&format!("{}/ty is not executable: chmod +x", first.path().display())), "{text}");
+    // As a shell does it: one that is executable is taken, wherever it comes.
+    program(&second.path().join("ty"), "#!/bin/sh\necho no workspace >&2; exit 3\n", 0o755);
+    judged.search_path = Some(format!("{}:{}:/usr/bin:/bin", first.path().display(), second.path().display()));
+    let text = said(&judged, "area");
+    assert!(text.contains("ty crashed (exit status 3): no workspace"), "{text}");
+}
+
+#[test]
+fn a_command_that_is_not_executable_is_named() {
+    let bin = tempfile::tempdir().unwrap();
+    let command = bin.path().join("my-ty");
+    program(&command, "#!/bin/sh\n", 0o644);
+    let ty = ServerSettings { command: Some(vec![command.display().to_string(), "server".to_owned()]), enabled: None };
+    let judged = python(CodeSettings { servers: BTreeMap::from([("ty".to_owned(), ty)]), ..CodeSettings::default() });
+    let text = said(&judged, "area");
+    assert!(text.contains("ty crashed (program ") && text.contains("/my-ty is not executable by this user)"), "{text}");
+}
+
+#[test]
+fn a_server_in_node_modules_does_not_run_before_it_is_granted() {
+    let mut judged = script();
+    let ran = judged.path().join("ran");
+    let local = format!("#!/bin/sh\ntouch {}\necho Version 7.0.1\n", ran.display());
+    program(&judged.path().join("node_modules/.bin/tsc"), &local, 0o755);
+    judged.search_path = Some("/usr/bin:/bin".to_owned());
+    let text = said(&judged, "area");
+    assert!(
+        text.contains("node_modules/.bin/tsc comes with the checkout and does not run: `project_servers = true`"),
+        "{text}"
+    );
+    // Nor where the search path leads into the checkout.
+    judged.search_path =
+        Some(format!("{}/node_modules/.bin:/usr/bin:/bin", judged.path().canonicalize().unwrap().display()));
+    let text = said(&judged, "area");
+    assert!(text.contains("comes with the checkout and does not run"), "{text}");
+    assert!(!ran.exists(), "it ran");
+    judged.begin_again(CodeSettings { project_servers: true, ..CodeSettings::default() }, Timing::default());
+    let text = said(&judged, "area");
+    assert!(ran.exists() && !text.contains("does not run"), "{text}");
+}
+
+#[test]
+fn without_compile_commands_the_answer_says_what_is_missing() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("inc/geo.h", "int area(int);\n")
+        .write("src/geo.c", "#include \"geo.h\"\nint area(int x) { return x; }\n")
+        .write("src/uses.c", "#include \"geo.h\"\nint main(void) { return area(1); }\n");
+    let text = said(&judged, "area");
+    assert!(text.contains("; there is no compile_commands.json at the root or in build, so"), "{text}");
+}
