@@ -61,9 +61,11 @@ usage: cargo xtask TASK
   bench nodes [--quick]    a node beside the bare request to its model, or it fails; writes docs/generated/bench-nodes.md
   bench work [--quick]     questions about the work beside one `git status`, or it fails; writes docs/generated/bench-work.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
-  score code lies [--quick]
+  score code lies [--quick|--kept|JUDGE…]
                            questions while language servers load, die or hang and files change: none final and wrong, and each
-                           final in time beside a naive client, or it fails; writes docs/generated/score-code-lies.md
+                           final in time beside a naive client, or it fails; writes docs/generated/score-code-lies.md;
+                           of judges that are not named, and with --kept of all, with what was measured last
+                           judges: ty tsc gopls clangd rust-analyzer
   score code memory        four worktrees that want a rust-analyzer each in 1.5 GiB: the curve, what was parked, every question
                            answered, or it fails; writes docs/generated/score-code-memory.md
   score code truth [--quick]

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::bench::machine;
 use crate::setup;
-use crate::workspace::{cargo, read, write_page};
+use crate::workspace::{cargo, read, target_dir, write_page};
 
 const PAGE: &str = "docs/generated/score-code-lies.md";
 /// A judge, and how it is tried.
@@ -34,6 +35,10 @@ impl Judge {
         version: &'static [&'static str],
     ) -> Judge {
         Judge { of_trials, name, test, trials, version }
+    }
+
+    fn program(&self) -> &'static str {
+        self.version[0]
     }
 }
 
@@ -104,19 +109,54 @@ impl Cell {
     }
 }
 
-pub(super) fn run(is_quick: bool) -> Result<()> {
+/// What to try: all judges, some of them beside what was measured of the others last, or none.
+pub(super) enum What<'a> {
+    Quick,
+    All,
+    Some(&'a [&'a str]),
+    Kept,
+}
+
+/// Where in the build directory the cells of each judge are kept, in a file of its program's name.
+const KEPT: &str = "score-code-lies";
+
+pub(super) fn run(what: &What<'_>) -> Result<()> {
     let path = setup::judges_path()?;
+    let is_quick = matches!(what, What::Quick);
+    let kept = target_dir()?.join(KEPT).join(if is_quick { "quick" } else { "whole" });
+    std::fs::create_dir_all(&kept).with_context(|| format!("could not make {kept:?}"))?;
+    let names: Vec<&str> = JUDGES.iter().map(Judge::program).collect();
+    if let What::Some(wanted) = what
+        && let Some(unknown) = wanted.iter().find(|name| !names.contains(name))
+    {
+        bail!("there is no judge {unknown}; there are {}", names.join(", "));
+    }
+    let is_tried = |judge: &&Judge| match what {
+        What::Quick | What::All => true,
+        What::Some(wanted) => wanted.contains(&judge.program()),
+        What::Kept => false,
+    };
     // Most of the time is waiting, and a rust-analyzer's trials are half of it.
     let (small, large) = JUDGES.split_at(JUDGES.len() - 1);
+    let try_all = |judges: &'static [Judge]| {
+        judges.iter().filter(is_tried).try_for_each(|judge| run_trials(judge, is_quick, &path, &kept))
+    };
     let (small, large) = std::thread::scope(|scope| {
-        let large = scope.spawn(|| run_trials(large, is_quick, &path));
-        (run_trials(small, is_quick, &path), large.join().expect("asking does not panic"))
+        let large = scope.spawn(|| try_all(large));
+        (try_all(small), large.join().expect("asking does not panic"))
     });
-    let ((mut cells, small), (more, large)) = (small?, large?);
-    let has_passed = small && large;
-    cells.extend(more);
-    if cells.len() < JUDGES.len() * DISTURBANCES.len() {
-        bail!("score: only {} of {} cells came", cells.len(), JUDGES.len() * DISTURBANCES.len());
+    small.and(large)?;
+    let (mut cells, mut measured) = (Vec::new(), Vec::new());
+    for judge in JUDGES {
+        let file = kept.join(judge.program());
+        let said = std::fs::read_to_string(&file)
+            .with_context(|| format!("{} was not tried yet: run it without names", judge.name))?;
+        let (cells_of, when) = read_kept(&said)?;
+        if cells_of.len() < DISTURBANCES.len() {
+            bail!("score: only {} of {} cells of {} came", cells_of.len(), DISTURBANCES.len(), judge.name);
+        }
+        cells.extend(cells_of);
+        measured.push(when);
     }
     let versions = JUDGES.iter().map(|judge| {
         let said =
@@ -124,43 +164,53 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
         let line = said.lines().find(|line| line.contains(|c: char| c.is_ascii_digit())).unwrap_or("unknown");
         format!("{}: {}", judge.name, line.trim())
     });
-    let page = page(&cells, &versions.collect::<Vec<_>>());
+    let page = page(&cells, &measured, &versions.collect::<Vec<_>>());
     println!("{page}");
     if !is_quick {
         write_page(PAGE, &page)?;
     }
     match failures(&cells) {
         failures if !failures.is_empty() => bail!("score: {}", failures.join("; ")),
-        _ if !has_passed => bail!("score: the trials failed"),
         _ => Ok(()),
     }
 }
 
-/// Runs the trials of some judges, one after the other; their cells, and whether nothing was wrong.
-fn run_trials(judges: &[Judge], is_quick: bool, path: &OsStr) -> Result<(Vec<Cell>, bool)> {
-    let (mut cells, mut has_passed) = (Vec::new(), true);
-    for judge in judges {
-        let mut tests = cargo();
-        tests
-            .args(["test", "--quiet", "-p", "code", "--test", "it", "--", "--exact", "--nocapture"])
-            .arg(format!("disturbed::{}", judge.test))
-            .env("PATH", path)
-            .env("HOB_LIES", if is_quick { 1 } else { judge.trials }.to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped());
-        let mut tests = tests.spawn().context("could not start the trials")?;
-        let said = tests.stdout.take().context("the trials say nothing")?;
-        for line in BufReader::new(said).lines() {
-            let line = line.context("could not read what the trials say")?;
-            // The test program's own words may stand before it.
-            if let Some((_, cell)) = line.split_once("score: ") {
-                println!("score: {cell}");
-                cells.push(Cell::read(cell).with_context(|| format!("no cell: {cell}"))?);
-            }
+/// Runs the trials of a judge, and keeps what they say.
+fn run_trials(judge: &Judge, is_quick: bool, path: &OsStr, kept: &Path) -> Result<()> {
+    let mut tests = cargo();
+    tests
+        .args(["test", "--quiet", "-p", "code", "--test", "it", "--", "--exact", "--nocapture"])
+        .arg(format!("disturbed::{}", judge.test))
+        .env("PATH", path)
+        .env("HOB_LIES", if is_quick { 1 } else { judge.trials }.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut tests = tests.spawn().context("could not start the trials")?;
+    let said = tests.stdout.take().context("the trials say nothing")?;
+    let mut all = String::new();
+    for line in BufReader::new(said).lines() {
+        let line = line.context("could not read what the trials say")?;
+        // The test program's own words may stand before it.
+        if let Some((_, cell)) = line.split_once("score: ") {
+            println!("score: {cell}");
+            let _ = writeln!(all, "{cell}");
         }
-        has_passed &= tests.wait().context("could not wait for the trials")?.success();
     }
-    Ok((cells, has_passed))
+    // Whatever failed is in the cells, or they are too few.
+    tests.wait().context("could not wait for the trials")?;
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    let day = read(Command::new("date").args(["-u", "+%F"]))?;
+    let file = kept.join(judge.program());
+    std::fs::write(&file, format!("{}, load {load}\n{all}", day.trim()))
+        .with_context(|| format!("could not write {file:?}"))
+}
+
+/// The cells of a judge, and when they were measured at which load.
+fn read_kept(said: &str) -> Result<(Vec<Cell>, String)> {
+    let (when, cells) = said.split_once('\n').context("nothing was kept")?;
+    let cells = cells.lines().map(|cell| Cell::read(cell).with_context(|| format!("no cell: {cell}")));
+    Ok((cells.collect::<Result<_>>()?, when.to_owned()))
 }
 
 /// What must not be.
@@ -178,7 +228,7 @@ fn failures(cells: &[Cell]) -> Vec<String> {
     counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-fn page(cells: &[Cell], versions: &[String]) -> String {
+fn page(cells: &[Cell], measured: &[String], versions: &[String]) -> String {
     let mut page = String::from(
         "# Whether disturbed answers lie\n\nWritten by `cargo xtask score code lies`. A program makes a project, so that it knows who calls each of \
          three functions; disturbs it, or the language server; asks `find_callers` at once, with `wait_ms` 0, 50, 300 or 1,000 (undisturbed 10,000); and asks on until \
@@ -200,10 +250,10 @@ fn page(cells: &[Cell], versions: &[String]) -> String {
         all(|cell| cell.late.len()),
         all(|cell| cell.never.len()),
     );
-    for judge in JUDGES {
+    for (judge, when) in JUDGES.iter().zip(measured) {
         let _ = writeln!(
             page,
-            "\n## {}\n\n| disturbance | trials | final and right | labelled | lies | late | ms to final: median | longest | naive: median | longest |\n\
+            "\n## {}\n\nMeasured: {when}.\n\n| disturbance | trials | final and right | labelled | lies | late | ms to final: median | longest | naive: median | longest |\n\
              | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
             judge.name
         );
@@ -282,7 +332,7 @@ mod tests {
             (read.trials, read.right, &read.lies[..], &read.final_ms[..]),
             (2, 1, &["x".to_owned()][..], &[3][..])
         );
-        let page = page(&wrong, &[]);
+        let page = page(&wrong, &["today".to_owned()], &[]);
         assert!(page.contains("| none | 2 | 1 | 1 | 0 | 0 | 20 | 30 | – | – |"), "{page}");
         assert!(page.contains("- Ty Cold: a lie: truth {}"), "{page}");
     }

@@ -8,16 +8,22 @@ mod truth;
 
 use anyhow::{Result, bail};
 
+use lies::What;
+
 /// Runs the named score.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["code", "truth"] => truth::run(false),
         ["code", "truth", "--quick"] => truth::run(true),
-        ["code", "lies"] => lies::run(false),
-        ["code", "lies", "--quick"] => lies::run(true),
+        ["code", "lies"] => lies::run(&What::All),
+        ["code", "lies", "--quick"] => lies::run(&What::Quick),
+        ["code", "lies", "--kept"] => lies::run(&What::Kept),
+        ["code", "lies", ref judges @ ..] => lies::run(&What::Some(judges)),
         ["code", "memory"] => memory::run(),
         ["nodes"] => nodes::run(false),
         ["nodes", "--quick"] => nodes::run(true),
-        _ => bail!("say what to score: code lies [--quick], code memory, code truth [--quick], nodes [--quick]"),
+        _ => bail!(
+            "say what to score: code lies [--quick|--kept|JUDGE…], code memory, code truth [--quick], nodes [--quick]"
+        ),
     }
 }

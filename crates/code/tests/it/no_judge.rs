@@ -103,7 +103,7 @@ fn a_server_in_node_modules_does_not_run_before_it_is_granted() {
     let text = said(&judged, "area");
     assert!(text.contains("comes with the checkout and does not run"), "{text}");
     assert!(!ran.exists(), "it ran");
-    judged.begin_again(CodeSettings { project_servers: true, ..CodeSettings::default() }, Timing::default());
+    judged.begin_again(CodeSettings { project_servers: true, ..CodeSettings::default() });
     let text = said(&judged, "area");
     assert!(ran.exists() && !text.contains("does not run"), "{text}");
 }
