@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
@@ -93,14 +93,25 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Sends a request, and gives the answer once its head is there.
-    pub(super) async fn post(&self, endpoint: &Endpoint, path: &str, body: &Value) -> Result<Answering, Failed> {
+    /// Sends a request, and gives the answer once its head is there. The connection is kept for the next request, but for one
+    /// whose answer is streamed: llama.cpp's server closes it behind the stream without having said so.
+    pub(super) async fn post(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+        body: &Value,
+        keeps: Connection,
+    ) -> Result<Answering, Failed> {
         let transport = |why: String| Failed::new(Class::Transport, why);
         let client = self.0.get_or_init(connect).as_ref().map_err(|why| transport(why.clone()))?;
         let request = Request::builder()
             .method(Method::POST)
             .uri(format!("{}/{path}", endpoint.base))
             .header(CONTENT_TYPE, "application/json");
+        let request = match keeps {
+            Connection::Kept => request,
+            Connection::Closed => request.header(CONNECTION, "close"),
+        };
         let request = endpoint.key.iter().fold(request, |request, key| request.header(AUTHORIZATION, key));
         let request = request.body(Full::from(body.to_string())).map_err(|error| transport(error.to_string()))?;
         let host = &endpoint.host;
@@ -120,6 +131,13 @@ impl Client {
             body: Limited::new(response.into_body(), ANSWER_MAX),
         })
     }
+}
+
+/// What becomes of a connection after its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Connection {
+    Kept,
+    Closed,
 }
 
 /// An answer whose body is still to come. Dropping it closes the connection.

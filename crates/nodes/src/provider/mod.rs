@@ -20,8 +20,11 @@ use crate::schema::keywords::Projection;
 use crate::schema::{Dialect, Form};
 use crate::settings::{DELEGATE, ModelSettings, NodesSettings, Price};
 pub(crate) use http::Response;
-use http::{Client, Endpoint};
+use http::{Client, Connection, Endpoint};
 use stream::Stream;
+
+/// Below the base of an OpenAI-compatible API.
+const PATH: &str = "chat/completions";
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,12 +298,12 @@ impl Model {
             }
         }
         let body = openai::request(&self.model, request, false);
-        self.client.post(&self.endpoint, "chat/completions", &body).await?.whole().await
+        self.client.post(&self.endpoint, PATH, &body, Connection::Kept).await?.whole().await
     }
 
     async fn streamed(&self, request: &Request, heard: Heard<'_>) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request, true);
-        let mut answering = self.client.post(&self.endpoint, "chat/completions", &body).await?;
+        let mut answering = self.client.post(&self.endpoint, PATH, &body, Connection::Closed).await?;
         if !answering.is_stream {
             return answering.whole().await;
         }
