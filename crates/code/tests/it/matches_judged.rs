@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use code::CodeSettings;
 use code::settings::ServerSettings;
-use code::{CodeSettings, Timing};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
@@ -155,7 +155,7 @@ fn go() {
     // The next daemon has no server, and knows what was confirmed.
     let off = ServerSettings { command: None, enabled: Some(false) };
     let servers = BTreeMap::from([("gopls".to_owned(), off)]);
-    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() }, Timing::default());
+    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (answer, text) = judged.ask("find_matches", json!({"type_name": "geo/geo.go:Shape"})).unwrap();
     assert!(
         text.starts_with(
