@@ -68,8 +68,9 @@ usage: cargo xtask TASK
                            judges: ty tsc gopls clangd rust-analyzer
   score code memory        four worktrees that want a rust-analyzer each in 1.5 GiB: the curve, what was parked, every question
                            answered, or it fails; writes docs/generated/score-code-memory.md
-  score code truth [--quick]
-                           the uses that find_uses finds beside those that rustc reports of deprecated definitions; writes
+  score code truth [--quick|--calls]
+                           the uses that find_uses finds beside those that rustc reports of deprecated definitions, and the calls
+                           that find_callers finds beside rustc's middle form (--calls: these alone); writes
                            docs/generated/score-code-truth.md
   score nodes [--quick]    run 2,000 generated schemas on the offline engine and have another validator judge what nodes return;
                            writes docs/generated/score-nodes.md

@@ -18,7 +18,7 @@ pub(crate) fn is_test_file(path: &Path) -> bool {
 /// Whether declarations around a place are tests.
 pub(crate) fn is_test(places: &[Place]) -> bool {
     places.iter().any(|place| match place.kind {
-        Kind::Module => matches!(&*place.label, "tests" | "test"),
+        Kind::Module => matches!(&*place.label, "tests" | "test") || place.label.starts_with("tests_"),
         _ => place.label.starts_with("test_"),
     })
 }

@@ -214,7 +214,7 @@ pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
     near.into_iter().take(5).map(|(_, word)| word).collect()
 }
 
-/// Whether there is any file of a known language.
+/// Whether there is any file of a known language; out of time nobody knows, and there may be.
 pub(crate) fn has_sources(scope: &Scope) -> bool {
     let has = AtomicBool::new(false);
     each_file(scope, |_, language| {
@@ -222,7 +222,7 @@ pub(crate) fn has_sources(scope: &Scope) -> bool {
             has.store(true, Ordering::Relaxed);
         }
     });
-    has.into_inner()
+    has.into_inner() || scope.is_over()
 }
 
 /// Which files are looked at, of those that are not ignored.

@@ -13,8 +13,9 @@ use lies::What;
 /// Runs the named score.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["code", "truth"] => truth::run(false),
-        ["code", "truth", "--quick"] => truth::run(true),
+        ["code", "truth"] => truth::run(truth::Extent::All),
+        ["code", "truth", "--quick"] => truth::run(truth::Extent::Quick),
+        ["code", "truth", "--calls"] => truth::run(truth::Extent::Calls),
         ["code", "lies"] => lies::run(&What::All),
         ["code", "lies", "--quick"] => lies::run(&What::Quick),
         ["code", "lies", "--kept"] => lies::run(&What::Kept),
@@ -23,7 +24,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         ["nodes"] => nodes::run(false),
         ["nodes", "--quick"] => nodes::run(true),
         _ => bail!(
-            "say what to score: code lies [--quick|--kept|JUDGE…], code memory, code truth [--quick], nodes [--quick]"
+            "say what to score: code lies [--quick|--kept|JUDGE…], code memory, code truth [--quick|--calls], \
+             nodes [--quick]"
         ),
     }
 }

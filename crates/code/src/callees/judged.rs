@@ -147,8 +147,9 @@ async fn recall(call: &Call<'_>, callees: &mut Vec<Callee>, texts: &Texts) {
             add(&mut all, callee);
             continue;
         }
+        let definitions = callee.definitions.iter().map(|one| (one.path.clone(), one.at)).collect();
         let sites: Vec<_> = callee.sites.iter().map(|site| (site.path.clone(), site.at)).collect();
-        let meant = recalled(call, &callee.definitions, &sites, texts).await;
+        let meant = recalled(call, definitions, &sites, texts).await;
         for (site, meant) in callee.sites.iter().zip(meant) {
             let one = alone(&callee, site.clone());
             add(

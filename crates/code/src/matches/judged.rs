@@ -10,7 +10,7 @@ use super::{Change, Matches, Ours, Site, Sum, matches};
 use crate::answer::{Texts, family};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::search::Scope;
-use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings};
+use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
 /// What the judge said.
 pub(crate) struct Said {
@@ -60,7 +60,23 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
         Meaning::Is(targets) if targets.iter().all(ours) => Verdict::Confirmed,
         Meaning::Is(_) => unknown.map_or(Verdict::Refuted, Verdict::Undecided),
     };
-    let verdicts: BTreeMap<At, Verdict> = places.into_keys().zip(of.iter().map(verdict)).collect();
+    let mut verdicts: BTreeMap<At, Verdict> = places.into_keys().zip(of.iter().map(verdict)).collect();
+    let texts: Texts = known.into_iter().chain(texts).collect();
+    let judgements = verdicts.iter().zip(of).filter_map(|((at, verdict), meaning)| match (verdict, meaning) {
+        (Verdict::Confirmed, Meaning::Is(targets)) => {
+            targets.first().map(|target| ((target.path.clone(), target.at), at.clone()))
+        }
+        _ => None,
+    });
+    remember(call.pool, &judgements.collect::<Vec<_>>(), &texts).await;
+    let open = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Undecided(code) if !code.is_judged()));
+    let open: Vec<At> = open.map(|(at, _)| at.clone()).collect();
+    let constructors = sum.made_at.iter().map(|at| (sum.file.clone(), *at)).collect();
+    for (at, meant) in open.iter().zip(recalled(call, constructors, &open, &texts).await) {
+        if meant.is_some() {
+            verdicts.insert(at.clone(), Verdict::Earlier);
+        }
+    }
     let is_refuted = |at: At| verdicts.get(&at) == Some(&Verdict::Refuted);
     let refuted = all.sites.iter().filter(|site| self::places(site).all(is_refuted)).count();
     if let [(path, line), ..] = &all.renamed[..] {
@@ -72,7 +88,6 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
         );
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: count });
     }
-    let texts = known.into_iter().chain(texts).collect();
     Said { judged, refuted, texts, verdicts }
 }
 
@@ -99,7 +114,9 @@ impl Said {
             let verdicts: Vec<Verdict> =
                 places(site).map(|at| self.verdicts.get(&at).copied().unwrap_or(site.verdict)).collect();
             let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
-            site.verdict = verdicts.iter().find(is_open).copied().unwrap_or(Verdict::Confirmed);
+            let is_earlier = |verdict: &&Verdict| **verdict == Verdict::Earlier;
+            let doubted = verdicts.iter().find(is_open).or_else(|| verdicts.iter().find(is_earlier));
+            site.verdict = doubted.copied().unwrap_or(Verdict::Confirmed);
         }
         found
     }

@@ -73,6 +73,8 @@ pub(crate) struct Sum {
     pub constructors: Vec<(String, Vec<String>)>,
     /// Where in that file what a match writes is declared.
     pub declared: Vec<Range<usize>>,
+    /// Where in that file the names of constructors stand.
+    pub made_at: Vec<usize>,
     /// Names in that file of types whose values it takes, and which are declared elsewhere.
     pub members: Vec<(usize, String)>,
     /// That file.

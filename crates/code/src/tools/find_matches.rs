@@ -225,6 +225,9 @@ fn head_line(head: &Head, totals: &BTreeMap<&'static str, usize>, total: usize) 
     let said = match (head.is_final, total, head.confirmed) {
         (true, ..) => format!("{found}{refuted}, 0 undecided{judges}"),
         (false, 0, _) => format!("no matches found, which is no proof{refuted}: {}", head.why()),
+        (false, _, 0) if head.earlier > 0 => {
+            format!("{found}, {} confirmed earlier{refuted}: {}", head.earlier, head.why())
+        }
         (false, _, 0) => format!("{found}{refuted}: {}", head.why()),
         (false, _, confirmed) => {
             let (undecided, why) = (head.undecided, head.why());
@@ -271,7 +274,7 @@ fn sum(scope: &Scope, one: &Typed) -> Sum {
     let script = matches!(language, Language::TypeScript | Language::Tsx);
     let mut constructors = Vec::new();
     let mut declared = vec![one.definition.bytes.clone()];
-    let mut members = Vec::new();
+    let (mut members, mut made_at) = (Vec::new(), Vec::new());
     let text = read(&scope.root.join(&one.definition.path)).unwrap_or_default();
     let is_union = script && one.definition.kind != Kind::Enum
         || language == Language::Python && one.definition.kind != Kind::Class;
@@ -290,13 +293,25 @@ fn sum(scope: &Scope, one: &Typed) -> Sum {
         match at.filter(|_| is_union && is_name(&bare)) {
             Some(at) => members.push((made.at + at, bare.clone())),
             // Go declares them beside the type.
-            None => declared.push(made.at..made.at + 1),
+            None => {
+                declared.push(made.at..made.at + 1);
+                made_at.push(made.at);
+            }
         }
         let marks = if marks.is_empty() { vec![bare] } else { marks };
         constructors.push((made.name.clone(), marks));
     }
     let name = one.definition.label.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
-    Sum { name, language, file: one.definition.path.clone(), constructors, declared, members, text: text.into() }
+    Sum {
+        name,
+        language,
+        file: one.definition.path.clone(),
+        constructors,
+        declared,
+        made_at,
+        members,
+        text: text.into(),
+    }
 }
 
 /// The texts that mark the values of a member of a union: `kind: 'circle'`.

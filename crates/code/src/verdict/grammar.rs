@@ -22,7 +22,14 @@ pub(super) fn is_none_of_them(found: &Found, site: &Site, verdict: Verdict) -> b
     let (Some(before), Some(after)) = (text.get(..site.at), text.get(site.at + name.len()..)) else { return false };
     let place = Place::of(before.trim_ascii_end(), after.trim_ascii_start(), site.class);
     let mut all = found.definitions.iter().filter(|one| family(one.language) == family(site.language));
-    all.all(|one| place.cannot_be(one))
+    all.all(|one| place.cannot_be(one) && !takes_self(found, one))
+}
+
+/// Whether a function takes `self`: where the parser lost what it is inside of, it is a method all the same.
+fn takes_self(found: &Found, definition: &Definition) -> bool {
+    let text = found.texts.get(&*definition.path).and_then(|text| text.get(definition.bytes.clone()));
+    let head = text.unwrap_or_default().split(|byte| *byte == b'{').next().unwrap_or_default();
+    definition.kind == Kind::Function && memchr::memmem::find(head, b"self").is_some()
 }
 
 /// What stands around a name.

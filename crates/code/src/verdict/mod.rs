@@ -168,22 +168,16 @@ async fn recall(pool: &Pool, found: &mut Found, family: &str) {
 pub(crate) type At = (Arc<Path>, usize);
 
 /// Which of some definitions sites were confirmed to mean earlier. The files of the definitions are read.
-pub(crate) async fn recalled(
-    call: &Call<'_>,
-    definitions: &[Definition],
-    sites: &[At],
-    texts: &Texts,
-) -> Vec<Option<usize>> {
+pub(crate) async fn recalled(call: &Call<'_>, definitions: Vec<At>, sites: &[At], texts: &Texts) -> Vec<Option<usize>> {
     let none = || vec![None; sites.len()];
     let Some(kept) = call.pool.kept().cloned() else { return none() };
     let Some(sites) = sites.iter().map(|(path, at)| stand_of(texts, path, *at)).collect::<Option<Vec<Stand>>>() else {
         return none();
     };
     let (root, count) = (call.scope.root.clone(), sites.len());
-    let places: Vec<At> = definitions.iter().map(|one| (one.path.clone(), one.at)).collect();
     let recalled = tokio::task::spawn_blocking(move || {
         let stand = |(path, at): At| Stand { text: read(&root.join(&path)).unwrap_or_default().into(), path, at };
-        let definitions: Vec<Stand> = places.into_iter().map(stand).collect();
+        let definitions: Vec<Stand> = definitions.into_iter().map(stand).collect();
         kept.recall(&definitions, &sites)
     });
     recalled.await.unwrap_or_else(|_| vec![None; count])

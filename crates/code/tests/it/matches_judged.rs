@@ -1,6 +1,10 @@
 //! Whose constructors a match names, by real language servers: one of another type's of the same name is refuted, an alias of
 //! the type is seen through. Where a server is not installed the test says so and is skipped; CI has them all.
 
+use std::collections::BTreeMap;
+
+use code::CodeSettings;
+use code::settings::ServerSettings;
 use expect_test::{Expect, expect};
 use serde_json::json;
 
@@ -129,7 +133,7 @@ fn go() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;
     }
-    let judged = Judged::new();
+    let mut judged = Judged::new();
     judged
         .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo/geo.go", "package geo\n\ntype Shape int\n\nconst (\n\tCircle Shape = iota\n\tSquare\n)\n")
@@ -148,6 +152,20 @@ fn go() {
         1 match, absorbs, 1 refuted, 0 undecided · gopls ready
         main.go:9 switch absorbs confirmed"#]],
     );
+    // The next daemon has no server, and knows what was confirmed.
+    let off = ServerSettings { command: None, enabled: Some(false) };
+    let servers = BTreeMap::from([("gopls".to_owned(), off)]);
+    judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
+    let (answer, text) = judged.ask("find_matches", json!({"type_name": "geo/geo.go:Shape"})).unwrap();
+    assert!(
+        text.starts_with(
+            "2 matches by syntax (1 absorbs, 1 falls_through), 1 confirmed earlier: gopls is switched off"
+        ),
+        "{text}"
+    );
+    let verdicts: Vec<&str> =
+        answer["matches"].as_array().unwrap().iter().map(|one| one["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["undecided", "earlier"], "{text}");
 }
 
 #[test]

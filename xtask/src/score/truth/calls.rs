@@ -28,7 +28,9 @@ pub(super) struct Calls {
 /// A call in the middle form.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MirCall {
-    /// The last name of what is called.
+    /// What is called, without the types that it is given.
+    called: String,
+    /// The last name of that.
     name: String,
     file: String,
     first: (usize, usize),
@@ -68,7 +70,8 @@ fn call(line: &str) -> Option<MirCall> {
     let (said, place) = line.trim().split_once("; // scope ")?;
     let (said, _) = said.rsplit_once(" -> ")?;
     let (_, called) = said.split_once(" = ")?;
-    let name = last_name(called)?;
+    let called = callee(called)?;
+    let name = called.rsplit("::").next()?.to_owned();
     let (_, place) = place.split_once(" at ")?;
     let (first, last) = place.split_once(": ")?;
     let mut parts = first.rsplitn(3, ':');
@@ -76,49 +79,87 @@ fn call(line: &str) -> Option<MirCall> {
     let file = parts.next()?.to_owned();
     let (last_line, last_column) = last.split_once(':')?;
     let last = (last_line.parse().ok()?, last_column.trim_end_matches(')').parse().ok()?);
-    Some(MirCall { name, file, first: (line, column), last })
+    Some(MirCall { called, name, file, first: (line, column), last })
 }
 
-/// `find` of `<A as B<C>>::find::<D>(move _1)`; nothing for a pointer to a function.
-fn last_name(called: &str) -> Option<String> {
-    if ["move ", "copy ", "const "].iter().any(|start| called.starts_with(start)) {
+/// `<A as B<C>>::find` of `<A as B<C>>::find::<D>(move _1)`; nothing for a pointer to a function.
+fn callee(said: &str) -> Option<String> {
+    if ["move ", "copy ", "const "].iter().any(|start| said.starts_with(start)) {
         return None;
     }
     let mut depth = 0usize;
-    let mut name = String::new();
     let mut before = ' ';
-    for c in called.chars() {
+    let mut end = said.len();
+    for (at, c) in said.char_indices() {
         match c {
             '<' | '{' | '[' => depth += 1,
             // The arrow of a function's type closes nothing.
             '>' if before == '-' => {}
             '>' | '}' | ']' => depth = depth.saturating_sub(1),
-            '(' if depth == 0 => break,
-            ':' if depth == 0 && before == ':' => {}
-            c if depth == 0 && (c.is_alphanumeric() || c == '_') => {
-                if before == ':' {
-                    name.clear();
-                }
-                name.push(c);
+            '(' if depth == 0 => {
+                end = at;
+                break;
             }
             _ => {}
         }
         before = c;
     }
-    (!name.is_empty()).then_some(name)
+    let mut path = &said[..end];
+    // The types of the call itself.
+    if path.ends_with('>') {
+        let mut depth = 0usize;
+        let open = path.char_indices().rev().find(|(at, c)| {
+            let is_arrow = *c == '>' && path[..*at].ends_with('-');
+            match c {
+                '>' if !is_arrow => depth += 1,
+                '<' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        path = path[..open?.0].trim_end_matches("::");
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    path.ends_with(is_name).then(|| path.to_owned())
+}
+
+/// A function whose name nothing else in the crate has.
+pub(super) struct Function {
+    pub(super) name: String,
+    /// Its file and line.
+    pub(super) at: String,
+    /// The type and the trait that it is a method of.
+    pub(super) of: Vec<String>,
+}
+
+impl Function {
+    /// Whether a call is one of it: others outside of the crate may have its name.
+    fn is_called(&self, call: &MirCall) -> bool {
+        let Some((before, last)) = call.called.rsplit_once("::").or(Some(("", &call.called))) else { return false };
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let mut words = before.split(|c| !is_word(c)).filter(|word| !word.is_empty());
+        let is_outside = ["std", "core", "alloc"].iter().any(|krate| before.starts_with(krate));
+        last == self.name
+            && !is_outside
+            && match self.of.is_empty() {
+                // Modules alone stand before a function.
+                true => !before.contains('<') && words.all(|word| !word.starts_with(char::is_uppercase)),
+                false => words.any(|word| self.of.iter().any(|of| of == word)),
+            }
+    }
 }
 
 /// Asks who calls a function, and compares.
 pub(super) fn ask(
     agent: &mut Agent,
     folder: &Path,
-    (name, at): (&str, &str),
+    function: &Function,
     calls: &BTreeSet<MirCall>,
     score: &mut Calls,
 ) -> Result<()> {
-    let content = answer(agent, "find_callers", at)?;
+    let content = answer(agent, "find_callers", &function.at)?;
     score.functions += 1;
-    let what = format!("{name} ({at})");
+    let what = format!("{} ({})", function.name, function.at);
     if content["head"]["final"] != true {
         score.differences.push(format!("{what}: not final: {}", content["warning"].as_str().unwrap_or_default()));
         return Ok(());
@@ -128,7 +169,7 @@ pub(super) fn ask(
         sites(&content, "call_sites").into_iter().filter(|site| site.is_confirmed && site.class == "call").collect();
     let holds =
         |call: &MirCall, site: &Site| call.file == site.file && call.first <= site.place && site.place < call.last;
-    let own: Vec<&MirCall> = calls.iter().filter(|call| call.name == name).collect();
+    let own: Vec<&MirCall> = calls.iter().filter(|call| function.is_called(call)).collect();
     for call in &own {
         if confirmed.iter().any(|site| holds(call, site)) {
             (score.calls, score.found) = (score.calls + 1, score.found + 1);
@@ -169,18 +210,45 @@ mod tests {
 
     #[test]
     fn calls_are_read_with_their_places() {
-        let read = |line: &str| call(line).map(|one| (one.name, one.file, one.first, one.last));
+        let read = |line: &str| call(line).map(|one| (one.called, one.file, one.first, one.last));
         let at = " -> [return: bb2, unwind continue]; // scope 0 at src/lib.rs:4:44: 5:13";
         let wanted = |name: &str| Some((name.to_owned(), "src/lib.rs".to_owned(), (4, 44), (5, 13)));
-        assert_eq!(read(&format!("        _4 = S::make::<u8>(const 3_u8){at}")), wanted("make"));
+        assert_eq!(read(&format!("        _4 = S::make::<u8>(const 3_u8){at}")), wanted("S::make"));
         assert_eq!(read(&format!("_4 = twice(move _7){at}")), wanted("twice"));
         assert_eq!(
             read(&format!("_4 = <(A, B) as T<fn(u8) -> u8>>::f::<(C, {{closure@a.rs:1:2: 3:4}})>(move _1){at}")),
-            wanted("f")
+            wanted("<(A, B) as T<fn(u8) -> u8>>::f")
         );
-        assert_eq!(read(&format!("_4 = core::slice::<impl [S]>::iter(move _31){at}")), wanted("iter"));
+        assert_eq!(
+            read(&format!("_4 = core::slice::<impl [S]>::iter(move _31){at}")),
+            wanted("core::slice::<impl [S]>::iter")
+        );
         assert_eq!(read(&format!("_41 = move _42(move _43){at}")), None);
         assert_eq!(read("drop(_1) -> [return: bb15]; // scope 0 at src/lib.rs:12:1: 12:2"), None);
         assert_eq!(read("_0 = const 5_u8; // scope 0 at src/lib.rs:12:1: 12:2"), None);
+    }
+
+    #[test]
+    fn others_of_the_name_are_told_by_what_stands_before_it() {
+        let is_called = |of: &[&str], called: &str| {
+            let of = of.iter().map(|one| (*one).to_owned()).collect();
+            let function = Function { name: "min".to_owned(), at: String::new(), of };
+            let place = (1, 1);
+            function.is_called(&MirCall {
+                called: called.to_owned(),
+                name: "min".to_owned(),
+                file: String::new(),
+                first: place,
+                last: place,
+            })
+        };
+        for own in ["min", "filters::min"] {
+            assert!(is_called(&[], own), "{own}");
+        }
+        for other in ["<usize as Ord>::min", "std::cmp::min", "Span::min", "max"] {
+            assert!(!is_called(&[], other), "{other}");
+        }
+        assert!(is_called(&["Span", "Range"], "Span::min") && is_called(&["Range"], "<T as Range>::min"));
+        assert!(!is_called(&["Span"], "<usize as Ord>::min"));
     }
 }

@@ -18,7 +18,7 @@ use crate::agent::{Agent, text};
 use crate::dependencies::{Chance, copy, dependencies};
 use crate::setup;
 use crate::workspace::{Profile, build, read, root, write_page};
-use calls::Calls;
+use calls::{Calls, Function};
 use judged::Judged;
 
 const CRATES: &[&str] = &["aho-corasick", "clap_builder", "minijinja", "regex-syntax"];
@@ -53,7 +53,18 @@ struct Score {
     calls: Calls,
 }
 
-pub(super) fn run(is_quick: bool) -> Result<()> {
+/// How much is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    All,
+    /// A little of one crate; the page stays.
+    Quick,
+    /// Only who calls functions; that part of the page is written anew.
+    Calls,
+}
+
+pub(super) fn run(extent: Extent) -> Result<()> {
+    let is_quick = extent == Extent::Quick;
     setup::ripgrep()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
     let all = dependencies()?;
@@ -63,13 +74,20 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
         let one = all.iter().rfind(|one| one.name == *name).with_context(|| format!("{name} is no dependency"))?;
         let what = format!("{} {}", one.name, one.version);
         println!("score: {what} …");
-        let score = score(&hob, &one.dir, is_quick).with_context(|| what.clone())?;
+        let score = score(&hob, &one.dir, extent).with_context(|| what.clone())?;
         let Judged { items, finals, truth, found, .. } = &score.judged;
         println!("score: {what}: {} of {} uses found by syntax", score.found, score.truth);
         println!("score: {what}: {finals} of {items} answers final, {found} of {truth} uses confirmed");
         scores.push((what, score));
     }
-    let page = page(&scores);
+    let calls = page_of_calls(&scores);
+    let uses = match extent {
+        Extent::Calls => {
+            std::fs::read_to_string(root().join(PAGE)).with_context(|| format!("could not read {PAGE}"))?
+        }
+        _ => page_of_uses(&scores),
+    };
+    let page = format!("{}{calls}", uses.split(CALLS_TITLE).next().unwrap_or_default());
     println!("{page}");
     if !is_quick {
         write_page(PAGE, &page)?;
@@ -98,7 +116,7 @@ fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-fn score(hob: &Path, sources: &Path, is_quick: bool) -> Result<Score> {
+fn score(hob: &Path, sources: &Path, extent: Extent) -> Result<Score> {
     let scratch = tempfile::tempdir().context("could not make a folder to work in")?;
     let (asked, marked) = (scratch.path().join("asked"), scratch.path().join("marked"));
     let mut score = Score { lines: copy(&sources.join("src"), &asked.join("src"))?, ..Score::default() };
@@ -109,7 +127,7 @@ fn score(hob: &Path, sources: &Path, is_quick: bool) -> Result<Score> {
     std::fs::copy(root().join("Cargo.lock"), marked.join("Cargo.lock")).context("could not copy Cargo.lock")?;
     // Syntax alone.
     std::fs::write(asked.join("hob.toml"), "[code.servers.rust-analyzer]\nenabled = false\n")?;
-    let chosen = with_agent(hob, &asked, |agent| ask_all(agent, &asked, &marked, is_quick, &mut score))?;
+    let chosen = with_agent(hob, &asked, |agent| ask_all(agent, &asked, &marked, extent, &mut score))?;
     let calls = calls::mir(&marked)?;
     let whole = scratch.path().join("judged");
     copy(&sources.join("src"), &whole.join("src"))?;
@@ -122,8 +140,8 @@ fn score(hob: &Path, sources: &Path, is_quick: bool) -> Result<Score> {
             let truth: Vec<&Use> = truth.iter().collect();
             judged::ask(agent, &marked, *number, item, &truth, *lines, &mut score.judged)?;
         }
-        for (name, at) in &chosen.functions {
-            calls::ask(agent, &whole, (name, at), &calls, &mut score.calls)?;
+        for function in &chosen.functions {
+            calls::ask(agent, &whole, function, &calls, &mut score.calls)?;
         }
         Ok(())
     })?;
@@ -146,8 +164,8 @@ fn with_agent<T>(hob: &Path, folder: &Path, work: impl FnOnce(&mut Agent) -> Res
 struct Chosen {
     /// Definitions with their numbers, what rustc reports of each, and how many lines each has.
     items: Vec<(usize, Item, Vec<Use>, usize)>,
-    /// Functions whose name nothing else has, each with its file and line.
-    functions: Vec<(String, String)>,
+    /// Functions whose name nothing else has.
+    functions: Vec<Function>,
 }
 
 /// A manifest without what needs more than the library: other targets, and dependencies of tests.
@@ -168,9 +186,10 @@ fn alone(manifest: &str) -> String {
     format!("{kept}\n[workspace]\n")
 }
 
-fn ask_all(agent: &mut Agent, asked: &Path, marked: &Path, is_quick: bool, score: &mut Score) -> Result<Chosen> {
+fn ask_all(agent: &mut Agent, asked: &Path, marked: &Path, extent: Extent, score: &mut Score) -> Result<Chosen> {
+    let is_quick = extent == Extent::Quick;
     let mut items = Vec::new();
-    let mut functions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut functions: BTreeMap<String, Vec<Option<Function>>> = BTreeMap::new();
     for file in files(&asked.join("src"))? {
         let relative = file.strip_prefix(asked).unwrap_or(&file).to_string_lossy().into_owned();
         let source = std::fs::read_to_string(&file).with_context(|| format!("could not read {relative}"))?;
@@ -179,13 +198,16 @@ fn ask_all(agent: &mut Agent, asked: &Path, marked: &Path, is_quick: bool, score
         let outlined = outline["structuredContent"]["files"].as_array().into_iter().flatten();
         for symbol in outlined.flat_map(|file| file["symbols"].as_array().into_iter().flatten()) {
             declared(symbol, "", &relative, &lines, &mut items);
-            named(symbol, &relative, &mut functions);
+            named(symbol, "", &relative, &mut functions);
         }
     }
     let mut chance = Chance(20_261_126);
     let mut chosen: Vec<(Item, usize)> = Vec::new();
     while chosen.len() < if is_quick { AT_ONCE } else { ITEMS } && !items.is_empty() {
         chosen.push(items.swap_remove(chance.below(items.len())));
+    }
+    if extent == Extent::Calls {
+        chosen.clear();
     }
     let numbered: Vec<(usize, &Item)> = chosen.iter().map(|(item, _)| item).enumerate().collect();
     let mut truth: Vec<(usize, Use)> = Vec::new();
@@ -196,11 +218,8 @@ fn ask_all(agent: &mut Agent, asked: &Path, marked: &Path, is_quick: bool, score
         let of: Vec<&Use> = truth.iter().filter(|(id, _)| *id == number).map(|(_, one)| one).collect();
         ask(agent, asked, item, &of, score)?;
     }
-    let mut unique: Vec<(String, String)> = functions
-        .into_iter()
-        .filter_map(|(name, mut places)| Some((name, places.pop().filter(|_| places.is_empty())?)))
-        .filter(|(_, place)| !place.is_empty())
-        .collect();
+    let mut unique: Vec<Function> =
+        functions.into_values().filter_map(|mut all| all.pop().filter(|_| all.is_empty())?).collect();
     let mut asked_for = Vec::new();
     while asked_for.len() < if is_quick { AT_ONCE } else { FUNCTIONS } && !unique.is_empty() {
         asked_for.push(unique.swap_remove(chance.below(unique.len())));
@@ -210,18 +229,22 @@ fn ask_all(agent: &mut Agent, asked: &Path, marked: &Path, is_quick: bool, score
     Ok(Chosen { items: items.collect(), functions: asked_for })
 }
 
-/// The places of each name below a symbol; empty for what is no function.
-fn named(symbol: &Value, file: &str, functions: &mut BTreeMap<String, Vec<String>>) {
+/// What has each name below a symbol; nothing for what is no function.
+fn named(symbol: &Value, around: &str, file: &str, functions: &mut BTreeMap<String, Vec<Option<Function>>>) {
     let said = |field: &str| symbol[field].as_str().unwrap_or_default();
     if said("kind") == "module" && said("name") == "tests" {
         return;
     }
     let name = said("name").rsplit(['.', ':']).next().unwrap_or_default().to_owned();
-    let is_function = matches!(said("kind"), "function" | "method");
-    let place = if is_function { format!("{file}:{}", symbol["line"]) } else { String::new() };
-    functions.entry(name).or_default().push(place);
+    let function = matches!(said("kind"), "function" | "method").then(|| Function {
+        name: name.clone(),
+        at: format!("{file}:{}", symbol["line"]),
+        of: around.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+    });
+    functions.entry(name).or_default().push(function);
+    let around = if matches!(said("kind"), "impl" | "interface") { said("name") } else { "" };
     for child in symbol["children"].as_array().into_iter().flatten() {
-        named(child, file, functions);
+        named(child, around, file, functions);
     }
 }
 
@@ -339,9 +362,10 @@ definition alone marked. Declarations are no uses to rustc, nor is what stands i
 | crate | answers | final | uses by rustc | confirmed | R | confirmed outside of tests | by rustc | P | in tests |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
-const CALLS: &str = "
+const CALLS_TITLE: &str = "
 ## Calls, by rustc's middle form
-
+";
+const CALLS: &str = "
 Functions and methods of the same crates, chosen by chance from those whose name nothing else in the crate has. rustc writes its middle \
 form with the place of each call (`--emit=mir`); `find_callers` must confirm each. A call that a macro writes has the place of the macro, \
 and is counted and listed apart.
@@ -350,7 +374,7 @@ and is counted and listed apart.
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-fn page(scores: &[(String, Score)]) -> String {
+fn page_of_uses(scores: &[(String, Score)]) -> String {
     let mut page = INTRODUCTION.to_owned();
     for (what, one) in scores {
         let _ = writeln!(
@@ -376,7 +400,13 @@ fn page(scores: &[(String, Score)]) -> String {
             one.items, one.finals, one.truth, one.found, one.confirmed, one.right, one.in_tests,
         );
     }
-    page.push_str(CALLS);
+    list(&mut page, "by syntax alone", scores.iter().map(|(what, one)| (what, &one.differences)));
+    list(&mut page, "as rust-analyzer judges it", scores.iter().map(|(what, one)| (what, &one.judged.differences)));
+    page
+}
+
+fn page_of_calls(scores: &[(String, Score)]) -> String {
+    let mut page = format!("{CALLS_TITLE}{CALLS}");
     for (what, Score { calls: one, .. }) in scores {
         let (recall, precision) = (share(one.found, one.calls), share(one.right, one.confirmed));
         let _ = writeln!(
@@ -385,8 +415,6 @@ fn page(scores: &[(String, Score)]) -> String {
             one.functions, one.finals, one.calls, one.found, one.confirmed, one.right, one.by_macro,
         );
     }
-    list(&mut page, "by syntax alone", scores.iter().map(|(what, one)| (what, &one.differences)));
-    list(&mut page, "as rust-analyzer judges it", scores.iter().map(|(what, one)| (what, &one.judged.differences)));
     list(&mut page, "calls", scores.iter().map(|(what, one)| (what, &one.calls.differences)));
     page
 }
