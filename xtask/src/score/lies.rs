@@ -236,7 +236,7 @@ fn page(cells: &[Cell], measured: &[String], versions: &[String]) -> String {
          wrong, which a later answer of the trial may be too. Pauses are those of a daemon (hung after 15 s, started again after 1 s).\n\n\
          The time counts from the end of the disturbance: over budget ends when more memory is allowed. Beside it stands a naive client that knows the truth: it \
          tells its own server of the same kind at once which files changed, opens the definition's file, starts it anew at once where it was killed or stopped, and asks \
-         for `references` every 20 ms until they are right; where they never are, it starts its server again after 10, 20, 40 … s (in brackets: how often). \
+         for `references` every 20 ms until they are right; where they never are, it starts its server again after 10 to 30 s, then after twice as long (in brackets: how often). \
          Where the server starts, the naive client is measured before and after, and the longer time is taken: the machine is shared. *Late* is a trial that takes longer than 1.5 × that + 2 s; + 15 s where the server hangs.\n",
     );
     let all = |of: fn(&Cell) -> usize| cells.iter().map(of).sum::<usize>();

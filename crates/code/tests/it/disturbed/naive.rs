@@ -17,7 +17,7 @@ use super::model::{Rendered, Tongue};
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(20);
 /// A server that is not right for so long is started again, as a person would do, and then for twice as long.
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(30);
 
 pub(super) struct Naive {
     tongue: Tongue,
