@@ -38,6 +38,7 @@ mod shape;
 mod syntax;
 pub mod tools;
 mod verdict;
+mod walk;
 
 pub use pool::{Checked, Options, Tried, checked, tries};
 pub use running::Running;

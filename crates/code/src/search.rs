@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ignore::{WalkBuilder, WalkState};
 use memchr::memmem::Finder;
 
 use crate::judgement::Revision;
 use crate::syntax::{Language, is_word};
+use crate::walk::{Files, walk};
 
 /// A file that mentions a name.
 #[derive(Debug)]
@@ -108,8 +108,6 @@ const MAX_READ: u64 = 64 << 20;
 const MAX_LINE: usize = 20_000;
 /// How many bytes of files may be held at once.
 const MAX_HELD: usize = 256 << 20;
-/// How many threads read.
-const THREADS: usize = 2;
 
 /// The files that mention a name as a word.
 pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
@@ -225,67 +223,21 @@ pub(crate) fn has_sources(scope: &Scope) -> bool {
     has.into_inner() || scope.is_over()
 }
 
-/// Which files are looked at, of those that are not ignored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Files {
-    All,
-    /// Without what builds and package managers leave in a folder of theirs, unless that folder itself is asked about.
-    Written,
-}
-
-/// Whether a folder is a build's or a package manager's.
-fn is_made(folder: &Path) -> bool {
-    match folder.file_name().and_then(|name| name.to_str()) {
-        Some("node_modules" | "dist-newstyle" | ".hob") => true,
-        // A folder of that name may be anybody's.
-        Some("target") => {
-            folder.join("CACHEDIR.TAG").exists()
-                || folder.parent().is_some_and(|parent| parent.join("Cargo.toml").exists())
-        }
-        _ => false,
-    }
-}
-
 /// Calls for each file of a known language, and for what cannot be read, on several threads.
 fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
     each_file_of(scope, Files::All, visit);
 }
 
 fn each_file_of(scope: &Scope, files: Files, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
-    let mut walk = WalkBuilder::new(&scope.below);
-    walk.threads(THREADS).follow_links(false).require_git(false);
-    if files == Files::Written {
-        walk.filter_entry(|entry| entry.depth() == 0 || !is_made(entry.path()));
-    }
-    walk.build_parallel().run(|| {
-        Box::new(|entry| {
-            if scope.is_over() {
-                return WalkState::Quit;
+    let is_over = || scope.is_over();
+    walk(&scope.root, &scope.below, files, is_over, |path| match path {
+        Ok(path) => {
+            if let Some(language) = Language::by_name(&path) {
+                visit(path, Ok(language));
             }
-            match entry {
-                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                    if let Some(language) = Language::by_name(entry.path()) {
-                        visit(entry.into_path(), Ok(language));
-                    }
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    if let Some(path) = path_of(&error) {
-                        visit(path, Err(Why::Unreadable));
-                    }
-                }
-            }
-            WalkState::Continue
-        })
+        }
+        Err(path) => visit(path, Err(Why::Unreadable)),
     });
-}
-
-fn path_of(error: &ignore::Error) -> Option<PathBuf> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path.clone()),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
-        _ => None,
-    }
 }
 
 /// The text of a regular file; nothing waits for a writer.
