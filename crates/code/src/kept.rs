@@ -126,7 +126,10 @@ impl Kept {
     }
 
     fn read(&self, file: &Path) -> BTreeSet<Record> {
-        let bytes = std::fs::read(file).unwrap_or_default();
+        let mut bytes = Vec::new();
+        if let Ok(mut file) = project::regular::open(file) {
+            _ = std::io::Read::read_to_end(&mut file, &mut bytes);
+        }
         let record = |bytes: &[u8]| -> Option<Record> {
             let (print, at) = bytes.split_at_checked(size_of::<Print>())?;
             Some((print.try_into().ok()?, u64::from_le_bytes(at.try_into().ok()?)))

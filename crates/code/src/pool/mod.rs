@@ -194,9 +194,9 @@ impl Pool {
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
             let places: Vec<PathBuf> = std::env::split_paths(path)
-                .filter(|directory| directory.is_absolute() && !directory.starts_with(worktree))
+                .filter(|directory| directory.is_absolute())
                 .map(|directory| directory.join(&profile.command[0]))
-                .filter(|program| program.is_file())
+                .filter(|program| program.is_file() && !is_of(program, worktree))
                 .collect();
             // As a shell looks for it.
             let on_path = places.iter().find(|program| is_executable(program)).cloned();
@@ -310,6 +310,17 @@ impl Pool {
         }
         self.worktrees.clear();
     }
+}
+
+/// Whether a program lies in a worktree, by any of its names: the directory that is searched may be a link into it, and so may the
+/// program.
+fn is_of(program: &Path, worktree: &Path) -> bool {
+    let is_below = |path: &Path| path.starts_with(worktree);
+    let real = |path: &Path| path.canonicalize().ok();
+    let inside = worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned());
+    is_below(program)
+        || real(program).is_none_or(|program| program.starts_with(&inside))
+        || program.parent().and_then(real).is_some_and(|directory| directory.starts_with(&inside))
 }
 
 /// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.

@@ -102,6 +102,16 @@ fn a_server_in_node_modules_does_not_run_before_it_is_granted() {
         Some(format!("{}/node_modules/.bin:/usr/bin:/bin", judged.path().canonicalize().unwrap().display()));
     let text = said(&judged, "area");
     assert!(text.contains("comes with the checkout and does not run"), "{text}");
+    // By a link to a directory of it, and by a link to the program itself.
+    let links = tempfile::tempdir().unwrap();
+    let inside = judged.path().canonicalize().unwrap();
+    std::os::unix::fs::symlink(&inside, links.path().join("checkout")).unwrap();
+    std::os::unix::fs::symlink(inside.join("node_modules/.bin/tsc"), links.path().join("tsc")).unwrap();
+    for directory in ["checkout/node_modules/.bin", "."] {
+        judged.search_path = Some(format!("{}:/usr/bin:/bin", links.path().join(directory).display()));
+        let text = said(&judged, "area");
+        assert!(text.contains("comes with the checkout and does not run"), "{directory}: {text}");
+    }
     assert!(!ran.exists(), "it ran");
     judged.begin_again(CodeSettings { project_servers: true, ..CodeSettings::default() });
     let text = said(&judged, "area");
