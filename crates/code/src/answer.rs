@@ -123,18 +123,6 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     Ok(found)
 }
 
-/// That there is no definition, as far as that is known.
-pub(crate) fn undefined(found: &Found) -> String {
-    let broken = found.skipped.iter().filter(|one| one.why == Why::Broken);
-    let broken: Vec<String> = broken.map(|one| project::visible::path(&one.path)).collect();
-    if let [first, rest @ ..] = &broken[..] {
-        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        return format!("unparsable: not defined in what parses, but {first}{more} mentions it and does not parse");
-    }
-    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
-    format!("not defined in {whole}")
-}
-
 /// The definitions alone.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, has_sources, near, read};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near, read};
 use crate::syntax::{Declares, Kind, Language, Occurrence, bare_name, declarations, is_whole};
 
 /// A definition of the name.
@@ -236,6 +236,18 @@ pub(crate) fn chosen(
         return Err(NoAnswer(more));
     }
     Ok(kept)
+}
+
+/// That there is no definition, as far as that is known.
+pub(crate) fn undefined(skipped: &[Skipped]) -> String {
+    let broken = skipped.iter().filter(|one| one.why == Why::Broken);
+    let broken: Vec<String> = broken.map(|one| project::visible::path(&one.path)).collect();
+    if let [first, rest @ ..] = &broken[..] {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        return format!("unparsable: not defined in what parses, but {first}{more} mentions it and does not parse");
+    }
+    let whole = if skipped.is_empty() { "this project" } else { "the files that were parsed" };
+    format!("not defined in {whole}")
 }
 
 fn listed(definitions: &[Definition]) -> String {

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::answer::{Texts, define, family, has_bound_methods, undefined};
-use crate::definition::{Definition, definition};
+use crate::answer::{Texts, define, family, has_bound_methods};
+use crate::definition::{Definition, definition, undefined};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
@@ -104,7 +104,7 @@ struct Called {
 pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
-        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, undefined(&found));
+        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, undefined(&found.skipped));
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
     let mut skipped = found.skipped;
