@@ -146,7 +146,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
             [one] => Some((shown(&one.path), one.line)),
             _ => None,
         };
-        Ok(output(definition, found, uses, head, callers, text, args.refuted))
+        Ok(output(definition, found, uses, head, callers, text))
     }
 
     fn text(output: &Output) -> String {
@@ -186,7 +186,6 @@ fn output(
     head: String,
     callers: BTreeMap<(String, String), Calling>,
     text: Vec<String>,
-    with_refuted: bool,
 ) -> Output {
     let (definition_file, definition_line) = definition.unzip();
     let all: usize = uses.counts.values().sum();
@@ -194,7 +193,7 @@ fn output(
         name: found.question.name.clone(),
         definition_file,
         definition_line,
-        filtered_count: all - uses.total + uses.elsewhere + if with_refuted { 0 } else { uses.head.refuted },
+        filtered_count: all + uses.head.refuted - uses.total + uses.elsewhere,
         truncated: uses.truncated,
         warning: (!uses.head.is_final).then_some(head),
         definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),

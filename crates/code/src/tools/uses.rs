@@ -66,7 +66,7 @@ impl Uses {
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let all: Vec<&Site> = of_class().filter(is_listed).collect();
         let mut counts = BTreeMap::new();
-        for site in found.sites.iter().filter(is_listed) {
+        for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
             *counts.entry(site.class).or_default() += 1;
         }
         let mut open = BTreeMap::new();
