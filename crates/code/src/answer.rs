@@ -13,7 +13,7 @@ use crate::in_test::{is_test, is_test_file};
 use crate::judgement::Verdict;
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, search};
+use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
 use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
 
 /// A place that has the name, or a name that an import gave it.
@@ -63,6 +63,8 @@ pub(crate) struct Found {
     /// How many places have the name in a language that shares no names with that of the definitions.
     pub elsewhere: usize,
     pub skipped: Vec<Skipped>,
+    /// The traits of the project that declare a method of the name, in Rust.
+    pub traits: Vec<String>,
     /// The other names that imports and re-exports give it.
     pub names: BTreeSet<String>,
     /// The texts that were read, of the files that have definitions or sites.
@@ -90,6 +92,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
+    let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
+    let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
     let is_behind = sites.iter().any(|site| question.is_behind(text(site).unwrap_or_default()));
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), is_behind, &skipped)?;
@@ -101,6 +105,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
         elsewhere: 0,
         skipped,
         question: question.clone(),
+        traits,
         names: BTreeSet::new(),
         texts,
     };
@@ -116,12 +121,6 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     // What is surely no local comes first.
     found.sites.sort_by_key(|site| site.may_be_local);
     Ok(found)
-}
-
-/// That there is no definition, as far as that is known.
-pub(crate) fn undefined(found: &Found) -> String {
-    let whole = if found.skipped.is_empty() { "this project" } else { "the files that were parsed" };
-    format!("not defined in {whole}")
 }
 
 /// The definitions alone.
@@ -143,6 +142,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         elsewhere: 0,
         skipped,
         question,
+        traits: Vec::new(),
         names: BTreeSet::new(),
         texts: Texts::new(),
     })
@@ -154,7 +154,7 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
     let all = occurrences(hit.language, &hit.text, name, &hit.starts, until)?;
     let mut reader = Reader::new(&found.question, shown);
     let given = Alias { name: name.to_owned(), path: hit.path.as_path().into(), line: 0, is_open: false, depth: 0 };
-    reader.read(hit, &all, name, (name != found.question.name).then_some(&given));
+    reader.read(hit, &all.all, name, (name != found.question.name).then_some(&given));
     reader.sites.pop()
 }
 
@@ -169,7 +169,10 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
     let mut skipped = Vec::new();
     for (hit, all) in in_turns(&searched.hits, parse) {
         match all {
-            Some(all) => reader.read(hit, &all, &question.name, None),
+            Some(parsed) => {
+                reader.read(hit, &parsed.all, &question.name, None);
+                skipped.extend(parsed.is_broken.then(|| broken(hit)));
+            }
             None => skipped.push(unparsed(scope, hit)),
         }
     }
@@ -202,6 +205,11 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
 /// A file that could not be parsed in time.
 fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
     Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: hit.starts.len() }
+}
+
+/// A file that was parsed in part.
+pub(crate) fn broken(hit: &Hit) -> Skipped {
+    Skipped { path: hit.path.clone(), why: Why::Broken, mentions: hit.starts.len() }
 }
 
 fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
@@ -348,7 +356,7 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
                 || module.as_deref().is_none_or(|module| has(&hit.text, module)) || is_index && has(&hit.text, "index");
             if is_its_own || alias.is_open && names_module() {
                 match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
-                    Some(all) => reader.read(hit, &all, &alias.name, Some(&alias)),
+                    Some(parsed) => reader.read(hit, &parsed.all, &alias.name, Some(&alias)),
                     None => found.skipped.push(unparsed(scope, hit)),
                 }
             }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, has_sources, near, read};
-use crate::syntax::{Declares, Kind, Language, Occurrence, declarations};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near, read};
+use crate::syntax::{Declares, Kind, Language, Occurrence, bare_name, declarations, is_whole};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -29,6 +29,27 @@ pub(crate) struct Definition {
     pub bytes: Range<usize>,
     /// Whether it holds nothing but its name.
     pub is_bare: bool,
+    /// The trait whose method it is.
+    pub of_trait: Option<OfTrait>,
+}
+
+/// The trait of a method in Rust.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OfTrait {
+    /// Its last name.
+    pub name: String,
+    /// Whether the method implements it, rather than being declared in it.
+    pub is_impl: bool,
+}
+
+/// The trait whose method is declared somewhere.
+pub(crate) fn of_trait(language: Language, one: &Occurrence) -> Option<OfTrait> {
+    let around = one.enclosing.last().filter(|_| language == Language::Rust)?;
+    match (around.kind, &around.names[..]) {
+        (Kind::Interface, [name, ..]) => Some(OfTrait { name: name.clone(), is_impl: false }),
+        (Kind::Impl, [_, name]) => Some(OfTrait { name: name.clone(), is_impl: true }),
+        _ => None,
+    }
 }
 
 impl Definition {
@@ -55,6 +76,7 @@ pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, No
     let text = read(&path).map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
     let language =
         Language::of(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
+    let bare = |name: &str| String::from_utf8_lossy(bare_name(name.as_bytes())).into_owned();
     let all = declarations(language, &text, scope.until).unwrap_or_default();
     let lines = Lines::of(&text);
     let mut open: VecDeque<_> = all.into_iter().collect();
@@ -62,16 +84,20 @@ pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, No
     while let Some(one) = open.pop_front() {
         let (first, last) = (lines.line(one.bytes.start), lines.line(one.bytes.end));
         if lines.line(one.at) == line && one.kind != Kind::Impl {
-            return Ok(Question { name: one.name, ..question });
+            return Ok(Question { name: bare(&one.name), ..question });
         }
         if (first..=last).contains(&line) && one.kind != Kind::Impl {
             best = Some((lines.line(one.at), one.name.clone()));
         }
         open.extend(one.members);
     }
+    let best = best.map(|(at, name)| (at, bare(&name)));
     match best {
         // The line is inside of it: it is meant.
         Some((at, name)) => Ok(Question { name, line: Some(at), ..question }),
+        None if !is_whole(language, &text, scope.until) => Err(NoAnswer(format!(
+            "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
+        ))),
         None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; outline {file} lists what is"))),
     }
 }
@@ -99,6 +125,7 @@ pub(crate) fn definition(
         is_signature: declares.is_signature,
         at: one.bytes.start,
         bytes: declares.bytes.clone(),
+        of_trait: of_trait(hit.language, one).filter(|_| declares.kind == Kind::Method),
         is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| text == name.as_bytes()),
     }
 }
@@ -209,6 +236,18 @@ pub(crate) fn chosen(
         return Err(NoAnswer(more));
     }
     Ok(kept)
+}
+
+/// That there is no definition, as far as that is known.
+pub(crate) fn undefined(skipped: &[Skipped]) -> String {
+    let broken = skipped.iter().filter(|one| one.why == Why::Broken);
+    let broken: Vec<String> = broken.map(|one| project::visible::path(&one.path)).collect();
+    if let [first, rest @ ..] = &broken[..] {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        return format!("unparsable: not defined in what parses, but {first}{more} mentions it and does not parse");
+    }
+    let whole = if skipped.is_empty() { "this project" } else { "the files that were parsed" };
+    format!("not defined in {whole}")
 }
 
 fn listed(definitions: &[Definition]) -> String {

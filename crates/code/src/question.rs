@@ -47,6 +47,8 @@ impl Question {
             question.name = bare.to_owned();
             return Ok(question);
         }
+        let rest = &rest.replace("::r#", "::").replace(".r#", ".");
+        let rest = rest.strip_prefix("r#").unwrap_or(rest);
         let mut parts: Vec<&str> = rest.split("::").flat_map(|part| part.split(['.', '#', '/'])).collect();
         parts.retain(|part| !part.is_empty());
         // `Data.Map.<+>`: the operator after the last qualifier.
@@ -125,6 +127,9 @@ mod tests {
             "<+>",
             "(<+>)",
             "println!",
+            "r#match",
+            "T::r#match",
+            "src/geo.rs:r#match",
             "",
             "two words",
         ];
@@ -140,6 +145,9 @@ mod tests {
             <+>:  None [] <+>
             (<+>):  None [] <+>
             println!:  None [] println
+            r#match:  None [] match
+            T::r#match:  None ["T"] match
+            src/geo.rs:r#match: src/geo.rs None [] match
             : the name is empty
             two words: `two words` is no name: write one name, such as `area` or `Shape::area`"#]]
         .assert_eq(&names.map(read).join("\n"));

@@ -42,6 +42,8 @@ pub(crate) enum Why {
     TooSlow,
     OutOfTime,
     OverMemory,
+    /// It was parsed in part.
+    Broken,
 }
 
 impl Why {
@@ -53,6 +55,7 @@ impl Why {
             Why::TooSlow => "takes longer than 3 s to parse: searched as text",
             Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
+            Why::Broken => "does not parse as a whole: what it declares and uses is known in part",
         }
     }
 }

@@ -4,17 +4,17 @@
 
 mod judged;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::answer::{Texts, define, family, has_bound_methods, undefined};
-use crate::definition::{Definition, definition};
+use crate::answer::{Texts, define, family, has_bound_methods};
+use crate::definition::{Definition, definition, undefined};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, read, search_by};
-use crate::syntax::{Class, Kind, Language, Occurrence, is_word, occurrences_at, occurrences_within, words};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
+use crate::syntax::{Class, Kind, Language, Occurrence, bare_name, is_word, occurrences_within, parsed_at, words};
 
 pub(crate) use judged::judge;
 
@@ -92,6 +92,8 @@ struct Called {
     is_value: bool,
     /// Whether a local of that name is bound in the body.
     is_bound: bool,
+    /// Whether an import gives it the name that it has here.
+    is_imported: bool,
     /// Whether it is made by a word or shape of its own: `new`, braces.
     constructs: bool,
     /// The type around the body.
@@ -102,7 +104,7 @@ struct Called {
 pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
-        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, undefined(&found));
+        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, undefined(&found.skipped));
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
     let mut skipped = found.skipped;
@@ -110,11 +112,14 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let mut texts = Texts::new();
     for body in &found.definitions {
         let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
-        let Some(all) = occurrences_within(body.language, &text, body.bytes.clone(), scope.until) else {
+        let Some(parsed) = occurrences_within(body.language, &text, 0..text.len(), scope.until) else {
             skipped.push(Skipped { path: body.path.to_path_buf(), why: scope.why_not_parsed(), mentions: 0 });
             continue;
         };
-        called.extend(calls(body, &text, &all));
+        if parsed.is_broken {
+            skipped.push(Skipped { path: body.path.to_path_buf(), why: Why::Broken, mentions: 0 });
+        }
+        called.extend(calls(body, &text, &parsed.all));
         texts.insert(body.path.clone(), text.into());
     }
     let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
@@ -153,12 +158,17 @@ fn add(callees: &mut Vec<Callee>, callee: Callee) {
     }
 }
 
-/// The names that a body calls or passes on.
+/// The names that a body calls or passes on, of all names in its file.
 fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, CallSite)> {
     let lines = Lines::of(text);
-    let name = |one: &Occurrence| String::from_utf8_lossy(&text[one.bytes.clone()]).into_owned();
+    let name = |one: &Occurrence| String::from_utf8_lossy(bare_name(&text[one.bytes.clone()])).into_owned();
+    let is_import = |one: &&Occurrence| matches!(one.class, Class::Import | Class::Export);
+    let imported: HashMap<&str, String> =
+        all.iter().filter(is_import).filter_map(|one| Some((one.alias.as_deref()?, name(one)))).collect();
+    let is_in_body = |one: &&Occurrence| body.bytes.start <= one.bytes.start && one.bytes.end <= body.bytes.end;
+    let all: Vec<&Occurrence> = all.iter().filter(is_in_body).collect();
     let bound: HashSet<String> =
-        all.iter().filter(|one| one.class == Class::Binding && one.declares.is_none()).map(name).collect();
+        all.iter().filter(|one| one.class == Class::Binding && one.declares.is_none()).map(|one| name(one)).collect();
     let mut found = Vec::new();
     for one in all {
         // `Circle { … }` and `Circle 1` make data and call nothing; a class runs its constructor.
@@ -175,16 +185,20 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, Cal
         let name = name(one);
         let before = before(body.language, text, one.bytes.start);
         let is_member = one.is_member || one.in_macro && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
+        let is_bound = !is_member && !one.is_qualified && bound.contains(&name);
+        // What an import calls otherwise is looked for by its own name.
+        let own_name = imported.get(name.as_str()).filter(|_| !is_bound && !is_member && before.is_none()).cloned();
         let called = Called {
+            is_imported: own_name.is_some(),
             family: family(body.language),
             path: body.path.clone(),
-            is_bound: !is_member && !one.is_qualified && bound.contains(&name),
+            is_bound,
             before,
             is_member,
             is_value: !matches!(one.class, Class::Call | Class::Construct),
             constructs: one.class == Class::Construct,
             own: body.inside.last().cloned().unwrap_or_default(),
-            name,
+            name: own_name.unwrap_or(name),
         };
         let (line, column) = (lines.line(one.bytes.start), lines.column(one.bytes.start));
         let at = one.bytes.start;
@@ -274,7 +288,8 @@ fn meant(called: &Called, all: &[Definition]) -> Vec<Definition> {
             if called.family != "C" && called.family != "Haskell" {
                 left.retain(|one| !is_method(one));
             }
-            let own: Vec<Definition> = left.iter().filter(|one| one.path == called.path).cloned().collect();
+            let own: Vec<Definition> =
+                left.iter().filter(|one| (one.path == called.path) != called.is_imported).cloned().collect();
             if !own.is_empty() {
                 left = own;
             }
@@ -311,17 +326,20 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     let searched = search_by(scope, starts);
     let mut skipped = searched.skipped;
     let mut found: BTreeMap<String, Vec<Definition>> = BTreeMap::new();
-    let parse = |hit: &Hit| occurrences_at(hit.language, &hit.text, &places(hit.language, &hit.text), scope.until);
-    for (hit, all) in crate::answer::in_turns(&searched.hits, parse) {
-        let Some(all) = all else {
+    let parse = |hit: &Hit| parsed_at(hit.language, &hit.text, &places(hit.language, &hit.text), scope.until);
+    for (hit, parsed) in crate::answer::in_turns(&searched.hits, parse) {
+        let Some(parsed) = parsed else {
             skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: 0 });
             continue;
         };
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::of(&hit.text);
-        for one in &all {
+        if parsed.is_broken {
+            skipped.push(Skipped { path: hit.path.clone(), why: Why::Broken, mentions: 0 });
+        }
+        for one in &parsed.all {
             let Some(declares) = &one.declares else { continue };
-            let name = String::from_utf8_lossy(&hit.text[one.bytes.clone()]).into_owned();
+            let name = String::from_utf8_lossy(bare_name(&hit.text[one.bytes.clone()])).into_owned();
             let definition = definition(hit, &path, &lines, one, declares, &name);
             let all = found.entry(name).or_default();
             if !crate::definition::is_clause(all.last(), &definition) {
@@ -339,6 +357,8 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
 fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
     let line = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let before = text[line..start].trim_ascii();
+    let before =
+        if language == Language::Rust { before.strip_suffix(b"r#").unwrap_or(before).trim_ascii() } else { before };
     match (before.last(), language) {
         (None, _) => true,
         (Some(last), Language::Haskell) => is_word(*last) || b"|={,(:;".contains(last),

@@ -31,6 +31,9 @@ pub enum Kind {
     Macro,
     /// An implementation for a type: no definition of the type's name.
     Impl,
+    /// What does not parse, where a judge sees a declaration.
+    #[serde(skip)]
+    Unknown,
 }
 
 impl Kind {
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Module => "module",
             Kind::Macro => "macro",
             Kind::Impl => "impl",
+            Kind::Unknown => "unknown",
         }
     }
 

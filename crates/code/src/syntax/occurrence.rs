@@ -43,6 +43,15 @@ pub(crate) struct Declares {
     pub bytes: Range<usize>,
 }
 
+/// What was parsed of a file.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub all: Vec<Occurrence>,
+    /// Whether parts of the file are unknown to the parser, and what they declare and use with them. The macros of C are no
+    /// syntax: there only a name that stands in such a part counts.
+    pub is_broken: bool,
+}
+
 /// The places of a name in a text. `starts` are the offsets at which the text has it, in order; `None` if it cannot be
 /// parsed in time.
 pub(crate) fn occurrences(
@@ -51,9 +60,9 @@ pub(crate) fn occurrences(
     name: &str,
     starts: &[usize],
     until: Instant,
-) -> Option<Vec<Occurrence>> {
+) -> Option<Parsed> {
     let places: Vec<Range<usize>> = starts.iter().map(|start| *start..start + name.len()).collect();
-    occurrences_at(language, text, &places, until)
+    parsed_at(language, text, &places, until)
 }
 
 /// All names in a part of a text. `None` if it cannot be parsed in time.
@@ -62,11 +71,11 @@ pub(crate) fn occurrences_within(
     text: &[u8],
     part: Range<usize>,
     until: Instant,
-) -> Option<Vec<Occurrence>> {
+) -> Option<Parsed> {
     let mut places = words(language, text);
     places.retain(|place| part.start <= place.start && place.end <= part.end);
-    let mut found = occurrences_at(language, text, &places, until)?;
-    found.retain(|one| one.class != Class::Mention);
+    let mut found = parsed_at(language, text, &places, until)?;
+    found.all.retain(|one| one.class != Class::Mention);
     Some(found)
 }
 
@@ -104,13 +113,28 @@ pub(crate) fn occurrences_at(
     places: &[Range<usize>],
     until: Instant,
 ) -> Option<Vec<Occurrence>> {
+    parsed_at(language, text, places, until).map(|parsed| parsed.all)
+}
+
+/// The names at places of a text, which are in order, and whether all of it is known. `None` if it cannot be parsed in time.
+pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>], until: Instant) -> Option<Parsed> {
     let tree = parse(language, text, until)?;
-    let mut found = Vec::new();
-    walk(&tree, places, |steps, place| {
+    let mut all = Vec::new();
+    let mut stands_broken = false;
+    // `r#match` is one name.
+    let is_raw = |place: &Range<usize>| {
+        let before = text[..place.start].strip_suffix(b"r#").filter(|_| language == Language::Rust);
+        before.is_some_and(|before| !before.last().is_some_and(|last| is_word(*last)))
+    };
+    let places: Vec<Range<usize>> =
+        places.iter().map(|place| place.start - if is_raw(place) { 2 } else { 0 }..place.end).collect();
+    walk(&tree, &places, |steps, place| {
         let trail = Trail { steps, text, at: (place.start, place.end) };
-        found.extend(occurrence(language, &trail));
+        stands_broken |= trail.nearest(&["ERROR"]).is_some();
+        all.extend(occurrence(language, &trail));
     });
-    Some(found)
+    let is_c = matches!(language, Language::C | Language::Cpp);
+    Some(Parsed { all, is_broken: if is_c { stands_broken } else { tree.root_node().has_error() } })
 }
 
 fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {

@@ -61,6 +61,11 @@ pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
+/// A name without the mark that makes it one in Rust where it is a keyword: `r#match`.
+pub(crate) fn bare_name(name: &[u8]) -> &[u8] {
+    name.strip_prefix(b"r#").unwrap_or(name)
+}
+
 /// What a name in the tokens of a macro does, by the bytes around it: before a parenthesis it is called.
 pub(super) fn in_tokens(trail: &Trail<'_, '_>) -> Class {
     let after = trail.text[trail.at.1..].trim_ascii_start();

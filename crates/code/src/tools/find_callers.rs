@@ -31,6 +31,9 @@ pub(super) struct Args {
     pub context_lines: Option<usize>,
     /// 50.
     pub max_results: Option<usize>,
+    #[schemars(skip)]
+    #[serde(default)]
+    pub refuted: bool,
     /// For a judge that is not ready: 10000.
     pub wait_ms: Option<u64>,
 }
@@ -117,7 +120,7 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
         let answered = answer(&self.0, &cx, &asked, |found| classes(found, &args.uses)).await?;
         let found = &answered.found;
         let wanted = classes(found, &args.uses);
-        let uses = Uses::of(&answered, &wanted, lines_of.most, false);
+        let uses = Uses::of(&answered, &wanted, lines_of.most, args.refuted);
         let head = head_line(&uses, &wanted, "no callers");
         let mut callers: BTreeMap<(String, String), Calling> = BTreeMap::new();
         let is_caller = |site: &&Site| wanted.contains(&site.class) && site.verdict != Verdict::Refuted;
@@ -190,7 +193,7 @@ fn output(
         name: found.question.name.clone(),
         definition_file,
         definition_line,
-        filtered_count: all - uses.total + uses.elsewhere + uses.head.refuted,
+        filtered_count: all + uses.head.refuted - uses.total + uses.elsewhere,
         truncated: uses.truncated,
         warning: (!uses.head.is_final).then_some(head),
         definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),

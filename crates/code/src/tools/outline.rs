@@ -11,7 +11,7 @@ use super::{Questions, doubt, searched, shown};
 use crate::head::Head;
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
-use crate::syntax::{Declaration, Kind, Language, declarations};
+use crate::syntax::{Declaration, Kind, Language, declarations, is_whole};
 
 /// What a file or a folder declares.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -112,6 +112,11 @@ impl Tool for Outline {
                     skipped.push(Skipped { path, why: scope.why_not_parsed(), mentions: 0 });
                     continue;
                 };
+                // The macros of C are no syntax: hardly a file of it parses as a whole.
+                let is_c = matches!(language, Language::C | Language::Cpp);
+                if !is_c && !is_whole(language, &text, scope.until) {
+                    skipped.push(Skipped { path: path.clone(), why: Why::Broken, mentions: 0 });
+                }
                 let symbols = filter.kept(&all, &Lines::of(&text), 1);
                 if !symbols.is_empty() || is_file {
                     outlined.push(Outlined { path: shown(&path), symbols });

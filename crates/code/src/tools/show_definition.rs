@@ -75,7 +75,7 @@ impl Tool for ShowDefinition {
                 return Err(NoAnswer(format!(
                     "`{}` is {}; find_uses shows where it is used",
                     found.question.name,
-                    undefined(&found)
+                    undefined(&found.skipped)
                 )));
             }
             let most = args.max_bytes.unwrap_or(MAX_BYTES).min(MOST_BYTES);

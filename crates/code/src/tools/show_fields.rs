@@ -71,7 +71,7 @@ pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), No
     }
     if types.is_empty() {
         let known: Vec<String> = found.definitions.iter().map(Definition::shown).collect();
-        let is = if known.is_empty() { undefined(&found) } else { format!("no type: {}", known.join("; ")) };
+        let is = if known.is_empty() { undefined(&found.skipped) } else { format!("no type: {}", known.join("; ")) };
         return Err(NoAnswer(format!("`{}` is {is}", found.question.name)));
     }
     Ok((found, types))

@@ -50,6 +50,8 @@ pub(super) struct Uses {
     pub truncated: bool,
     /// How many of each class, shown or not, wanted or not.
     pub counts: BTreeMap<Class, usize>,
+    /// How many of each wanted class are undecided.
+    open: BTreeMap<Class, usize>,
     /// How many each file has of the wanted ones that are not shown.
     pub rest: BTreeMap<String, usize>,
     /// How many places have the name in other languages.
@@ -64,8 +66,12 @@ impl Uses {
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let all: Vec<&Site> = of_class().filter(is_listed).collect();
         let mut counts = BTreeMap::new();
-        for site in found.sites.iter().filter(is_listed) {
+        for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
             *counts.entry(site.class).or_default() += 1;
+        }
+        let mut open = BTreeMap::new();
+        for site in of_class().filter(|site| matches!(site.verdict, Verdict::Undecided(_))) {
+            *open.entry(site.class).or_default() += 1;
         }
         let head = Head::judged(of_class().map(|site| site.verdict), judged).searched(
             scope,
@@ -84,6 +90,7 @@ impl Uses {
             truncated: all.len() > most,
             shown: all.iter().take(most).map(|site| one(found, site, dispatched)).collect(),
             counts,
+            open,
             rest,
             elsewhere: found.elsewhere,
         }
@@ -130,6 +137,8 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
     let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
     let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
     let counted_all = counted(counts, wanted);
+    let open = counted(&uses.open, wanted);
+    let open = if open.is_empty() { open } else { format!(" ({open})") };
     let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
     let earlier = if head.earlier > 0 { format!(", {} confirmed earlier", head.earlier) } else { String::new() };
     let said = match (head.is_final, head.confirmed, head.undecided) {
@@ -138,14 +147,12 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
         (false, 0, 0) if counted_all.is_empty() => format!("none found, which is no proof{refuted}{why}"),
         (false, 0, undecided) if head.earlier > 0 => {
             let earlier = head.earlier;
-            format!("none confirmed yet, {earlier} earlier, {undecided} undecided ({counted_all}){refuted}{why}")
+            format!("none confirmed yet, {earlier} earlier, {undecided} undecided{open}{refuted}{why}")
         }
         (false, 0, 0) => format!("{counted_all}{refuted}{why}"),
-        (false, 0, undecided) => format!("none confirmed yet, {undecided} undecided ({counted_all}){refuted}{why}"),
+        (false, 0, undecided) => format!("none confirmed yet, {undecided} undecided{open}{refuted}{why}"),
         (false, confirmed, undecided) => {
-            format!(
-                "{confirmed} confirmed{earlier}, {undecided} undecided ({counted_all}){refuted}, not final{why}{judges}"
-            )
+            format!("{confirmed} confirmed{earlier}, {undecided} undecided{open}{refuted}, not final{why}{judges}")
         }
     };
     let others: Vec<Class> = Class::ALL.into_iter().filter(|class| !wanted.contains(class)).collect();

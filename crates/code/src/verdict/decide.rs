@@ -17,6 +17,8 @@ pub(super) enum Said {
     },
     /// An import or a prototype, which is a site itself.
     Through(usize),
+    /// A method of the trait that ours implements, or one that implements ours.
+    Dispatched(usize),
     /// A place whose text is something else: not believed.
     Odd,
     Failed(Code),
@@ -51,6 +53,9 @@ pub(super) fn decide(site: usize, named: &[Vec<usize>], said: &[Said], silent: C
             // It calls the interface, and the server says that ours may be meant.
             (Said::Other { is_interface: true }, Some(one)) => {
                 return Decided { by_interface: true, ..decided(Verdict::Confirmed, Some(one)) };
+            }
+            (Said::Dispatched(one), _) => {
+                return Decided { by_interface: true, ..decided(Verdict::Confirmed, Some(*one)) };
             }
             // References are by name for some methods; what is defined there is not.
             (Said::Other { .. }, _) => return decided(Verdict::Refuted, None),
@@ -96,6 +101,7 @@ mod tests {
         check(&[0], other, (Verdict::Refuted, None, false));
         check(&[0], Said::Other { is_interface: true }, (Verdict::Confirmed, Some(0), false));
         check(&[], Said::Other { is_interface: true }, (Verdict::Refuted, None, false));
+        check(&[], Said::Dispatched(1), (Verdict::Confirmed, Some(1), false));
         check(&[], Said::Through(0), (Verdict::Undecided(Code::Dynamic), None, false));
     }
 

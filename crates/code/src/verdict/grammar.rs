@@ -5,7 +5,7 @@ use super::Verdict;
 use crate::answer::{Found, Site, family};
 use crate::definition::Definition;
 use crate::judgement::Code;
-use crate::syntax::{Class, Kind, Language};
+use crate::syntax::{Class, Kind, Language, bare_name};
 
 /// Whether a site of which the judge says nothing means none of the definitions.
 pub(super) fn is_none_of_them(found: &Found, site: &Site, verdict: Verdict) -> bool {
@@ -19,7 +19,8 @@ pub(super) fn is_none_of_them(found: &Found, site: &Site, verdict: Verdict) -> b
     }
     let name = &found.question.name;
     let Some(text) = found.texts.get(&*site.path) else { return false };
-    let (Some(before), Some(after)) = (text.get(..site.at), text.get(site.at + name.len()..)) else { return false };
+    let (Some(before), Some(rest)) = (text.get(..site.at), text.get(site.at..)) else { return false };
+    let Some(after) = bare_name(rest).get(name.len()..) else { return false };
     let place = Place::of(before.trim_ascii_end(), after.trim_ascii_start(), site.class);
     let mut all = found.definitions.iter().filter(|one| family(one.language) == family(site.language));
     all.all(|one| place.cannot_be(one) && !takes_self(found, one))
@@ -84,6 +85,7 @@ mod tests {
             at: 0,
             bytes: 0..0,
             is_bare: false,
+            of_trait: None,
         };
         let cannot = |text: &str, class| {
             let (before, after) = text.split_once("end").unwrap();

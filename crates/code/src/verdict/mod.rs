@@ -3,6 +3,7 @@
 //! again and never believed.
 //!
 //! - `decide`: what two answers mean for a site; pure.
+//! - `dispatch`: what a call of a trait's method, or of an implementation's, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
 //! - `texts`: places of the protocol in the texts that were read.
 //! - `pass`: all questions about the uses of a name to one server, once.
@@ -13,6 +14,7 @@
 //! Start with [`judge`].
 
 mod decide;
+mod dispatch;
 mod grammar;
 mod meaning;
 mod outside;
@@ -30,12 +32,12 @@ use mcp::tool::Context;
 
 use crate::answer::{Found, Shown, Site, Texts, family};
 use crate::definition::Definition;
-use crate::judgement::{Code, Judged, Verdict};
+use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::kept::Stand;
 use crate::pool::Pool;
 use crate::search::{Scope, read};
 use crate::server::Server;
-use crate::syntax::Class;
+use crate::syntax::{Class, Language};
 
 pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
 use outside::judge_outside;
@@ -77,6 +79,11 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
+    let asks_for_calls = asked.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value));
+    if let Some(text) = unnamed(found).filter(|_| asks_for_calls) {
+        judged.is_certain = false;
+        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+    }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     if found.definitions.iter().any(Definition::is_outside) {
         // What means the same stands together, the most frequent first; then what is not known.
@@ -88,6 +95,28 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     // What is surely no local comes first; a judge makes that sure.
     found.sites.sort_by_key(|site| site.may_be_local && site.verdict != Verdict::Confirmed);
     judged
+}
+
+/// Who calls a definition without its name, if anybody may: operators, conversions, what other crates call.
+fn unnamed(found: &Found) -> Option<String> {
+    let name = &found.question.name;
+    found.definitions.iter().filter(|one| !one.is_outside()).find_map(|one| match (one.language, &one.of_trait) {
+        (Language::Rust, Some(of)) if of.is_impl && !found.traits.contains(&of.name) => Some(format!(
+            "{} implements {}, a trait that the project does not define: operators, conversions, macros and other crates may call it without naming it",
+            one.label, of.name
+        )),
+        (Language::Python, _) if name.starts_with("__") && name.ends_with("__") && name.len() > 4 => {
+            Some(format!("Python calls {} by itself, without its name", one.label))
+        }
+        (Language::Cpp, _) if name.starts_with("operator") || name.starts_with('~') || is_symbols(name) => {
+            Some(format!("{} is called without its name", one.label))
+        }
+        _ => None,
+    })
+}
+
+fn is_symbols(name: &str) -> bool {
+    !name.chars().any(|c| c.is_alphanumeric() || c == '_')
 }
 
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {

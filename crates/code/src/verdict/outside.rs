@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::meaning::{Meaning, Meanings, Name, Target, meanings};
 use super::{Asked, is_of};
-use crate::answer::Found;
+use crate::answer::{Found, Site, Texts};
 use crate::definition::{Definition, is_inside};
 use crate::judgement::{Code, Judged, Verdict};
 use crate::search::read;
-use crate::syntax::{Kind, Language, is_whole};
+use crate::syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
 
 /// Judges the sites of a family, and adds the definitions that they mean.
 pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
@@ -25,7 +25,7 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
     };
     let names: Vec<Name> = sites.iter().map(name).collect();
     let Some(file) = found.sites.iter().find(|site| is_of(site, family)).map(|site| site.path.clone()) else { return };
-    let Meanings { of, .. } = meanings(&asked.call, family, &file, &names, &found.texts, judged).await;
+    let Meanings { of, texts } = meanings(&asked.call, family, &file, &names, &found.texts, judged).await;
     for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
         // What is not asked for is not judged.
         site.verdict = Verdict::NotJudged;
@@ -33,9 +33,14 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
     let mut read_whole = BTreeMap::new();
     for (at, meaning) in sites.into_iter().zip(of) {
         let language = found.sites[at].language;
+        if is_itself(&meaning, &found.sites[at]) {
+            // The parser lost a declaration that the judge sees: it is no use.
+            (found.sites[at].class, found.sites[at].verdict) = (Class::Binding, Verdict::NotJudged);
+            continue;
+        }
         (found.sites[at].verdict, found.sites[at].meant) = match meaning {
             Meaning::Undecided(code) => (Verdict::Undecided(code), None),
-            Meaning::Is(targets) => match definition_of(&targets, language) {
+            Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
                 // Another one of that name: an entry of another type, a local.
                 None => (Verdict::Refuted, None),
                 Some(one) if !is_inside(&found.question.qualifiers, &one) => (if_read(&one, &mut read_whole), None),
@@ -45,19 +50,38 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
     }
 }
 
+/// Whether a judge leads from a site to the site itself.
+fn is_itself(meaning: &Meaning, site: &Site) -> bool {
+    let is_here = |target: &Target| target.path == site.path && target.at == site.at;
+    let is_use = !matches!(site.class, Class::Import | Class::Export | Class::Binding | Class::Signature);
+    is_use && matches!(meaning, Meaning::Is(targets) if targets.iter().any(is_here))
+}
+
 /// What a name means that the project does not define; nothing for a parameter or a variable of it.
-fn definition_of(targets: &[Target], language: Language) -> Option<Definition> {
+fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Texts) -> Option<Definition> {
     let declared = targets.iter().find_map(|target| target.declares.clone());
     declared.or_else(|| {
         let target = targets.iter().find(|target| !target.is_bound)?;
         let stem = |path: &Arc<Path>| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        // A module, or what a macro makes: known by its file.
+        let text = texts.get(&target.path).and_then(|text| text.get(target.at..)).map(bare_name).unwrap_or_default();
+        let end = text.iter().position(|byte| !is_word(*byte)).unwrap_or(text.len());
+        let word = String::from_utf8_lossy(&text[..end]).into_owned();
+        // A module is known by its file. In the project a place within one is a declaration that does not parse, or the macro
+        // that makes it.
+        let (kind, label) = match () {
+            () if target.is_outside() || target.at <= 3 || word.is_empty() => {
+                (Kind::Module, stem(&target.path).unwrap_or_default())
+            }
+            () if word == name => (Kind::Unknown, word),
+            () => (Kind::Macro, word),
+        };
         Some(Definition {
-            kind: Kind::Module,
+            kind,
             language,
             line: target.line,
             inside: Vec::new(),
-            label: stem(&target.path).unwrap_or_default(),
+            label,
+            of_trait: None,
             is_signature: false,
             at: target.at,
             bytes: target.at..target.at,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::decide::{Decided, Said, decide};
+use super::dispatch::{Dispatched, dispatched};
 use super::grammar::is_none_of_them;
 use super::texts::{Sheets, Spot};
 use super::waiting::{Round, Standing};
@@ -244,9 +245,10 @@ impl Pass {
         for &at in sites.iter().skip(MOST_SITES) {
             said[at] = Said::Failed(Code::OverALimit);
         }
+        let mut known = BTreeMap::new();
         while let Some(Ok((at, answer))) = asking.join_next().await {
             said[at] = match answer {
-                Ok(places) => read(found, at, &places, sheets),
+                Ok(places) => read(found, at, &places, sheets, &mut known),
                 Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
                 Err(Failure::Closed) => {
                     self.is_lost = true;
@@ -310,18 +312,35 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
 }
 
 /// What a place of an answer to `textDocument/definition` is.
-fn read(found: &Found, asked_at: usize, places: &[Location], sheets: &mut Sheets) -> Said {
+fn read(
+    found: &Found,
+    asked_at: usize,
+    places: &[Location],
+    sheets: &mut Sheets,
+    known: &mut BTreeMap<Spot, Option<Dispatched>>,
+) -> Said {
     let mut best = Said::Nothing;
     let rank = |said: &Said| match said {
-        Said::Ours(_) => 4,
-        Said::Through(_) => 3,
+        Said::Ours(_) => 5,
+        Said::Through(_) => 4,
+        Said::Dispatched(_) => 3,
         Said::Other { .. } => 2,
-        Said::Odd => 1,
-        Said::Nothing | Said::Failed(_) => 0,
+        Said::Odd | Said::Failed(_) => 1,
+        Said::Nothing => 0,
     };
     for place in places {
         let one = match sheets.spot(place) {
-            Some(spot) => read_one(found, asked_at, &spot, sheets),
+            Some(spot) => match read_one(found, asked_at, &spot, sheets) {
+                other @ Said::Other { .. } if found.sites[asked_at].language == Language::Rust => {
+                    let come_to = known.entry(spot.clone()).or_insert_with(|| dispatched(found, &spot, sheets));
+                    match come_to {
+                        Some(Dispatched::To(one)) => Said::Dispatched(*one),
+                        Some(Dispatched::Undecided(code)) => Said::Failed(*code),
+                        None => other,
+                    }
+                }
+                said => said,
+            },
             None => Said::Odd,
         };
         if rank(&one) > rank(&best) {

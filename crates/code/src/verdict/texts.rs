@@ -95,13 +95,15 @@ impl Sheets {
     /// What stands at a spot.
     pub(super) fn text(&self, spot: &Spot) -> &str {
         let sheet = self.get(&spot.path);
-        sheet.and_then(|sheet| sheet.text.get(spot.start - sheet.skip..spot.end - sheet.skip)).unwrap_or_default()
+        let text = sheet.and_then(|sheet| sheet.text.get(spot.start - sheet.skip..spot.end - sheet.skip));
+        text.map(|text| text.strip_prefix("r#").unwrap_or(text)).unwrap_or_default()
     }
 
     /// The word that begins at a spot.
     pub(super) fn word(&self, spot: &Spot) -> &str {
         let Some(sheet) = self.get(&spot.path) else { return "" };
         let rest = sheet.text.get(spot.start - sheet.skip..).unwrap_or_default();
+        let rest = rest.strip_prefix("r#").unwrap_or(rest);
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         &rest[..end]
     }

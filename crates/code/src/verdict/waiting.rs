@@ -78,6 +78,13 @@ pub(super) async fn rounds<A: Asking>(
     let (answer, seen) = match answer {
         Ok((round, is_certain)) => {
             judged.is_certain &= is_certain;
+            if !is_certain {
+                let name = &server.profile.name;
+                let text =
+                    format!("{name} was not asked until two of its answers agree, so this may lack some: ask again");
+                judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
+                judged.retry_after = Some(Duration::from_secs(1));
+            }
             judged.reasons.extend(server.lacks().filter(|_| !round.standing().is_sure).map(|text| Reason {
                 code: Code::Inactive,
                 text: text.to_owned(),

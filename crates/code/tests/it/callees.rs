@@ -41,6 +41,26 @@ fn rust() {
 }
 
 #[test]
+fn what_an_import_renames_is_found_without_a_judge() {
+    check(
+        &[
+            ("geo.rs", "pub fn pi() -> f64 { 3.14 }\npub fn area() {}\n"),
+            ("main.rs", "use crate::geo::{area, pi as three};\nfn pi() {}\nfn total() { three(); area(); pi(); }\n"),
+        ],
+        "total",
+        expect![[r#"
+            pi  function geo.rs:1  at 3
+            area  function geo.rs:2  at 3
+            pi  function main.rs:2  at 3"#]],
+    );
+    check(
+        &[("geo.py", "def area(): pass\n"), ("run.py", "from .geo import area as ar\ndef run():\n    ar()\n")],
+        "run",
+        expect!["area  function geo.py:1  at 3"],
+    );
+}
+
+#[test]
 fn haskell() {
     let geo = "module Geo where\ndata Shape = Circle Double\narea :: Shape -> Double\narea (Circle r) = square r\nsquare :: Double -> Double\n\
                square x = x * x\na <+> b = a + b\n";

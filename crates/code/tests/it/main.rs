@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod borderline;
+mod broken;
 mod callees;
 mod clauses;
+mod dispatch;
 mod disturbed;
 mod judged;
 mod kept;

@@ -20,9 +20,25 @@ pub(crate) struct Uses {
     #[command(flatten)]
     asked: Asked,
     /// Only these: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
-    #[arg(long = "class", value_name = "CLASS")]
+    #[arg(long = "class", value_name = "CLASS", hide_possible_values = true, value_parser = CLASSES)]
     classes: Vec<String>,
 }
+
+/// What a name can do where it stands.
+const CLASSES: [&str; 12] = [
+    "call",
+    "value",
+    "import",
+    "export",
+    "signature",
+    "type",
+    "pattern",
+    "construct",
+    "binding",
+    "field_read",
+    "field_write",
+    "mention",
+];
 
 /// Show what a function calls
 #[derive(Debug, Args)]
@@ -101,6 +117,12 @@ struct Asked {
     /// How many uses to show
     #[arg(long, value_name = "N")]
     max: Option<u64>,
+    /// Also those that mean something else
+    #[arg(long)]
+    refuted: bool,
+    /// How long to wait for a language server that is not ready; 0 takes what is known now
+    #[arg(long, value_name = "MS")]
+    wait_ms: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -113,6 +135,8 @@ impl Asked {
             ("path", json!(self.path)),
             ("context_lines", json!(self.context)),
             ("max_results", json!(self.max)),
+            ("wait_ms", json!(self.wait_ms)),
+            ("refuted", json!(self.refuted.then_some(true))),
         ]
     }
 }

@@ -1,0 +1,50 @@
+//! Files that do not parse: what they may define is not said to be defined nowhere, and no declaration is its own use.
+
+use serde_json::json;
+
+use crate::judged::Judged;
+use crate::worktree::Worktree;
+
+#[test]
+fn what_a_broken_file_may_define_is_unparsable() {
+    let worktree = Worktree::new();
+    worktree.write("src/main.rs", "fn main( {{\n    dead();\n}\n").write("src/geo.rs", "pub fn fine() {}\n");
+    for tool in ["find_callees", "show_definition"] {
+        let said = worktree.ask(tool, json!({"name": "main"})).unwrap_err();
+        assert!(said.contains("unparsable") && said.contains("src/main.rs"), "{tool}: {said}");
+        assert!(!said.contains("in this project"), "{tool}: {said}");
+    }
+    let (answer, text) = worktree.ask("find_callers", json!({"name": "dead"})).unwrap();
+    assert!(text.contains("unparsable: ") && text.contains("src/main.rs"), "{text}");
+    assert!(answer["head"]["reasons"].as_array().unwrap().iter().any(|one| one["code"] == "unparsable"), "{answer:#}");
+    let (answer, text) = worktree.ask("outline", json!({"path": "src"})).unwrap();
+    assert!(text.contains("src/main.rs: does not parse"), "{text}");
+    assert_eq!(answer["head"]["final"], false);
+    assert_eq!(worktree.result("show_definition", json!({"name": "fine"}))["head"]["final"], true);
+    worktree.write("geo.hs", "module Geo where\nfoo = area (\nbar = foo\n");
+    let said = worktree.ask("find_callees", json!({"name": "bar"}));
+    let said = said.map_or_else(|said| said, |(_, text)| text);
+    assert!(said.contains("geo.hs") && said.contains("pars"), "{said}");
+}
+
+#[test]
+fn a_declaration_that_does_not_parse_is_no_use_of_itself() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write("src/main.rs", "mod geo;\nfn main( {{\n    geo::fine();\n")
+        .write(
+            "src/geo.rs",
+            "pub fn fine() {}\n<<<<<<< ours\npub fn dead() {}\n=======\n>>>>>>> theirs\npub fn below() {}\n",
+        );
+    for name in ["main", "dead", "below"] {
+        let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
+        assert_eq!(answer["head"]["final"], false, "{text}");
+        assert_eq!(answer["head"]["confirmed"], 0, "{text}");
+        assert!(!text.contains("module"), "{text}");
+        assert!(text.contains("does not parse"), "{text}");
+    }
+}

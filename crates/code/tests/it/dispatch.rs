@@ -1,0 +1,73 @@
+//! What is called without its own name: a trait's method and its implementations, operators, what other crates call.
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+fn made() -> Judged {
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub trait Go { fn go(&self); }\n\
+             pub struct T;\n\
+             impl Go for T { fn go(&self) {} }\n\
+             pub struct U;\n\
+             impl U { pub fn go(&self) {} }\n\
+             pub fn dynamic(x: &dyn Go) { x.go() }\n\
+             pub fn known(x: T) { x.go() }\n\
+             pub fn other(x: U) { x.go() }\n\
+             pub struct P(u8);\n\
+             impl std::ops::Add for P { type Output = P; fn add(self, o: P) -> P { P(self.0 + o.0) } }\n\
+             pub fn sum(a: P, b: P) -> P { a + b }\n\
+             pub fn r#match() {}\n\
+             pub fn raw() { r#match(); crate::r#match(); }\n",
+        );
+    judged
+}
+
+#[test]
+fn a_call_through_a_trait_is_a_use_of_both_sides() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = made();
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "T::go", "refuted": true}));
+    assert_eq!(
+        sites(&answer),
+        [
+            "src/lib.rs:6 call confirmed src/lib.rs:3 interface",
+            "src/lib.rs:7 call confirmed src/lib.rs:3",
+            "src/lib.rs:8 call refuted -"
+        ],
+        "{text}"
+    );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:1"}));
+    assert!(answer["head"]["refuted"].as_u64().unwrap() <= 2, "{text}");
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:go"}));
+    assert!(sites(&answer).len() >= 3, "{text}");
+    // A keyword may be a name.
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "r#match"}));
+    assert_eq!((&answer["total"], &answer["head"]["confirmed"]), (&json!(2), &json!(2)), "{text}");
+    let (answer, text) = judged.until_final("find_callees", json!({"name": "raw"}));
+    assert_eq!((&answer["callees"][0]["name"], &answer["total"]), (&json!("match"), &json!(1)), "{text}");
+    // Nothing names an operator's method.
+    let (answer, text) = judged.ask("find_callers", json!({"name": "P::add", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert!(text.contains("P::add implements Add, a trait that the project does not define"), "{text}");
+}
+
+#[test]
+fn python_calls_some_names_itself() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("geo.py", "class P:\n    def __add__(self, o):\n        return o\n\nP() + P()\n");
+    let (answer, text) = judged.ask("find_callers", json!({"name": "__add__", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert!(text.contains("Python calls P.__add__ by itself"), "{text}");
+}
