@@ -93,6 +93,7 @@ impl Head {
             let code = match why {
                 Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
+                Why::Ignored | Why::Linked | Why::Includes => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
             };
             let names: Vec<String> = all.iter().take(3).map(|one| project::visible::path(&one.path)).collect();

@@ -1,6 +1,7 @@
 //! The files that mention a name, read from disk at every question, so that nothing found is stale. What `.gitignore` and
 //! its kind leave out is left out, links are not followed, and nothing is written.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,7 @@ use memchr::memmem::Finder;
 
 use crate::judgement::Revision;
 use crate::syntax::{Language, is_word};
+use crate::unsearched::{Included, beside, included};
 
 /// A file that mentions a name.
 #[derive(Debug)]
@@ -42,6 +44,10 @@ pub(crate) enum Why {
     TooSlow,
     OutOfTime,
     OverMemory,
+    /// The watcher does not see it change, so the judge may not know it as it is.
+    Ignored,
+    Linked,
+    Includes,
 }
 
 impl Why {
@@ -53,7 +59,17 @@ impl Why {
             Why::TooSlow => "takes longer than 3 s to parse: searched as text",
             Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
+            Why::Ignored => {
+                "mentions the name and is not searched, as .gitignore has it: the judge may not know it as it is"
+            }
+            Why::Linked => "a link to a file that mentions the name: not followed",
+            Why::Includes => "brings in a file with include! that is not searched and may mention the name",
         }
+    }
+
+    /// Whether it is left out for all questions but those about its own language.
+    pub(crate) fn is_of_its_language(self) -> bool {
+        matches!(self, Why::Ignored | Why::Linked | Why::Includes)
     }
 }
 
@@ -120,8 +136,13 @@ pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
 /// The files in which something is found, and where.
 pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> Searched {
     let found = Mutex::new((Searched::default(), 0));
+    // What stands in the folders that are searched, what of it was seen, and who includes what.
+    let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
+    let including: Mutex<Vec<(PathBuf, Included)>> = Mutex::default();
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
-    each_file(scope, |path, language| {
+    let enter = |folder: &Path| there.lock().unwrap_or_else(PoisonError::into_inner).extend(beside(folder));
+    each_file_of(scope, Files::All, enter, |path, language| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
         let read = match language {
             Ok(language) => read(&path).map(|text| (language, text)),
             Err(why) => Err(why),
@@ -138,6 +159,10 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             }
         };
         let starts = find(by_name, &text);
+        if by_name == Language::Rust {
+            let brought = included(&path, &text).into_iter().map(|one| (path.clone(), one));
+            including.lock().unwrap_or_else(PoisonError::into_inner).extend(brought);
+        }
         let mut found = lock();
         found.0.files += 1;
         if starts.is_empty() {
@@ -162,6 +187,9 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         }
     });
     let (mut searched, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let [there, seen] = [there, seen].map(|paths| paths.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let including = including.into_inner().unwrap_or_else(PoisonError::into_inner);
+    searched.skipped.extend(unsearched(scope, &there, &seen, including, find));
     if scope.is_over() {
         searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
     }
@@ -170,16 +198,56 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched
 }
 
+/// The files that a compiler may read and the search does not, and that have something, or may.
+fn unsearched(
+    scope: &Scope,
+    there: &BTreeSet<PathBuf>,
+    seen: &BTreeSet<PathBuf>,
+    including: Vec<(PathBuf, Included)>,
+    find: impl Fn(Language, &[u8]) -> Vec<usize>,
+) -> Vec<Skipped> {
+    let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
+    let mut skipped: Vec<Skipped> = Vec::new();
+    for path in there.difference(seen).take_while(|_| !scope.is_over()) {
+        // A link that leads nowhere holds nothing.
+        let Some((language, text)) = Language::by_name(path).zip(read(path).ok()) else { continue };
+        let mentions = find(language, &text).len();
+        let why = if path.is_symlink() { Why::Linked } else { Why::Ignored };
+        if mentions > 0 {
+            skipped.push(Skipped { path: relative(path), why, mentions });
+        }
+    }
+    for (path, included) in including.into_iter().take_while(|_| !scope.is_over()) {
+        let mentions = match included {
+            Included::Computed => None,
+            Included::File(file) => match file.canonicalize() {
+                Ok(file) if seen.contains(&file) => continue,
+                _ => Some(read(&file).map_or(0, |text| find(Language::Rust, &text).len())),
+            },
+        };
+        if mentions != Some(0) {
+            skipped.push(Skipped { path: relative(&path), why: Why::Includes, mentions: mentions.unwrap_or_default() });
+        }
+    }
+    skipped.dedup();
+    skipped
+}
+
 /// The files of known languages that people write, sorted, at most `most` of them; whether there are more; and what cannot be read.
 pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipped>) {
     let found = Mutex::new((Vec::new(), Vec::new()));
-    each_file_of(scope, Files::Written, |path, language| {
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        match language {
-            Ok(_) => found.0.push(path),
-            Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
-        }
-    });
+    each_file_of(
+        scope,
+        Files::Written,
+        |_| {},
+        |path, language| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            match language {
+                Ok(_) => found.0.push(path),
+                Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
+            }
+        },
+    );
     let (mut files, skipped) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort();
     let more = files.len() > most;
@@ -248,10 +316,16 @@ fn is_made(folder: &Path) -> bool {
 
 /// Calls for each file of a known language, and for what cannot be read, on several threads.
 fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
-    each_file_of(scope, Files::All, visit);
+    each_file_of(scope, Files::All, |_| {}, visit);
 }
 
-fn each_file_of(scope: &Scope, files: Files, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
+/// `enter` is called for each folder.
+fn each_file_of(
+    scope: &Scope,
+    files: Files,
+    enter: impl Fn(&Path) + Sync,
+    visit: impl Fn(PathBuf, Result<Language, Why>) + Sync,
+) {
     let mut walk = WalkBuilder::new(&scope.below);
     walk.threads(THREADS).follow_links(false).require_git(false);
     if files == Files::Written {
@@ -268,7 +342,11 @@ fn each_file_of(scope: &Scope, files: Files, visit: impl Fn(PathBuf, Result<Lang
                         visit(entry.into_path(), Ok(language));
                     }
                 }
-                Ok(_) => {}
+                Ok(entry) => {
+                    if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                        enter(entry.path());
+                    }
+                }
                 Err(error) => {
                     if let Some(path) = path_of(&error) {
                         visit(path, Err(Why::Unreadable));

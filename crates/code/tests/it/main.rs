@@ -17,5 +17,6 @@ mod outside;
 mod predecessor;
 mod revision;
 mod servers;
+mod unsearched;
 mod worktree;
 mod wrong_use;
