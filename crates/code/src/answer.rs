@@ -334,6 +334,7 @@ pub(crate) fn label(places: &[Place], language: Language) -> String {
 fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
     let mut seen: BTreeSet<(String, Arc<Path>)> = BTreeSet::new();
     let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
+    let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     while let Some(alias) = aliases.pop_front() {
         if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
             continue;
@@ -362,6 +363,11 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
             }
         }
         aliases.append(&mut reader.aliases);
+        for one in searched.skipped.iter().filter(|one| one.why.is_of_its_language() && concerns(one, &families)) {
+            if !found.skipped.contains(one) {
+                found.skipped.push(one.clone());
+            }
+        }
         let is_known = |site: &Site| {
             found
                 .sites
@@ -459,7 +465,14 @@ fn leave_out_other_languages(found: &mut Found) {
         let all = found.sites.len();
         found.sites.retain(|site| families.contains(family(site.language)));
         found.elsewhere = all - found.sites.len();
+        found.skipped.retain(|one| concerns(one, &families));
     }
+}
+
+/// Whether something that was left out may hold uses in these languages.
+fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
+    let language = Language::by_name(&skipped.path).filter(|_| skipped.why.is_of_its_language());
+    language.is_none_or(|language| families.is_empty() || families.contains(family(language)))
 }
 
 /// The languages that use each other's names.

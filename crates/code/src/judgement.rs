@@ -76,6 +76,7 @@ pub(crate) enum Code {
     OutOfTime,
     OverALimit,
     Unreadable,
+    NotSearched,
 }
 
 impl Code {
@@ -104,6 +105,7 @@ impl Code {
             Code::OutOfTime => "out of time",
             Code::OverALimit => "over a limit",
             Code::Unreadable => "unreadable",
+            Code::NotSearched => "in what is not searched",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! - [`tools`]: what agents call, one file each.
 //! - `question`: what is asked for: a name as a person writes it.
 //! - `search`: the files that mention a name, read from disk at every question, so that no answer is stale.
+//! - `unsearched`: what a compiler reads and the search does not.
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
@@ -37,6 +38,7 @@ pub mod settings;
 mod shape;
 mod syntax;
 pub mod tools;
+mod unsearched;
 mod verdict;
 mod walk;
 

@@ -1,6 +1,7 @@
 //! The files that mention a name, read from disk at every question, so that nothing found is stale. What `.gitignore` and
 //! its kind leave out is left out, links are not followed, and nothing is written.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,8 @@ use memchr::memmem::Finder;
 
 use crate::judgement::Revision;
 use crate::syntax::{Language, is_word};
-use crate::walk::{Files, walk};
+use crate::unsearched::{Included, beside, included};
+use crate::walk::{Files, Met, walk};
 
 /// A file that mentions a name.
 #[derive(Debug)]
@@ -44,6 +46,10 @@ pub(crate) enum Why {
     OverMemory,
     /// It was parsed in part.
     Broken,
+    /// The watcher does not see it change, so the judge may not know it as it is.
+    Ignored,
+    Linked,
+    Includes,
 }
 
 impl Why {
@@ -56,7 +62,17 @@ impl Why {
             Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
             Why::Broken => "does not parse as a whole: what it declares and uses is known in part",
+            Why::Ignored => {
+                "mentions the name and is not searched, as .gitignore has it: the judge may not know it as it is"
+            }
+            Why::Linked => "a link to a file that mentions the name: not followed",
+            Why::Includes => "brings in a file with include! that is not searched and may mention the name",
         }
+    }
+
+    /// Whether it is left out for all questions but those about its own language.
+    pub(crate) fn is_of_its_language(self) -> bool {
+        matches!(self, Why::Ignored | Why::Linked | Why::Includes)
     }
 }
 
@@ -121,8 +137,13 @@ pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
 /// The files in which something is found, and where.
 pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> Searched {
     let found = Mutex::new((Searched::default(), 0));
+    // What stands in the folders that are searched, what of it was seen, and who includes what.
+    let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
+    let including: Mutex<Vec<(PathBuf, Included)>> = Mutex::default();
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
-    each_file(scope, |path, language| {
+    let enter = |folder: &Path| there.lock().unwrap_or_else(PoisonError::into_inner).extend(beside(folder));
+    each_file_of(scope, Files::All, enter, |path, language| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
         let read = match language {
             Ok(language) => read(&path).map(|text| (language, text)),
             Err(why) => Err(why),
@@ -139,6 +160,10 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             }
         };
         let starts = find(by_name, &text);
+        if by_name == Language::Rust {
+            let brought = included(&path, &text).into_iter().map(|one| (path.clone(), one));
+            including.lock().unwrap_or_else(PoisonError::into_inner).extend(brought);
+        }
         let mut found = lock();
         found.0.files += 1;
         if starts.is_empty() {
@@ -163,6 +188,9 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         }
     });
     let (mut searched, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let [there, seen] = [there, seen].map(|paths| paths.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let including = including.into_inner().unwrap_or_else(PoisonError::into_inner);
+    searched.skipped.extend(unsearched(scope, &there, &seen, including, find));
     if scope.is_over() {
         searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
     }
@@ -171,16 +199,56 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched
 }
 
+/// The files that a compiler may read and the search does not, and that have something, or may.
+fn unsearched(
+    scope: &Scope,
+    there: &BTreeSet<PathBuf>,
+    seen: &BTreeSet<PathBuf>,
+    including: Vec<(PathBuf, Included)>,
+    find: impl Fn(Language, &[u8]) -> Vec<usize>,
+) -> Vec<Skipped> {
+    let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
+    let mut skipped: Vec<Skipped> = Vec::new();
+    for path in there.difference(seen).take_while(|_| !scope.is_over()) {
+        // A link that leads nowhere holds nothing.
+        let Some((language, text)) = Language::by_name(path).zip(read(path).ok()) else { continue };
+        let mentions = find(language, &text).len();
+        let why = if path.is_symlink() { Why::Linked } else { Why::Ignored };
+        if mentions > 0 {
+            skipped.push(Skipped { path: relative(path), why, mentions });
+        }
+    }
+    for (path, included) in including.into_iter().take_while(|_| !scope.is_over()) {
+        let mentions = match included {
+            Included::Computed => None,
+            Included::File(file) => match file.canonicalize() {
+                Ok(file) if seen.contains(&file) => continue,
+                _ => Some(read(&file).map_or(0, |text| find(Language::Rust, &text).len())),
+            },
+        };
+        if mentions != Some(0) {
+            skipped.push(Skipped { path: relative(&path), why: Why::Includes, mentions: mentions.unwrap_or_default() });
+        }
+    }
+    skipped.dedup();
+    skipped
+}
+
 /// The files of known languages that people write, sorted, at most `most` of them; whether there are more; and what cannot be read.
 pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipped>) {
     let found = Mutex::new((Vec::new(), Vec::new()));
-    each_file_of(scope, Files::Written, |path, language| {
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        match language {
-            Ok(_) => found.0.push(path),
-            Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
-        }
-    });
+    each_file_of(
+        scope,
+        Files::Written,
+        |_| {},
+        |path, language| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            match language {
+                Ok(_) => found.0.push(path),
+                Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
+            }
+        },
+    );
     let (mut files, skipped) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort();
     let more = files.len() > most;
@@ -228,18 +296,25 @@ pub(crate) fn has_sources(scope: &Scope) -> bool {
 
 /// Calls for each file of a known language, and for what cannot be read, on several threads.
 fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
-    each_file_of(scope, Files::All, visit);
+    each_file_of(scope, Files::All, |_| {}, visit);
 }
 
-fn each_file_of(scope: &Scope, files: Files, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
+/// `enter` is called for each folder.
+fn each_file_of(
+    scope: &Scope,
+    files: Files,
+    enter: impl Fn(&Path) + Sync,
+    visit: impl Fn(PathBuf, Result<Language, Why>) + Sync,
+) {
     let is_over = || scope.is_over();
-    walk(&scope.root, &scope.below, files, is_over, |path| match path {
-        Ok(path) => {
+    walk(&scope.root, &scope.below, files, is_over, |met| match met {
+        Met::File(path) => {
             if let Some(language) = Language::by_name(&path) {
                 visit(path, Ok(language));
             }
         }
-        Err(path) => visit(path, Err(Why::Unreadable)),
+        Met::Folder(path) => enter(&path),
+        Met::Unreadable(path) => visit(path, Err(Why::Unreadable)),
     });
 }
 

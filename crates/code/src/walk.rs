@@ -18,6 +18,15 @@ pub(crate) enum Files {
     Written,
 }
 
+/// What a walk meets, but for links.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Met {
+    File(PathBuf),
+    /// It is walked into next.
+    Folder(PathBuf),
+    Unreadable(PathBuf),
+}
+
 /// How many threads read.
 const THREADS: usize = 2;
 /// Where rules are read from, in every folder.
@@ -25,14 +34,13 @@ const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Larger rules are no rules.
 const MOST_RULES: u64 = 1 << 20;
 
-/// Calls for each file, and with `Err` for each folder that cannot be read, on several threads, until it is over. The rules of
-/// folders above `below` count from `root` down.
+/// Calls for whatever is met, on several threads, until it is over. The rules of folders above `below` count from `root` down.
 pub(crate) fn walk(
     root: &Path,
     below: &Path,
     files: Files,
     is_over: impl Fn() -> bool + Sync,
-    visit: impl Fn(Result<PathBuf, PathBuf>) + Sync,
+    visit: impl Fn(Met) + Sync,
 ) {
     let mut above = below.ancestors().take_while(|folder| folder.starts_with(root));
     let has_rules = !above.any(has_bad_rules);
@@ -47,7 +55,7 @@ fn walk_one(
     has_rules: bool,
     files: Files,
     is_over: &(impl Fn() -> bool + Sync),
-    visit: &(impl Fn(Result<PathBuf, PathBuf>) + Sync),
+    visit: &(impl Fn(Met) + Sync),
 ) -> Vec<PathBuf> {
     let left_out: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let mut walk = WalkBuilder::new(below);
@@ -76,11 +84,14 @@ fn walk_one(
                 return WalkState::Quit;
             }
             match entry {
-                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => visit(Ok(entry.into_path())),
-                Ok(_) => {}
+                Ok(entry) => match entry.file_type() {
+                    Some(kind) if kind.is_file() => visit(Met::File(entry.into_path())),
+                    Some(kind) if kind.is_dir() => visit(Met::Folder(entry.into_path())),
+                    _ => {}
+                },
                 Err(error) => {
                     if let Some(path) = path_of(&error) {
-                        visit(Err(path));
+                        visit(Met::Unreadable(path));
                     }
                 }
             }
@@ -125,16 +136,12 @@ mod tests {
 
     fn found(root: &Path) -> Vec<String> {
         let all = Mutex::new(Vec::new());
-        walk(
-            root,
-            root,
-            Files::All,
-            || false,
-            |path| {
-                let path = path.unwrap_or_else(|path| path);
+        let visit = |met| {
+            if let Met::File(path) = met {
                 all.lock().unwrap().push(path.strip_prefix(root).unwrap().display().to_string());
-            },
-        );
+            }
+        };
+        walk(root, root, Files::All, || false, visit);
         let mut all = all.into_inner().unwrap();
         all.sort();
         all

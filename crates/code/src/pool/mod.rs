@@ -243,7 +243,7 @@ impl Pool {
         }
         refused.unwrap_or_else(|| {
             let text = match install {
-                Some(install) => format!("no judge for {family} is installed ({install})"),
+                Some(install) => format!("no judge for {} is installed ({install})", spoken(family)),
                 None => format!("there is no judge for {family} yet"),
             };
             none(State::Absent, Code::Absent, text)
@@ -291,13 +291,23 @@ impl Pool {
         self.options.as_ref()
     }
 
-    /// Starts the servers of a worktree again.
-    pub(crate) async fn restart(&self, worktree: &Path) -> usize {
-        let servers: Vec<Server> = self.all().into_iter().filter(|server| server.worktree == worktree).collect();
-        for server in &servers {
-            server.order(Order::Restart).await;
+    /// Ends the servers of a worktree and starts them again as this caller would have started them; what they were, each.
+    pub(crate) async fn restart(&self, caller: &Caller, worktree: &Path) -> Vec<(Server, State)> {
+        let taken: Vec<(Key, Server)> = {
+            let mut servers = self.servers.lock();
+            let keys: Vec<Key> = servers.keys().filter(|key| key.worktree == worktree).cloned().collect();
+            keys.into_iter().filter_map(|key| servers.remove_entry(&key)).collect()
+        };
+        let mut were = Vec::new();
+        for (key, server) in taken {
+            let state = server.seen().state;
+            server.end().await;
+            // Its root is found again by any file in it.
+            let file = key.root.strip_prefix(worktree).unwrap_or(Path::new("")).join("any");
+            let _ = self.seek(caller, worktree, key.family, &file).await;
+            were.push((server, state));
         }
-        servers.len()
+        were
     }
 
     /// Ends all servers; nothing of them is left then.
@@ -357,6 +367,15 @@ impl Server {
     fn cost(&self, memory: u64) -> budget::Cost {
         let (asking, idle) = self.in_use();
         budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
+    }
+}
+
+/// The languages of a family, as a person calls them.
+fn spoken(family: &str) -> &str {
+    match family {
+        "JavaScript" => "TypeScript and JavaScript",
+        "C" => "C and C++",
+        other => other,
     }
 }
 

@@ -38,11 +38,12 @@ impl Actor {
     pub(super) async fn run(mut self) {
         loop {
             self.life += 1;
-            self.show(State::Starting, |seen| (seen.canary, seen.started) = (None, Some(Instant::now())));
+            self.show(State::Starting, |seen| {
+                (seen.canary, seen.trouble, seen.started) = (None, None, Some(Instant::now()));
+            });
             let over = Life::begin(&mut self).await;
             let next = match over {
                 Ending::Ended => return,
-                Ending::Restarted => Next::Again,
                 Ending::Parked => self.rest(State::Parked, None).await,
                 Ending::OverBudget => self.rest(State::OverBudget, None).await,
                 Ending::Crashed { exit, stderr } => {
@@ -91,10 +92,6 @@ impl Actor {
                         if is_parked {
                             return Next::Again;
                         }
-                    }
-                    Some(Order::Restart) => {
-                        self.deaths = 0;
-                        return Next::Again;
                     }
                     Some(Order::Doubt | Order::Park | Order::OverBudget) => {}
                     Some(Order::End) | None => return Next::End,

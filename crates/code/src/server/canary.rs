@@ -48,6 +48,9 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
         }) else {
             continue;
         };
+        if is_conditional(path.strip_prefix(root).unwrap_or(path), language, &text) {
+            continue;
+        }
         let here = probes.len();
         for one in declarations(language, &text, scope.until).unwrap_or_default() {
             if probes.len() == MOST || tried == NAMES || Instant::now() >= scope.until {
@@ -62,6 +65,77 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
         }
     }
     probes
+}
+
+/// Words in the name of a file or folder that mostly is built on some machines alone.
+const MACHINES: &[&str] = &[
+    "windows",
+    "win",
+    "win32",
+    "unix",
+    "linux",
+    "darwin",
+    "macos",
+    "ios",
+    "android",
+    "freebsd",
+    "netbsd",
+    "openbsd",
+    "solaris",
+    "illumos",
+    "aix",
+    "plan9",
+    "dragonfly",
+    "js",
+    "wasm",
+    "wasip1",
+    "wasi",
+    "wasm32",
+    "386",
+    "amd64",
+    "x86",
+    "arm",
+    "arm64",
+    "aarch64",
+    "loong64",
+    "mips",
+    "mipsle",
+    "mips64",
+    "mips64le",
+    "ppc64",
+    "ppc64le",
+    "riscv64",
+    "s390x",
+];
+
+/// Whether some builds leave out the file or parts of it, by its path from the root and its text: a judge that does not name a
+/// use in there may be right.
+fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.lines().map(str::trim_start);
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_lowercase();
+    let folder = path.parent().and_then(|folder| folder.file_name()).and_then(|name| name.to_str()).unwrap_or_default();
+    match language {
+        Language::Go => {
+            stem.split('_').skip(1).any(|word| MACHINES.contains(&word))
+                || lines.any(|line| line.starts_with("//go:build") || line.starts_with("// +build"))
+        }
+        Language::Rust => {
+            let mut all = [stem.as_str(), folder].into_iter().flat_map(|name| name.split('_'));
+            let is_test = |rest: &str| rest.starts_with("(test)]");
+            let is_other = |rest: &str| !is_test(rest);
+            all.any(|word| MACHINES.contains(&word))
+                || text.split("[cfg").skip(1).any(is_other)
+                || ["cfg_if!", "cfg_select!"].iter().any(|word| text.contains(word))
+        }
+        // What guards a header against a second inclusion is not told apart: there are other files.
+        Language::C | Language::Cpp => lines.any(|line| {
+            let directive = line.strip_prefix('#').map(str::trim_start);
+            directive.is_some_and(|directive| directive.starts_with("if"))
+        }),
+        Language::Python => text.contains("sys.platform") || text.contains("sys.version_info"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Haskell => false,
+    }
 }
 
 /// The certain uses of a name, if there are any.
@@ -88,6 +162,7 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
                 && site.alias.is_none()
                 && (!needs_import || imports(&site.path))
                 && !is_local(&site.path)
+                && found.texts.get(&site.path).is_some_and(|text| !is_conditional(&site.path, site.language, text))
         })
         .collect();
     let mut documents = vec![document(scope, &definition.path, definition.language, &found.texts)?];
@@ -115,6 +190,34 @@ fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_some_builds_have_is_not_certain() {
+        let is = |path: &str, text: &str| {
+            is_conditional(Path::new(path), Language::by_name(Path::new(path)).unwrap(), text.as_bytes())
+        };
+        for (path, text) in [
+            ("geo/geo_windows.go", ""),
+            ("geo_linux_amd64.go", ""),
+            ("geo.go", "//go:build ignore\n\npackage geo\n"),
+            ("src/lib.rs", "#![cfg(windows)]\n"),
+            ("src/lib.rs", "#[cfg(feature = \"x\")]\nfn f() {}\n"),
+            ("src/sys/windows/mod.rs", ""),
+            ("a.c", "  # ifdef WIN32\n"),
+            ("a.py", "if sys.platform == 'win32': pass\n"),
+        ] {
+            assert!(is(path, text), "{path} {text}");
+        }
+        for (path, text) in [
+            ("geo.go", "package geo\n"),
+            ("geo_test.go", "package geo\n"),
+            ("windows.go", "package geo\n"),
+            ("src/lib.rs", "#[cfg(test)]\nmod tests {}\n"),
+            ("a.c", "#include <a.h>\n"),
+        ] {
+            assert!(!is(path, text), "{path} {text}");
+        }
+    }
 
     #[test]
     fn only_what_is_certain_is_asked_for() {

@@ -22,7 +22,6 @@ use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locatio
 /// How a life ended.
 pub(super) enum Ending {
     Ended,
-    Restarted,
     Parked,
     OverBudget,
     Crashed { exit: String, stderr: Vec<String> },
@@ -131,7 +130,6 @@ impl Life<'_> {
         let ended = *exit.borrow();
         let why = match &over {
             Ending::Ended => "ended",
-            Ending::Restarted => "restarted",
             Ending::Parked => "parked",
             Ending::OverBudget => "over_budget",
             Ending::Crashed { .. } => "crashed",
@@ -179,7 +177,6 @@ impl Life<'_> {
             };
             match happening {
                 Happening::Order(None | Some(Order::End)) => return Ending::Ended,
-                Happening::Order(Some(Order::Restart)) => return Ending::Restarted,
                 Happening::Order(Some(Order::Park)) => return Ending::Parked,
                 Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
@@ -198,6 +195,7 @@ impl Life<'_> {
                 Happening::Initialized(Ok(answer)) => {
                     self.encoding = Encoding::chosen(&answer["capabilities"]);
                     let version = answer["serverInfo"]["version"].as_str().map(short_version);
+                    let version = version.filter(|version| !version.is_empty());
                     self.is_up = true;
                     self.starting = None;
                     self.since = Instant::now();
@@ -261,7 +259,8 @@ impl Life<'_> {
         if state == State::Ready && ready_since.elapsed() >= self.actor.start.timing.well_after {
             self.actor.is_well();
         }
-        self.actor.show(state, |seen| seen.canary = canary);
+        let trouble = self.signals.trouble().map(str::to_owned);
+        self.actor.show(state, |seen| (seen.canary, seen.trouble) = (canary, trouble));
     }
 
     /// Whether it says when it begins to load.

@@ -98,6 +98,8 @@ pub(crate) struct Seen {
     pub version: Option<String>,
     /// What became of the questions whose answers are known; `None` before they were asked.
     pub canary: Option<Canary>,
+    /// What it says that it could not load.
+    pub trouble: Option<String>,
     pub pid: Option<i32>,
     pub started: Option<Instant>,
     /// Which life it is in.
@@ -143,8 +145,6 @@ pub(crate) enum Order {
     },
     /// It was seen not to name a use: what is known is asked again.
     Doubt,
-    /// Start it again, whatever it does.
-    Restart,
     /// End it until the next question, or for good.
     Park,
     OverBudget,
@@ -195,6 +195,7 @@ impl Server {
             since: Instant::now(),
             version: None,
             canary: None,
+            trouble: None,
             pid: None,
             started: None,
             life: 0,

@@ -100,8 +100,15 @@ pub(super) fn initialize(start: &Start) -> Value {
     })
 }
 
-/// `1.96.0 (abc 2026-01-01)` is 1.96.0.
+/// `1.96.0 (abc 2026-01-01)` is 1.96.0; gopls says it as JSON, with the version of Go beside its own.
 pub(super) fn short_version(version: &str) -> String {
+    let built: Option<Value> = serde_json::from_str(version).ok();
+    let own = built.as_ref().and_then(|built| built["Main"]["Version"].as_str());
+    let version = match (own, &built) {
+        (Some(own), _) => own,
+        (None, Some(Value::Object(_))) => return String::new(),
+        (None, _) => version,
+    };
     version.split_whitespace().next().unwrap_or_default().chars().take(40).collect()
 }
 
@@ -123,5 +130,18 @@ pub(super) async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Ar
         if lines.len() > STDERR_LINES {
             lines.pop_front();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_short() {
+        assert_eq!(short_version("1.96.0 (abc 2026-01-01)"), "1.96.0");
+        let gopls =
+            r#"{"GoVersion":"go1.19.5","Path":"x","Main":{"Path":"golang.org/x/tools/gopls","Version":"v0.11.0"}}"#;
+        assert_eq!(short_version(gopls), "v0.11.0");
     }
 }

@@ -83,6 +83,12 @@ impl State {
 /// is known for certain decides then.
 const FORGOTTEN: Duration = Duration::from_secs(5);
 
+/// The first lines of a message, in one.
+fn first_lines(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+    project::visible(&lines.join(" / ").chars().take(300).collect::<String>())
+}
+
 /// What the server itself says of its loading.
 #[derive(Debug)]
 pub(crate) struct Signals {
@@ -93,11 +99,19 @@ pub(crate) struct Signals {
     began: bool,
     heard: Instant,
     said_ready: bool,
+    trouble: Option<String>,
 }
 
 impl Signals {
     pub(crate) fn new(of: &Signal) -> Signals {
-        Signals { of: of.clone(), running: HashMap::new(), began: false, heard: Instant::now(), said_ready: false }
+        Signals {
+            of: of.clone(),
+            running: HashMap::new(),
+            began: false,
+            heard: Instant::now(),
+            said_ready: false,
+            trouble: None,
+        }
     }
 
     /// Hears a notification; whether it matters.
@@ -105,6 +119,12 @@ impl Signals {
         match method {
             "experimental/serverStatus" => {
                 self.said_ready = params["quiescent"].as_bool().unwrap_or_default();
+                let message = params["message"].as_str().map(first_lines);
+                self.trouble = match params["health"].as_str() {
+                    Some("error") => message.or_else(|| Some("it is in trouble".to_owned())),
+                    Some("warning") => message,
+                    _ => None,
+                };
                 true
             }
             "$/progress" => self.progress(params),
@@ -155,6 +175,11 @@ impl Signals {
         }
     }
 
+    /// What it says that it could not load, if anything.
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
     /// Whether it has nothing to report that the profile waits for: then only what is known tells.
     pub(crate) fn has_begun(&self) -> bool {
         self.began || self.said_ready
@@ -178,7 +203,10 @@ mod tests {
         status.hear("experimental/serverStatus", &json!({"health": "ok", "quiescent": true}));
         assert!(status.says_ready());
         status.hear("experimental/serverStatus", &json!({"health": "ok", "quiescent": false}));
-        assert!(!status.says_ready());
+        assert!(!status.says_ready() && status.trouble().is_none());
+        let failed = json!({"health": "error", "quiescent": true, "message": "Failed to load workspaces.\n\nno"});
+        status.hear("experimental/serverStatus", &failed);
+        assert_eq!(status.trouble(), Some("Failed to load workspaces. / no"));
 
         let mut progress = Signals::new(&Signal::Progress("Setting up workspace".to_owned()));
         assert!(progress.says_ready() && !progress.has_begun());

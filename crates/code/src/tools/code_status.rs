@@ -18,7 +18,7 @@ use crate::syntax::Language;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Starts the servers of this worktree again.
+    /// Starts the servers of this worktree again, with the caller's environment.
     #[serde(default)]
     pub restart: bool,
 }
@@ -29,6 +29,8 @@ pub(super) struct Output {
     root: String,
     languages: Vec<Spoken>,
     servers: Vec<Running>,
+    /// What was started again, and how it was before.
+    restarted: Vec<String>,
     /// Files and folders that cannot be read.
     unreadable: usize,
 }
@@ -61,9 +63,10 @@ impl Tool for CodeStatus {
             Ok((scope.root.clone(), files, skipped))
         })
         .await?;
-        if args.restart {
-            self.0.pool.restart(&root).await;
-        }
+        let were = if args.restart { self.0.pool.restart(caller, &root).await } else { Vec::new() };
+        let restarted =
+            were.iter().map(|(server, state)| format!("{}, which was {}", server.profile.name, state.word()));
+        let restarted = restarted.collect();
         let mut counts: BTreeMap<&'static str, (usize, Language)> = BTreeMap::new();
         for file in &files {
             if let Some(language) = Language::by_name(file) {
@@ -85,6 +88,7 @@ impl Tool for CodeStatus {
             root: shown(&root),
             languages,
             servers: servers.iter().map(Running::of).collect(),
+            restarted,
             unreadable: skipped.len(),
         })
     }
@@ -98,6 +102,9 @@ impl Tool for CodeStatus {
             let judge = one.judge.as_deref().unwrap_or("no judge");
             let why = one.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
             lines.push(format!("  {} ({} files): {judge} {}{why}", one.language, one.files, one.state));
+        }
+        for one in &output.restarted {
+            lines.push(format!("  started again with this environment: {one}"));
         }
         for one in &output.servers {
             lines.push(format!("  {}", one.line()));

@@ -106,6 +106,11 @@ pub(super) async fn rounds<A: Asking>(
             (Err(code), seen)
         }
     };
+    if let Some(trouble) = &seen.trouble {
+        judged.is_certain = false;
+        let text = format!("{} says: {trouble}", server.profile.name);
+        judged.reasons.push(Reason { code: Code::Loading, text, sites: 0 });
+    }
     judged.is_certain &= answer.is_ok() && seen.state == State::Ready;
     judged.judges.push(judge_of(family, &server.profile.name, &seen));
     answer
@@ -209,6 +214,9 @@ fn why(server: &Server, seen: &Seen) -> (Code, String) {
     }
 }
 
+/// The longest pause that is asked for where a server does not say how far it is.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// When to ask again.
 fn retry_after(seen: &Seen) -> Option<Duration> {
     let passed = seen.started.map(|started| started.elapsed()).unwrap_or_default();
@@ -217,8 +225,11 @@ fn retry_after(seen: &Seen) -> Option<Duration> {
             let left = passed * u32::from(100 - (*percent).min(99)) / u32::from(*percent);
             Some(left.clamp(Duration::from_secs(1), Duration::from_secs(120)))
         }
-        State::Starting | State::Loading { .. } | State::Parked => Some(Duration::from_secs(5)),
-        State::Ready | State::Doubtful => Some(Duration::from_secs(2)),
+        // Nobody knows how long it takes: what has taken long takes longer.
+        State::Starting | State::Loading { .. } => Some((passed / 2).clamp(Duration::from_secs(5), LONGEST_PAUSE)),
+        State::Parked => Some(Duration::from_secs(5)),
+        State::Ready => Some(Duration::from_secs(2)),
+        State::Doubtful => Some((seen.since.elapsed() / 2).clamp(Duration::from_secs(2), LONGEST_PAUSE)),
         State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
             retry_in.map(|pause| pause + Duration::from_secs(2))
         }

@@ -307,3 +307,30 @@ fn one_that_needs_more_than_all_may_have_is_ended() {
         assert!(Instant::now() < until, "{text}");
     }
 }
+
+#[test]
+fn a_restart_takes_the_environment_of_who_restarts() {
+    if !has_python() {
+        return;
+    }
+    let places = tempfile::tempdir().unwrap();
+    let liar = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/liar.py");
+    let program = |folder: &str, script: String| {
+        let folder = places.path().join(folder);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("ty"), format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(folder.join("ty"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        Some(format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()))
+    };
+    let mut judged = Judged::with(CodeSettings::default(), Timing { restarts: Vec::new(), ..timing() });
+    project(&judged);
+    judged.search_path = program("broken", "exit 3".to_owned());
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
+    while !ask(&judged, 1_000).1.contains("hob code restart") {
+        assert!(Instant::now() < until);
+    }
+    judged.search_path = program("whole", format!("exec python3 {} honest 0", liar.display()));
+    let (status, text) = judged.ask("code_status", json!({"restart": true})).unwrap();
+    assert_eq!(status["restarted"], json!(["ty, which was crashed"]), "{text}");
+    until_final(&judged, &TRUTH, 10_000);
+}

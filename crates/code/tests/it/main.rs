@@ -19,5 +19,6 @@ mod outside;
 mod predecessor;
 mod revision;
 mod servers;
+mod unsearched;
 mod worktree;
 mod wrong_use;

@@ -1,0 +1,63 @@
+//! Files that a compiler reads and the search does not: an answer is not final where they may have something of it.
+
+use serde_json::{Value, json};
+
+use crate::lies::{has_python, lying};
+use crate::worktree::Worktree;
+
+fn reasons(answer: &Value) -> Vec<String> {
+    let all = answer["head"]["reasons"].as_array().unwrap().iter();
+    all.filter(|reason| reason["code"] == "not_searched").map(|one| one["text"].as_str().unwrap().to_owned()).collect()
+}
+
+fn rust() -> Worktree {
+    let worktree = Worktree::new();
+    worktree.write("src/lib.rs", "pub fn area() {}\n").write("py.py", "def alone(): pass\n");
+    worktree
+}
+
+fn asked(worktree: &Worktree, name: &str) -> Vec<String> {
+    reasons(&worktree.result("find_callers", json!({"name": name})))
+}
+
+#[test]
+fn a_file_that_git_ignores_and_a_link_are_named() {
+    let worktree = rust();
+    worktree
+        .write(".gitignore", "gen.rs\n")
+        .write("src/gen.rs", "fn q() { crate::area(); }\n")
+        .write("outside.txt", "fn l() { crate::area(); }\n");
+    std::os::unix::fs::symlink("../outside.txt", worktree.path().join("src/link.rs")).unwrap();
+    let said = asked(&worktree, "area");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("src/gen.rs: mentions the name and is not searched"), "{said:?}");
+    assert!(said[1].starts_with("src/link.rs: a link"), "{said:?}");
+    assert!(asked(&worktree, "alone").is_empty());
+}
+
+#[test]
+fn what_include_brings_in_is_named_unless_it_was_searched() {
+    let worktree = rust();
+    worktree.write("src/inc.in", "pub fn i() { area(); }\n").write("src/seen.rs", "pub fn s() { area(); }\n");
+    worktree.write("src/a.rs", "include!(\"seen.rs\");\n// include!(\"inc.in\")\n");
+    assert!(asked(&worktree, "area").is_empty());
+    worktree.write("src/a.rs", "include!(\"inc.in\");\n");
+    let said = asked(&worktree, "area");
+    assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file with include!"), "{said:?}");
+    worktree.write("src/a.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\"));\n");
+    assert_eq!(asked(&worktree, "area").len(), 1);
+    assert!(asked(&worktree, "alone").is_empty());
+}
+
+#[test]
+fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "honest", 0.0);
+    crate::lies::project(&judged);
+    judged.until_final("find_callers", json!({"name": "geo.py:area"}));
+    judged.write(".gitignore", "made.py\n").write("made.py", "from geo import area\narea(1)\n");
+    let (answer, _) = judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": 10_000})).unwrap();
+    assert!(answer["head"]["final"] == false && reasons(&answer).len() == 1, "{:#}", answer["head"]);
+}
