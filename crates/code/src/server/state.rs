@@ -119,7 +119,7 @@ impl Signals {
         match method {
             "experimental/serverStatus" => {
                 self.said_ready = params["quiescent"].as_bool().unwrap_or_default();
-                let message = params["message"].as_str().map(|message| first_lines(message));
+                let message = params["message"].as_str().map(first_lines);
                 self.trouble = match params["health"].as_str() {
                     Some("error") => message.or_else(|| Some("it is in trouble".to_owned())),
                     Some("warning") => message,
