@@ -1,7 +1,10 @@
 //! Files that a compiler reads and the search does not: an answer is not final where they may have something of it.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
+use crate::judged::Judged;
 use crate::lies::{has_python, lying};
 use crate::worktree::Worktree;
 
@@ -60,4 +63,23 @@ fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
     judged.write(".gitignore", "made.py\n").write("made.py", "from geo import area\narea(1)\n");
     let (answer, _) = judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": 10_000})).unwrap();
     assert!(answer["head"]["final"] == false && reasons(&answer).len() == 1, "{:#}", answer["head"]);
+}
+
+#[test]
+fn a_workspace_that_was_not_loaded_is_said() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("Cargo.toml", "[package]\nname = \"made\"\nxx[\n").write("src/lib.rs", "pub fn area() {}\n");
+    judged.write("src/uses.rs", "pub fn run() { crate::area(); }\n");
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
+    loop {
+        let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 5_000})).unwrap();
+        assert_eq!(answer["head"]["final"], false, "{text}");
+        if text.contains("rust-analyzer says: ") {
+            return;
+        }
+        assert!(Instant::now() < until, "{text}");
+    }
 }
