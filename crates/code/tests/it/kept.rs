@@ -44,12 +44,12 @@ fn what_was_confirmed_is_known_in_the_next_life() {
     // What was refuted is not kept: it is open again.
     assert_eq!(found[..2], earlier[..2]);
     assert_eq!((found[2].as_str(), found[3].as_str()), ("uses.py:6 call undecided -", earlier[2]));
-    assert_eq!(head, "none confirmed yet, 3 earlier, 1 undecided (3 call, 1 value)");
+    assert_eq!(head, "none confirmed yet, 3 earlier, 1 undecided (1 call)");
     // One of the files is another one now.
     judged.write("uses.py", "from geo import area\n\ndef run():\n    return area(2)\n");
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found, ["passed.py:2 value earlier geo.py:1", "uses.py:4 call undecided -"]);
-    assert_eq!(head, "none confirmed yet, 1 earlier, 1 undecided (1 call, 1 value)");
+    assert_eq!(head, "none confirmed yet, 1 earlier, 1 undecided (1 call)");
     // The definition's own file is.
     judged.write("geo.py", "def area(side):\n    return 2 * side\n");
     assert_eq!(now(&judged, "geo.py:area").1, "none confirmed yet, 2 undecided (1 call, 1 value)");
