@@ -156,7 +156,7 @@ async fn each_class_of_failure_has_its_own_way() {
     check(
         vec![error(401, "", json!({"message": "no key"}))],
         expect![[r#"
-        Model(Rejected): the model's server answered 401: no key; check the model's key_file
+        Model(Rejected): the model's server answered 401: no key; check the model's key (key_file or key_env)
         first Rejected ?"#]],
     )
     .await;
