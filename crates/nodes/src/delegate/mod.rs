@@ -62,7 +62,15 @@ pub enum Submitted {
         was_answered: bool,
     },
     /// It does not conform.
-    Rejected { node: String, problems: Vec<String>, attempts_left: u32 },
+    Rejected {
+        node: String,
+        problems: Vec<String>,
+        attempts_left: u32,
+        /// Whether it is the value that was submitted before, which counts once.
+        is_repeated: bool,
+    },
+    /// There were as many wrong values as the ticket allows; this one was not looked at.
+    Spent { node: String },
     /// The ticket is older than an hour.
     Expired,
     /// No ticket of this project for this caller, or one whose call is not known any more.
@@ -147,15 +155,20 @@ impl Delegation {
             value,
             was_answered,
         };
-        let rejected =
-            |problems, attempts_left| Submitted::Rejected { node: node.name.clone(), problems, attempts_left };
+        let rejected = |problems, attempts_left, is_repeated| {
+            let node = node.name.clone();
+            Submitted::Rejected { node, problems, attempts_left, is_repeated }
+        };
         let (value, problems) = judged(&node, &call.input, value);
         if let Some(last) = &call.last {
             if last.problems.is_empty() {
                 return Ok(accepted(last.value.clone(), last.value != value));
             }
-            if last.value == value || call.attempts_left == 0 {
-                return Ok(rejected(last.problems.clone(), call.attempts_left));
+            if last.value == value {
+                return Ok(rejected(last.problems.clone(), call.attempts_left, true));
+            }
+            if call.attempts_left == 0 {
+                return Ok(Submitted::Spent { node: node.name.clone() });
             }
         }
         if !problems.is_empty() {
@@ -163,7 +176,7 @@ impl Delegation {
         }
         call.last = Some(Answered { value: value.clone(), problems: problems.clone() });
         self.store.put(&ticket.id(), &call)?;
-        Ok(if problems.is_empty() { accepted(value, false) } else { rejected(problems, call.attempts_left) })
+        Ok(if problems.is_empty() { accepted(value, false) } else { rejected(problems, call.attempts_left, false) })
     }
 }
 
@@ -171,7 +184,7 @@ impl Delegation {
 fn judged(node: &Node, input: &Map<String, Value>, value: Value) -> (Value, Vec<String>) {
     let problems = node.problems(input, &value);
     if let (false, Value::String(text)) = (problems.is_empty(), &value)
-        && let Some(meant) = answer::value(text)
+        && let Ok(meant) = answer::value(text)
     {
         let problems = node.problems(input, &meant);
         return (meant, problems);

@@ -3,6 +3,7 @@
 use mcp::tool::{Declaration, Effect, wrapped};
 use serde_json::{Map, Value, json};
 
+use super::places::impossible;
 use super::policy::policy;
 use super::reader::Reader;
 use super::split::split;
@@ -106,6 +107,7 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
         for example in &node.examples {
             reader.example(&node, example);
         }
+        reader.places(&node);
         for trial in &node.trials {
             if let Err(problems) = node.complete(trial.input.clone()) {
                 reader.say(trial.line, format!("the test's input: {}", problems.join("; ")));
@@ -203,7 +205,7 @@ impl Reader {
                 continue;
             };
             match expression(&that) {
-                Ok(expression) => checks.push(Check { that, expression, say }),
+                Ok(expression) => checks.push(Check { that, line: item.line, expression, say }),
                 Err(why) => self.say(item.line, format!("the check `{that}`: {why}")),
             }
         }
@@ -235,7 +237,10 @@ impl Reader {
                 number.and_then(|number| u32::try_from(number).ok())
             };
             let repeat = whole("repeat").unwrap_or(1);
-            let pass = whole("pass").unwrap_or(repeat).min(repeat);
+            let pass = whole("pass").unwrap_or(repeat);
+            if pass > repeat {
+                self.say(item.line, format!("`pass` is {pass}, and the test is run {repeat} times: it can never pass"));
+            }
             let expect = keys.get("expect").map(|tree| self.expectations(tree)).unwrap_or_default();
             match keys.get("input").map(Tree::to_json) {
                 Some(Value::Object(input)) => {
@@ -274,6 +279,31 @@ impl Reader {
             }
         }
         expectations
+    }
+
+    /// What tests and checks read must be there in some value.
+    fn places(&mut self, node: &Node) {
+        for trial in &node.trials {
+            for at in trial.expect.iter().map(|expectation| expectation.at.as_str()) {
+                if impossible(&node.output.json, at.split('/').skip(1)).is_some() {
+                    self.say(trial.line, format!("`expect` has {at}, a place that no output has"));
+                }
+            }
+        }
+        for check in &node.checks {
+            let mut read: Vec<String> = check.expression.undeclared_variables(true).into_iter().collect();
+            read.sort();
+            for path in read {
+                let mut parts = path.split('.');
+                let schema = match parts.next() {
+                    Some("output") => &node.output.json,
+                    _ => &node.input.json,
+                };
+                if let Some(part) = impossible(schema, parts) {
+                    self.say(check.line, format!("the check `{}` reads {path}, and there is no `{part}`", check.that));
+                }
+            }
+        }
     }
 
     /// An example must be what it shows.

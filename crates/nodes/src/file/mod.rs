@@ -6,6 +6,7 @@
 
 mod front;
 mod include;
+mod places;
 mod policy;
 mod reader;
 mod short;
@@ -92,6 +93,7 @@ pub struct Sampling {
 /// A condition on a value that its schema cannot state.
 pub(crate) struct Check {
     pub that: String,
+    line: usize,
     expression: minijinja::Expression<'static, 'static>,
     pub say: String,
 }
@@ -168,6 +170,12 @@ impl Node {
         let mut problems: Vec<String> = self.checks.iter().filter_map(|check| check.problem(input, output)).collect();
         problems.extend(self.judge.iter().flat_map(|judge| judge.0(input, output)));
         problems
+    }
+
+    /// The line where a key of the front matter stands.
+    pub(crate) fn line_of(&self, key: &str) -> usize {
+        let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+        self.text.lines().position(begins).map_or(1, |index| index + 1)
     }
 
     /// What the model is told, for an input that [`Node::complete`] has accepted.

@@ -55,7 +55,12 @@ impl Matcher {
                 Ok(Matcher::Compares(operator.to_owned(), number.as_f64().unwrap_or(f64::NAN)))
             }
             ("matches", Value::String(text)) => {
-                Regex::new(&text).map(Matcher::Matches).map_err(|error| format!("`matches`: {error}"))
+                Regex::new(&text).map(Matcher::Matches).map_err(|error| {
+                    // The library draws the pattern with a mark below it; its last line says what is wrong.
+                    let said = error.to_string();
+                    let why = said.lines().last().unwrap_or_default();
+                    format!("`matches`: {}", why.strip_prefix("error: ").unwrap_or(why))
+                })
             }
             ("overlaps", Value::Array(values)) => Ok(Matcher::Overlaps(values)),
             ("<" | "<=" | ">" | ">=", _) => Err(format!("`{operator}` is followed by a number")),

@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use project::Config;
 
-use crate::Node;
 use crate::file::Enforce;
 use crate::outcome::{Class, Tokens};
 use crate::schema::keywords::Projection;
 use crate::schema::{Dialect, Form};
 use crate::settings::{DELEGATE, ModelSettings, NodesSettings, Price};
+use crate::{Node, Problem};
 pub(crate) use http::Response;
 use http::{Client, Connection, Endpoint};
 use stream::Stream;
@@ -247,6 +247,23 @@ impl Models {
         })
     }
 
+    /// What keeps a node from these models, where any is configured: an alias that none has, or an output that none is held to.
+    pub fn lints(&self, node: &Node) -> Vec<Problem> {
+        if self.by_alias.is_empty() && self.unusable.is_empty() {
+            return Vec::new();
+        }
+        let is_known = |alias: &str| alias == DELEGATE || self.by_alias.contains_key(alias);
+        let unknown = node.models.iter().filter(|alias| !is_known(alias) && !self.unusable.contains_key(*alias));
+        let mut lints: Vec<Problem> = unknown
+            .map(|alias| Problem::at(node.line_of("model"), format!("no model {alias:?} is configured")))
+            .collect();
+        if let (true, false, Err(why)) = (lints.is_empty(), self.delegates(node), self.for_node(node)) {
+            let key = if node.policy.enforce == Enforce::Strict { "policy" } else { "model" };
+            lints.push(Problem::at(node.line_of(key), why));
+        }
+        lints
+    }
+
     /// What becomes of a node's output on each of its models; where there is none, on a server like llama.cpp's.
     pub fn projections(&self, node: &Node) -> Vec<Projection> {
         // Those that cannot be held to the output are shown too.
@@ -351,7 +368,7 @@ fn read_key(path: &Path) -> Result<String, String> {
     let shown = project::visible::path(path);
     let bytes = project::private::read(path, 16 * 1024).map_err(|error| format!("its key_file {shown}: {error}"))?;
     let bytes = bytes.ok_or_else(|| {
-        format!("its key_file {shown} must be a file that only you can read (chmod 600), and no link")
+        format!("its key_file {shown} must be a file that only you can read (chmod 600), and no link; it is read when the daemon starts (`hob stop`)")
     })?;
     let key = String::from_utf8(bytes).map(|key| key.trim().to_owned()).unwrap_or_default();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());

@@ -84,7 +84,7 @@ fn failed(response: &Response, body: &Value) -> Failed {
     let numbers = error["n_prompt_tokens"].as_u64().zip(error["n_ctx"].as_u64());
     let numbers = numbers.map_or(String::new(), |(has, most)| format!(" ({has} tokens of {most})"));
     let hint = match status {
-        401 | 403 => "; check the model's key_file",
+        401 | 403 => "; check the model's key (key_file or key_env)",
         404 => "; check the model's url and model",
         _ => "",
     };

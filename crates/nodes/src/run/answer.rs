@@ -1,13 +1,49 @@
 //! From the text of an answer to a value: reasoning tags are taken off, then strict JSON, else what stands in a fence or is
-//! the first balanced value, again strictly. Nothing is guessed and nothing completed.
+//! the one balanced value, again strictly. Nothing is guessed, also not which of two values is meant, and nothing completed.
 
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// The value in a text; `None` if there is none.
-pub(crate) fn value(text: &str) -> Option<Value> {
+/// Why there is no value in a text.
+#[derive(Debug, PartialEq)]
+pub(crate) enum NoValue {
+    /// It holds none, or one that is cut.
+    Missing,
+    /// It holds several that differ, and which one is meant would be a guess.
+    Several,
+    /// An object has this key twice, and which one is meant would be a guess.
+    Twice(String),
+}
+
+/// The one value in a text.
+pub(crate) fn value(text: &str) -> Result<Value, NoValue> {
     let text = said(text);
-    let strict = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
-    strict(text).or_else(|| fenced(text).and_then(strict)).or_else(|| first_value(text))
+    if let Some(value) = strict(text) {
+        return value;
+    }
+    let fenced: Vec<_> = fenced(text).filter_map(strict).collect();
+    one(if fenced.is_empty() { values(text) } else { fenced })
+}
+
+/// The value that all of a text is, if it is one.
+fn strict(text: &str) -> Option<Result<Value, NoValue>> {
+    let value = serde_json::from_str(text.trim()).ok()?;
+    Some(twice(text).map_or(Ok(value), |key| Err(NoValue::Twice(key))))
+}
+
+/// The value that all of these are.
+fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
+    let mut found = found.into_iter();
+    let first = found.next().ok_or(NoValue::Missing)??;
+    for another in found {
+        if another? != first {
+            return Err(NoValue::Several);
+        }
+    }
+    Ok(first)
 }
 
 /// What a model said, without its reasoning.
@@ -26,26 +62,102 @@ fn without_reasoning(text: &str) -> &str {
     text
 }
 
-/// What stands in the first fence.
-fn fenced(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("```")?;
-    let (_, rest) = rest.split_once('\n')?;
-    rest.split_once("```").map(|(inside, _)| inside)
+/// What stands in the fences.
+fn fenced(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```").skip(1).step_by(2).filter_map(|inside| inside.split_once('\n')).map(|(_, inside)| inside)
 }
 
-/// The first object or array that parses from where it begins. One that is cut hides nothing: what is inside of it is not the
-/// answer.
-fn first_value(text: &str) -> Option<Value> {
+/// The objects and arrays that parse from where they begin. One that is cut hides nothing: what is inside of it is not the
+/// answer, and neither is what came before it.
+fn values(text: &str) -> Vec<Result<Value, NoValue>> {
+    let (mut found, mut after) = (Vec::new(), 0);
     let begins = text.char_indices().filter(|(_, c)| matches!(c, '{' | '[')).map(|(at, _)| at);
     // Each try may read to the end, so there are not many.
     for at in begins.take(50) {
-        match serde_json::Deserializer::from_str(&text[at..]).into_iter().next()? {
-            Ok(value) => return Some(value),
-            Err(error) if error.is_eof() => return None,
-            Err(_) => {}
+        if at < after {
+            continue;
+        }
+        let mut read = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+        match read.next() {
+            Some(Ok(value)) => {
+                after = at + read.byte_offset();
+                found.push(twice(&text[at..after]).map_or(Ok(value), |key| Err(NoValue::Twice(key))));
+            }
+            Some(Err(error)) if error.is_eof() => {
+                return if found.is_empty() { found } else { vec![Err(NoValue::Several)] };
+            }
+            _ => {}
         }
     }
-    None
+    found
+}
+
+/// The first key that an object of this JSON has twice.
+fn twice(json: &str) -> Option<String> {
+    let mut found = None;
+    // The text has been parsed, so nothing else fails.
+    let _ = Keys(&mut found).deserialize(&mut serde_json::Deserializer::from_str(json));
+    found
+}
+
+/// Visits all keys of a value.
+struct Keys<'a>(&'a mut Option<String>);
+
+impl<'de> DeserializeSeed<'de> for Keys<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Keys<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            map.next_value_seed(Keys(self.0))?;
+            if self.0.is_none() && keys.contains(&key) {
+                *self.0 = Some(key.clone());
+            }
+            keys.insert(key);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Keys(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -59,19 +171,27 @@ mod tests {
             ("\n 7 \n", "7"),
             ("```json\n{\"a\":1}\n```", r#"{"a":1}"#),
             ("Here it is:\n```\n[1, 2]\n```\nDone.", "[1,2]"),
-            (r#"Sure! {"a": {"b": "}"}} I hope that helps {"a": 2}"#, r#"{"a":{"b":"}"}}"#),
+            (r#"Sure! {"a": {"b": "}"}} I hope that helps."#, r#"{"a":{"b":"}"}}"#),
+            // Which one is meant would be a guess, unless they are the same.
+            (r#"{"b":"one"} or {"b":"two"}"#, "Several"),
+            (r#"{"b":"one"}, that is: {"b": "one"}"#, r#"{"b":"one"}"#),
+            (r#"{"b":"one"} or {"b":"tw"#, "Several"),
+            ("```json\n{\"a\":1}\n```\nor\n```json\n{\"a\":2}\n```", "Several"),
+            (r#"{"b":"x","b":"y"}"#, r#"Twice("b")"#),
+            (r#"So: {"a":[{"b":1,"c":{"b":1},"b":null}]}"#, r#"Twice("b")"#),
+            (r#"[{"b":1.5},{"b":-1}]"#, r#"[{"b":1.5},{"b":-1}]"#),
             (r#"<think>{"a": 0}</think> {"a": 1}"#, r#"{"a":1}"#),
-            (r#"<think>{"a": 0}"#, "-"),
+            (r#"<think>{"a": 0}"#, "Missing"),
             // A text that is a value already is not looked into.
             (r#"{"a":"```\n{\"b\":2}\n```"}"#, r#"{"a":"```\n{\"b\":2}\n```"}"#),
-            (r#"{"a": "cut in the mid"#, "-"),
-            (r#"{"a": {"b": 1}, "c": "#, "-"),
+            (r#"{"a": "cut in the mid"#, "Missing"),
+            (r#"{"a": {"b": 1}, "c": "#, "Missing"),
             ("Use {curly} braces: {\"a\": 1}", r#"{"a":1}"#),
-            ("{'a': None}", "-"),
-            ("I cannot say.", "-"),
-            ("", "-"),
+            ("{'a': None}", "Missing"),
+            ("I cannot say.", "Missing"),
+            ("", "Missing"),
         ] {
-            assert_eq!(value(text).map_or("-".to_owned(), |value| value.to_string()), wanted, "{text}");
+            assert_eq!(value(text).map_or_else(|why| format!("{why:?}"), |value| value.to_string()), wanted, "{text}");
         }
     }
 }

@@ -5,8 +5,8 @@
 //! | transport, busy | a pause, which grows or is what the server asked for; the second time, or where there is no time for the pause, the next model |
 //! | rejected | the next model |
 //! | truncated | once more with twice the limit; never parsed |
-//! | unparseable | once more, the same prompt; with `policy.repair` what is nearly JSON is mended instead |
-//! | invalid | again with the prompt, the last answer and the problems, nothing older |
+//! | unparseable (several values too) | once more, the same prompt; with `policy.repair` what is nearly JSON is mended instead |
+//! | invalid (a key twice too) | again with the prompt, the last answer and the problems, nothing older |
 //! | empty, refused, too long | the end |
 
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{answer, repair};
+use super::answer::{self, NoValue};
+use super::repair;
 use crate::Node;
 use crate::outcome::Class;
 use crate::provider::{Answer, Failed, Finish, Message, Request};
@@ -167,9 +168,17 @@ impl<'a> Machine<'a> {
         }
         let repaired = || self.node.policy.repair.then(|| repair::value(answer::said(&answer.text))).flatten();
         let strict = answer::value(&answer.text);
-        let is_repaired = strict.is_none();
-        let Some(value) = strict.or_else(repaired) else {
-            let why = format!("the answer is no JSON: {}", beginning(&answer.text));
+        let is_repaired = strict == Err(NoValue::Missing);
+        let found = match strict {
+            Err(NoValue::Missing) => repaired().ok_or(NoValue::Missing),
+            other => other,
+        };
+        if let Err(NoValue::Twice(key)) = &found {
+            return self.invalid(answer, vec![format!("an object has the key {key:?} twice")]);
+        }
+        let Ok(value) = found else {
+            let what = if found == Err(NoValue::Several) { "several values of JSON, not one" } else { "no JSON" };
+            let why = format!("the answer is {what}: {}", beginning(&answer.text));
             if self.was_unparseable {
                 return fail(Class::Unparseable, why);
             }
@@ -183,6 +192,11 @@ impl<'a> Machine<'a> {
         if problems.is_empty() {
             return Ended { is_repaired, ..Ended::new(Class::Done, problems, Action::Done(value)) };
         }
+        Ended { is_repaired, ..self.invalid(answer, problems) }
+    }
+
+    /// What follows an answer that is not of the type.
+    fn invalid(&mut self, answer: &Answer, problems: Vec<String>) -> Ended {
         self.correction = vec![
             Message::assistant(answer.text.clone()),
             Message::user(format!(
@@ -192,7 +206,7 @@ impl<'a> Machine<'a> {
         ];
         let why = || format!("the answer is not what the node's output states: {}", problems.join("; "));
         let action = self.ask_or(Duration::ZERO, Class::Invalid, why);
-        Ended { is_repaired, ..Ended::new(Class::Invalid, problems, action) }
+        Ended::new(Class::Invalid, problems, action)
     }
 
     /// The next attempt, or the end if there have been enough.

@@ -13,7 +13,11 @@ const STACK: usize = OPEN_MAX * 8 * 1024;
 /// The value of a text without strict JSON in it, if the text has an object or array from its first bracket to the one that
 /// closes it.
 pub(super) fn value(text: &str) -> Option<Value> {
-    let whole = whole(text).filter(|whole| whole.len() <= TEXT_MAX)?;
+    let (whole, rest) = whole(text).filter(|(whole, _)| whole.len() <= TEXT_MAX)?;
+    // Which of two is meant would be a guess.
+    if self::whole(rest).is_some() {
+        return None;
+    }
     if whole.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() > OPEN_MAX {
         return None;
     }
@@ -26,9 +30,9 @@ pub(super) fn value(text: &str) -> Option<Value> {
     is_kind.then_some(value)
 }
 
-/// From the first bracket to the one that closes it. Brackets in texts with double quotes are not counted; in others they are,
+/// From the first bracket to the one that closes it, and what follows. Brackets in texts with double quotes are not counted; in others they are,
 /// and then the text may count as not whole, which is the better mistake.
-fn whole(text: &str) -> Option<&str> {
+fn whole(text: &str) -> Option<(&str, &str)> {
     let start = text.find(['{', '['])?;
     let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
     for (at, c) in text[start..].char_indices() {
@@ -43,7 +47,7 @@ fn whole(text: &str) -> Option<&str> {
                     return None;
                 }
                 if open.is_empty() {
-                    return Some(&text[start..=start + at]);
+                    return Some((&text[start..=start + at], &text[start + at + 1..]));
                 }
             }
             _ => {}
@@ -98,6 +102,7 @@ mod tests {
             ("{'a': 1, 'b': None}", r#"{"a":1,"b":null}"#),
             ("Here: {\"a\": [1, 2,],} and so on", r#"{"a":[1,2]}"#),
             ("{a: true}", r#"{"a":true}"#),
+            ("{'a': 1} or {'a': 2}", "-"),
             ("[1, 2, True]", "[1,2,true]"),
             // Cut: in a text, in an object, after an object in an array.
             ("{'a': 'cut in the mid", "-"),

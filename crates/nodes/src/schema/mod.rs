@@ -50,6 +50,7 @@ impl Schema {
             let path = error.instance_path().as_str().to_owned();
             let place = if path.is_empty() { "the whole value".to_owned() } else { path.clone() };
             let keys = match value.pointer(&path) {
+                Some(Value::Object(object)) if object.is_empty() => " (it has no keys)".to_owned(),
                 Some(Value::Object(object)) => {
                     format!(" (keys there: {})", object.keys().cloned().collect::<Vec<_>>().join(", "))
                 }

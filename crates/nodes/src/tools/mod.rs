@@ -23,7 +23,7 @@ pub use called::output_schema;
 
 use crate::cache::Cache;
 use crate::cassette::{self, Cassettes, Mode};
-use crate::folder::Folder;
+use crate::folder::{Folder, FolderError};
 use crate::registry::{Recorder, Served, Worktree};
 use crate::run::{Done, Failure, run_with};
 use crate::usage::Usage;
@@ -48,6 +48,8 @@ pub struct Nodes {
     taken: OnceLock<Arc<BTreeSet<String>>>,
     /// The worktrees that are followed.
     followed: Mutex<HashMap<PathBuf, Weak<Worktree>>>,
+    /// The last good version of what was called in worktrees that nobody follows: a shell's calls.
+    last_good: Mutex<HashMap<(PathBuf, String), Arc<Node>>>,
 }
 
 impl fmt::Debug for Nodes {
@@ -76,6 +78,7 @@ impl Nodes {
             listed: settings.listed,
             taken: OnceLock::new(),
             followed: Mutex::default(),
+            last_good: Mutex::default(),
         }
     }
 
@@ -176,8 +179,23 @@ impl Nodes {
             let error = || ToolError::user(entry.error.clone().unwrap_or_default());
             return entry.node.clone().ok_or_else(error);
         }
+        let key = (worktree, name.clone());
         let node = tokio::task::spawn_blocking(move || folder.node(&name)).await.map_err(ToolError::internal)?;
-        node.map(Arc::new).map_err(|error| ToolError::user(error.to_string()))
+        let mut last_good = self.last_good.lock();
+        match node {
+            Ok(node) => {
+                let node = Arc::new(node);
+                last_good.insert(key, node.clone());
+                Ok(node)
+            }
+            Err(error @ FolderError::Invalid { .. }) => {
+                last_good.get(&key).cloned().ok_or_else(|| ToolError::user(error.to_string()))
+            }
+            Err(error) => {
+                last_good.remove(&key);
+                Err(ToolError::user(error.to_string()))
+            }
+        }
     }
 }
 

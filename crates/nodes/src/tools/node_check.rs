@@ -85,7 +85,7 @@ impl Tool for NodeCheck {
             projections: self.0.models.projections(&node),
             tokens: Some(tokens(&node)),
             answered_by: Some(node_tool::answered_by(&self.0.models, &node)),
-            notes: node.lints,
+            notes: node.lints.iter().cloned().chain(self.0.models.lints(&node)).collect(),
         })
     }
 

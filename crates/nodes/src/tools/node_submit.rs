@@ -74,7 +74,7 @@ impl Tool for NodeSubmit {
         })?;
         let (status, node) = match &submitted {
             Submitted::Accepted { node, .. } => ("accepted", Some(node.clone())),
-            Submitted::Rejected { node, .. } => ("rejected", Some(node.clone())),
+            Submitted::Rejected { node, .. } | Submitted::Spent { node } => ("rejected", Some(node.clone())),
             Submitted::Expired => ("expired", None),
             Submitted::Unknown => ("unknown", None),
         };
@@ -88,6 +88,7 @@ impl Tool for NodeSubmit {
             (Some(Status::Accepted), Some(value)) => {
                 format!("Accepted: {value}{}{next}", if next.is_empty() { "" } else { "\n" })
             }
+            (Some(Status::Rejected), _) if output.problems.is_empty() => format!("Rejected: {next}"),
             (Some(Status::Rejected), _) => {
                 let problems: Vec<String> = output.problems.iter().map(|problem| format!("- {problem}")).collect();
                 format!("Rejected:\n{}\n{next}", problems.join("\n"))
@@ -112,7 +113,8 @@ fn output(submitted: Submitted) -> Output {
             let status = Some(Status::Accepted);
             Output { status, value: Some(value), next, node_hash: Some(node_hash), ..Output::default() }
         }
-        Submitted::Rejected { node, problems, attempts_left } => {
+        Submitted::Rejected { node, problems, attempts_left, is_repeated } => {
+            let same = if is_repeated { "It is the same value as before, and counts once. " } else { "" };
             let next = match attempts_left {
                 0 => format!("That was the last attempt; call {node} again for a new ticket."),
                 1 => "Correct it and call node_submit again with the same ticket; one attempt is left.".to_owned(),
@@ -120,7 +122,13 @@ fn output(submitted: Submitted) -> Output {
                     format!("Correct it and call node_submit again with the same ticket; {left} attempts are left.")
                 }
             };
+            let next = format!("{same}{next}");
             Output { problems, attempts_left: Some(attempts_left), ..said(Status::Rejected, next) }
+        }
+        Submitted::Spent { node } => {
+            let next =
+                format!("No attempts are left, so this value was not looked at; call {node} again for a new ticket.");
+            Output { attempts_left: Some(0), ..said(Status::Rejected, next) }
         }
         Submitted::Expired => {
             said(Status::Expired, "The ticket is older than an hour: call the node again for a new one.".to_owned())

@@ -156,7 +156,7 @@ async fn each_class_of_failure_has_its_own_way() {
     check(
         vec![error(401, "", json!({"message": "no key"}))],
         expect![[r#"
-        Model(Rejected): the model's server answered 401: no key; check the model's key_file
+        Model(Rejected): the model's server answered 401: no key; check the model's key (key_file or key_env)
         first Rejected ?"#]],
     )
     .await;
@@ -222,4 +222,46 @@ async fn an_input_is_data_and_never_a_template_or_a_message() {
     assert!(said.contains(text), "{said}");
     let (first, last) = (said.lines().next().expect("a line"), said.lines().last().expect("a line"));
     assert_eq!(first.replace("<data-", "</data-"), last);
+}
+
+#[tokio::test]
+async fn what_is_ambiguous_is_asked_for_again() {
+    let two = r#"{"reason":"a","score":1} or {"reason":"b","score":2}"#;
+    check(
+        vec![says(two, "stop"), says(GOOD, "stop")],
+        expect![[r#"
+        {"reason":"short","score":2}
+        first Unparseable 10+2
+        first Done 10+2"#]],
+    )
+    .await;
+    let twice = r#"{"reason":"a","score":1,"score":2}"#;
+    let endpoint = check(
+        vec![says(twice, "stop"), says(GOOD, "stop")],
+        expect![[r#"
+        {"reason":"short","score":2}
+        first Invalid 10+2
+        first Done 10+2"#]],
+    )
+    .await;
+    assert!(endpoint.bodies()[1].contains(r#"an object has the key \"score\" twice"#), "{}", endpoint.bodies()[1]);
+}
+
+#[test]
+fn a_model_that_cannot_answer_is_noted_with_its_line() {
+    let lints = |models: &Models, text: &str| {
+        let node = Node::parse("rate", text).expect("valid");
+        models.lints(&node).iter().map(|lint| format!("{lint}\n")).collect::<String>()
+    };
+    assert_eq!(lints(&Models::default(), NODE), "", "the caller answers");
+    expect![[r#"
+        3: no model "second" is configured
+    "#]]
+    .assert_eq(&lints(&models(&["http://127.0.0.1:9/v1"]), NODE));
+    let none =
+        ModelSettings { schema: Some(nodes::schema::Dialect::None), ..ModelSettings::at("http://127.0.0.1:9/v1", "m") };
+    let settings = NodesSettings { models: [("first".to_owned(), none)].into(), ..NodesSettings::default() };
+    let strict = NODE.replace("[first, second]", "first").replace("attempts: 3", "enforce: strict, attempts: 3");
+    let said = lints(&Models::new(&settings), &strict);
+    assert!(said.starts_with("7: no model can be held to the output of rate"), "{said}");
 }

@@ -40,13 +40,13 @@ fn without_a_model_the_caller_answers() {
     // A wrong value, the same again, another wrong one, and then it is over.
     let submit = |value: Value| format!("{:?}", calls.submit(&asked.ticket, value, "me").expect("kept"));
     let wrong = json!({"reason": "r", "score": 9});
-    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1 }"#]]
+    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: false }"#]]
         .assert_eq(&submit(wrong.clone()));
-    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1 }"#]].assert_eq(&submit(wrong));
-    expect![[r#"Rejected { node: "rate", problems: ["only what is perfect gets a 5"], attempts_left: 0 }"#]]
+    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: true }"#]].assert_eq(&submit(wrong));
+    expect![[r#"Rejected { node: "rate", problems: ["only what is perfect gets a 5"], attempts_left: 0, is_repeated: false }"#]]
         .assert_eq(&submit(json!({"reason": "r", "score": 5})));
-    expect![[r#"Rejected { node: "rate", problems: ["only what is perfect gets a 5"], attempts_left: 0 }"#]]
-        .assert_eq(&submit(json!({"reason": "r", "score": 4})));
+    // A right value comes too late, and is not blamed for what another one had.
+    expect![[r#"Spent { node: "rate" }"#]].assert_eq(&submit(json!({"reason": "r", "score": 4})));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_cannot_be_asked_is_not_delegated() {
     let place = tempfile::tempdir().expect("a directory");
     let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
     let error = calls.begin(&node(), Map::new(), "me").expect_err("no input");
-    expect![[r#"the input of rate: the whole value: "text" is a required property (keys there: )"#]]
+    expect![[r#"the input of rate: the whole value: "text" is a required property (it has no keys)"#]]
         .assert_eq(&error.to_string());
     for _ in 0..256 {
         calls.begin(&node(), input("a"), "me").expect("begun");

@@ -196,3 +196,35 @@ fn hostile_files_are_refused_in_bounded_time() {
     "#]]
     .assert_eq(&said("---\ndescription: x\noutput: { schema: { a: string } }\n---\n"));
 }
+
+#[test]
+fn what_can_never_hold_is_said() {
+    let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /zz: 3 } } ]";
+    check(
+        &[("acme.team: search", tests)],
+        expect![[r#"
+        11: `expect` has /zz, a place that no output has
+    "#]],
+    );
+    let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, repeat: 2, pass: 3 } ]";
+    check(
+        &[("acme.team: search", tests)],
+        expect![[r#"
+        11: `pass` is 3, and the test is run 2 times: it can never pass
+    "#]],
+    );
+    check(
+        &[("output.relevance < 5 or", "output.zz > 3 or input.hover or")],
+        expect![[r#"
+        8: the check `output.zz > 3 or input.hover or output.reason` reads output.zz, and there is no `zz`
+    "#]],
+    );
+    let tests =
+        "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /reason: { matches: \"(\" } } } ]";
+    check(
+        &[("acme.team: search", tests)],
+        expect![[r#"
+        11: `matches`: unclosed group
+    "#]],
+    );
+}

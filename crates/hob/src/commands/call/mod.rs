@@ -62,6 +62,9 @@ impl Tool {
 /// The tools that answer with an evaluation, whose status is the exit code.
 const EVALUATING: [&str; 3] = ["repl_eval", "repl_wait", "repl_reload"];
 
+/// The tool that takes a value or does not: for an agent what is wrong is an answer, for a script it is a failure.
+const SUBMITTING: &str = "node_submit";
+
 const GENERAL_HELP: &str = "\
 Call a tool
 
@@ -125,6 +128,7 @@ impl Call {
         }
         let exit = match finish(&result, as_json)? {
             Exit::Done if EVALUATING.contains(&name) => Exit::of_evaluation(&result["structuredContent"]),
+            Exit::Done if name == SUBMITTING && result["structuredContent"]["status"] != "accepted" => Exit::ToolError,
             exit => exit,
         };
         match tool.hands_out {

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use clap::Args;
 use daemon::parts::{Finding, Verdict};
-use project::{Config, Project};
+use project::{Config, Project, UserConfig};
 use serde_json::{Value, json};
 
 use crate::commands::call::in_commands::in_commands;
@@ -147,6 +147,7 @@ fn project_findings(project: &Project) -> Vec<Finding> {
     let mut findings = vec![Finding::good("root", format!("{} ({by})", project.root().display()))];
     findings.extend(inner_root(project));
     findings.extend(config(project));
+    findings.extend(own_config());
     findings.push(state(project));
     findings.extend(super::set_aside(project).into_iter().map(|(_, text)| Finding::note("set aside", text)));
     findings.extend(brought(project));
@@ -193,6 +194,20 @@ fn config(project: &Project) -> Vec<Finding> {
         Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "reads well"),
         Ok(_) => Finding::good("hob.toml", "none, so the defaults hold"),
     }]
+}
+
+/// The user's own configuration, for all projects.
+fn own_config() -> Option<Finding> {
+    let path = UserConfig::path()?;
+    let shown = path.display();
+    Some(match (Config::of_user(&daemon::sections()), path.exists()) {
+        // The findings of hob.toml say it: it cannot be read without this one.
+        (Err(_), _) => return None,
+        (Ok(_), true) => Finding::good("config.toml", format!("{shown}, your own for all projects, reads well")),
+        (Ok(_), false) => {
+            Finding::good("config.toml", format!("{shown} would be your own for all projects; there is none"))
+        }
+    })
 }
 
 fn state(project: &Project) -> Finding {

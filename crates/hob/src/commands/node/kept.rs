@@ -33,6 +33,8 @@ struct Sum {
     input: u64,
     output: u64,
     unknown: u64,
+    /// Attempts that may have cost something that is not known.
+    unpriced: u64,
     /// As far as prices and tokens are known; none if nothing is.
     cost: Option<f64>,
 }
@@ -49,6 +51,7 @@ impl UsageOf {
             sum.attempts += 1;
             sum.failures += u64::from(spent.class != nodes::outcome::Class::Done);
             sum.cost = sum.cost.into_iter().chain(spent.cost).reduce(|a, b| a + b);
+            sum.unpriced += u64::from(spent.cost.is_none() && spent.counted > 0);
             match spent.tokens {
                 Some(tokens) => (sum.input, sum.output) = (sum.input + tokens.input, sum.output + tokens.output),
                 None => sum.unknown += 1,
@@ -69,7 +72,12 @@ impl UsageOf {
         }
         for ((node, model), sum) in &sums {
             let unknown = if sum.unknown == 0 { String::new() } else { format!(", {} without counts", sum.unknown) };
-            let cost = sum.cost.map_or(String::new(), |cost| format!(", cost {cost:.6}"));
+            let cost = match (sum.cost, sum.unpriced) {
+                (None, 0) => String::new(),
+                (None, _) => ", cost unknown".to_owned(),
+                (Some(cost), 0) => format!(", cost {cost:.6}"),
+                (Some(cost), unpriced) => format!(", cost {cost:.6} and that of {unpriced} attempts, which is unknown"),
+            };
             terminal::line(format!(
                 "{node} on {model}: {} attempts ({} failed{unknown}), {} tokens in, {} out{cost}",
                 sum.attempts, sum.failures, sum.input, sum.output

@@ -4,7 +4,7 @@ mod kept;
 mod trial;
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Write, read_to_string};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -48,6 +48,8 @@ struct New {
 /// Check node files, all of the worktree if none is named; says what becomes of each schema keyword
 #[derive(Debug, Args)]
 struct Check {
+    /// Nodes of this worktree, by name, or files
+    #[arg(value_name = "NAME or FILE")]
     files: Vec<PathBuf>,
 }
 
@@ -64,7 +66,7 @@ struct List {
 struct Run {
     /// The node's name
     name: String,
-    /// Its input, an object of JSON
+    /// Its input, an object of JSON, or - to read it from stdin
     #[arg(default_value = "{}")]
     input: String,
     /// Print JSON
@@ -83,7 +85,12 @@ impl NodeCommand {
             Sub::Usage(usage) => usage.run(project),
             Sub::Gc(gc) => gc.run(project),
             Sub::Run(run) => {
-                let input: Value = serde_json::from_str(&run.input).ok().filter(Value::is_object).ok_or_else(|| {
+                let text = match run.input.as_str() {
+                    "-" => read_to_string(std::io::stdin())
+                        .map_err(|error| Failure::new(format_args!("stdin: {error}")).exit(Exit::Usage))?,
+                    _ => run.input,
+                };
+                let input: Value = serde_json::from_str(&text).ok().filter(Value::is_object).ok_or_else(|| {
                     Failure::new("the input is no JSON object")
                         .hint("Write it as '{\"text\": \"…\"}'; `hob node list` shows each node's input.")
                         .exit(Exit::Usage)
@@ -206,7 +213,7 @@ impl Check {
         let (worktree, path) = place(project)?;
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
         let files = match self.files.is_empty() {
-            false => self.files,
+            false => self.files.into_iter().map(|file| named(&worktree, &folder, file)).collect(),
             true => {
                 let names = folder.names().map_err(Failure::new)?;
                 if names.is_empty() {
@@ -243,9 +250,17 @@ impl Check {
     }
 }
 
+/// The file that is meant: a node's name stands for its file in the folder.
+fn named(worktree: &std::path::Path, folder: &Folder, file: PathBuf) -> PathBuf {
+    match file.to_str() {
+        Some(name) if folder::check_name(name).is_ok() => worktree.join(folder.file(name)),
+        _ => file,
+    }
+}
+
 fn told(file: &std::path::Path, node: &Node, models: &Models) {
     terminal::line(format!("{}: good, {}", shown(file), node.hash));
-    for lint in &node.lints {
+    for lint in node.lints.iter().chain(&models.lints(node)) {
         terminal::line(format!("{}:{lint} (a note)", shown(file)));
     }
     for projection in models.projections(node) {

@@ -106,3 +106,40 @@ fn a_key_that_does_not_work() {
     says(&names("key_env = \"TOKEN\""), &["key_env \"TOKEN\" does not reach the daemon", "end with _API_KEY"]);
     says(&names("key = \"sk-1\""), &["unknown field `key`"]);
 }
+
+#[test]
+fn a_shell_hears_of_a_value_that_is_not_taken() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    assert_eq!(project.run(["node", "check", "rate"]).code, Some(0), "by its name, as `run` and `test` take it");
+    let ran = project.run(["node", "run", "rate", r#"{"text": "a"}"#, "--json"]).ok();
+    let ran: serde_json::Value = serde_json::from_str(&ran).unwrap();
+    let ticket = format!("--ticket={}", ran["delegate"]["ticket"].as_str().unwrap());
+    let submit = |value: &str| project.run(["call", "node_submit", &ticket, "--value", value]);
+    says(&submit(r#"{"reason": "r", "score": 9}"#), &["Rejected", "got 9", "one attempt is left"]);
+    says(
+        &submit(r#"{"reason": "r", "score": 9}"#),
+        &["It is the same value as before, and counts once", "one attempt"],
+    );
+    says(&submit(r#"{"reason": "r", "score": 8}"#), &["got 8", "That was the last attempt"]);
+    let late = submit(r#"{"reason": "r", "score": 4}"#);
+    says(&late, &["No attempts are left, so this value was not looked at; call rate again for a new ticket."]);
+    assert!(!late.stdout.contains("got 8"), "{}", late.stdout);
+    says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["This is no ticket"]);
+}
+
+#[test]
+fn the_last_good_version_answers_a_shell_too() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    run(&project, "rate").ok();
+    project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
+    assert!(run(&project, "rate").ok().contains("You rate texts."), "the version before");
+    assert!(project.run(["node", "list"]).ok().contains("nodes/rate.node.md"), "what is wrong is said there");
+    std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
+    says(&run(&project, "rate"), &["there is no node \"rate\""]);
+    // A daemon that never had a good one has none.
+    project.run(["stop"]).ok();
+    project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
+    says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);
+}
