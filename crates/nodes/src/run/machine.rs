@@ -169,7 +169,10 @@ impl<'a> Machine<'a> {
         let strict = answer::value(&answer.text);
         let is_repaired = strict.is_none();
         let Some(value) = strict.or_else(repaired) else {
-            let why = format!("the answer is no JSON: {}", beginning(&answer.text));
+            let why = match answer::is_too_deep(&answer.text) {
+                true => "the answer is nested too deeply: JSON has at most 127 levels here".to_owned(),
+                false => format!("the answer is no JSON: {}", beginning(&answer.text)),
+            };
             if self.was_unparseable {
                 return fail(Class::Unparseable, why);
             }

@@ -217,6 +217,7 @@ impl Check {
             }
         };
         let models = Models::of(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
+        models.ignored().iter().for_each(terminal::line);
         let mut wrong = 0;
         for file in &files {
             let named = file.strip_prefix(&worktree).unwrap_or(file);
