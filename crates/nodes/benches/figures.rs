@@ -139,8 +139,9 @@ fn replays(runtime: &Runtime, times: usize) {
     let models = Models::at(&url, "m").expect("an address");
     let place = tempfile::tempdir().expect("a directory");
     let node = node();
+    let folder = Folder::new(place.path(), "nodes");
     let call = |cassettes: &Cassettes| {
-        let means = Means { cassettes: Some((cassettes, place.path())), ..Means::of(&models) };
+        let means = Means { cassettes: Some((cassettes, &folder)), ..Means::of(&models) };
         runtime.block_on(nodes::run_with(&node, input(), means)).expect("a value");
     };
     call(&Cassettes::new(Mode::Record));

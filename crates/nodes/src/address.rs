@@ -7,15 +7,16 @@ use hyper::Uri;
 /// The base and the host of a URL that can be used.
 pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
     let wrong = |what: &str| format!("url {url:?} {what}, such as http://127.0.0.1:8080/v1");
+    // Both would swallow the path that is added: the request would go elsewhere. The parser drops a fragment silently.
+    if url.contains(['#', '?']) {
+        return Err(wrong("has a query or a fragment (`?`, `#`); write the base of the API"));
+    }
     let uri: Uri = url.parse().map_err(|_| wrong("is no address"))?;
     let host = uri.host().map(|host| host.trim_matches(['[', ']']).to_owned());
     let host = host.filter(|host| !host.is_empty()).ok_or_else(|| wrong("names no host"))?;
     let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
     if authority.contains('@') {
         return Err("the url holds a user or a key; put the key into key_file".to_owned());
-    }
-    if uri.query().is_some() {
-        return Err(wrong("has a query; write the base of the API"));
     }
     match uri.scheme_str() {
         Some("https") => {}
@@ -65,6 +66,9 @@ mod tests {
             ("http://localhost@example.com", "holds a user"),
             ("https://key@example.com", "holds a user"),
             ("https://example.com/?key=1", "has a query"),
+            ("https://example.com/v1?", "has a query"),
+            ("http://127.0.0.1:2375/containers/create#", "has a query or a fragment"),
+            ("http://127.0.0.1:2375/containers/create?x=#y", "has a query or a fragment"),
             ("ftp://127.0.0.1", "neither http nor https"),
             ("127.0.0.1:80", "neither http nor https"),
             ("", "is no address"),

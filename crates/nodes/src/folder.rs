@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+
+use project::inside::Inside;
 
 use crate::file::{FILE_MAX, Parts, SUFFIX};
 use crate::{Node, Problem};
@@ -147,9 +149,16 @@ impl Folder {
 
     /// The text of a node's file, and what it includes.
     pub(crate) fn text(&self, name: &str) -> Result<(String, Parts), FolderError> {
-        let path = self.worktree.join(self.file(name));
-        let text = project::regular::read(&path, FILE_MAX)
-            .map_err(|source| FolderError::Read { file: self.shown_file(name), source })?;
+        let file = self.file(name);
+        // A command is told to check a file anywhere; what lies in the worktree is read through no link.
+        let is_inside = file.components().all(|part| matches!(part, Component::Normal(_)));
+        let text = match (is_inside, file.file_name()) {
+            (true, Some(name)) => {
+                Inside::open(&self.worktree, &self.path).and_then(|directory| directory.read(Path::new(name), FILE_MAX))
+            }
+            _ => project::regular::read(&self.worktree.join(&file), FILE_MAX),
+        };
+        let text = text.map_err(|source| FolderError::Read { file: self.shown_file(name), source })?;
         let parts = self.parts(&text);
         Ok((text, parts))
     }

@@ -1,7 +1,7 @@
 //! The settings `[nodes]`: where node files lie, and the models. A model on another machine, or with a key, takes effect from a
 //! `hob.toml` only when granted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, PathBuf};
 
 use project::config::{File, Settings, Source, value};
@@ -12,6 +12,9 @@ use serde::Deserialize;
 use crate::cassette::Mode;
 use crate::outcome::Tokens;
 use crate::schema::Dialect;
+
+/// The highest price of a million tokens.
+const PRICE_MAX: f64 = 1e6;
 
 /// The alias that stands for the caller itself.
 pub(crate) const DELEGATE: &str = "delegate";
@@ -24,6 +27,8 @@ pub struct NodesSettings {
     /// The alias of the model for nodes that name none.
     pub model: Option<String>,
     pub models: BTreeMap<String, ModelSettings>,
+    /// The aliases that `hob.toml` defines too, and that stay the user's.
+    pub kept: BTreeSet<String>,
     /// How many nodes of a worktree are tools of their own.
     pub listed: usize,
     /// The most tokens that leave the machine in a day.
@@ -38,6 +43,7 @@ impl Default for NodesSettings {
             path: PathBuf::from("nodes"),
             model: None,
             models: BTreeMap::new(),
+            kept: BTreeSet::new(),
             listed: 20,
             tokens_per_day: 200_000,
             cassettes: Mode::Live,
@@ -98,7 +104,7 @@ impl Price {
         [Some(self.input), Some(self.output), self.cached]
             .into_iter()
             .flatten()
-            .all(|one| one.is_finite() && one >= 0.0)
+            .all(|one| (0.0..=PRICE_MAX).contains(&one))
     }
 }
 
@@ -154,7 +160,7 @@ impl Settings for NodesSettings {
             }
             if model.price.is_some_and(|price| !price.is_possible()) {
                 return Err(file.refused(format!(
-                    "nodes.models.{}: price is what a million tokens cost, such as {{ in = 0.15, out = 0.6 }}",
+                    "nodes.models.{}: price is what a million tokens cost, such as {{ in = 0.15, out = 0.6 }}, each from 0 to {PRICE_MAX}",
                     value::key(alias)
                 )));
             }
@@ -180,7 +186,13 @@ impl Settings for NodesSettings {
                 )));
             }
         }
-        self.models.extend(table.models);
+        for (alias, model) in table.models {
+            // What the user calls by this name is asked: a checkout does not put another model in its place.
+            match file.source == Source::Project && self.models.contains_key(&alias) {
+                true => drop(self.kept.insert(alias)),
+                false => drop(self.models.insert(alias, model)),
+            }
+        }
         Ok(())
     }
 
@@ -198,8 +210,15 @@ impl Settings for NodesSettings {
     }
 
     fn withhold(table: &mut NodesTable) {
-        table.models.retain(|_, model| crate::address::is_local(&model.url));
+        // An address that cannot be used stays, and is refused: no grant would help.
+        table.models.retain(|_, model| is_refused(model) || crate::address::is_local(&model.url));
     }
+}
+
+/// Whether a model of a `hob.toml` is refused, granted or not.
+fn is_refused(model: &ModelSettings) -> bool {
+    let has_key = model.key_file.is_some() || model.key_env.is_some();
+    has_key || crate::address::check(&model.url).is_err() || model.price.is_some_and(|price| !price.is_possible())
 }
 
 #[cfg(test)]
@@ -228,11 +247,50 @@ mod tests {
     }
 
     #[test]
+    fn a_checkout_does_not_replace_a_model_of_the_user() {
+        let mut settings = applied(
+            table("models.mine = { url = \"http://127.0.0.1:1/v1\", model = \"m\", key_file = \"/k\" }"),
+            Source::User,
+        )
+        .unwrap();
+        let users = settings.models["mine"].clone();
+        let theirs = table(
+            "models.mine = { url = \"http://127.0.0.1:2/v1\", model = \"x\", price = { in = 9, out = 9 } }\n\
+             models.other = { url = \"http://127.0.0.1:3/v1\", model = \"y\" }",
+        );
+        settings.apply(theirs, &File::new(Path::new("hob.toml"), Source::Project, "")).unwrap();
+        assert_eq!(settings.models["mine"], users);
+        assert_eq!(settings.models["other"].model, "y");
+        assert_eq!(settings.kept.iter().collect::<Vec<_>>(), ["mine"]);
+    }
+
+    /// Withheld silently, it would be missing, and nobody would know why.
+    #[test]
+    fn what_no_grant_would_help_is_refused_without_one() {
+        for (rest, wanted) in [
+            ("url = \"http://example.com/v1\"", "is not encrypted"),
+            ("url = \"https://example.com/v1#\"", "has a query or a fragment"),
+            ("url = \"https://example.com/v1\", key_env = \"A_API_KEY\"", "key_file and key_env are yours"),
+            ("url = \"https://example.com/v1\", price = { in = 1e300, out = 0 }", "each from 0 to 1000000"),
+        ] {
+            let mut said = table(&format!("models.a = {{ model = \"m\", {rest} }}"));
+            NodesSettings::withhold(&mut said);
+            let said = applied(said, Source::Project).unwrap_err().to_string();
+            assert!(said.contains("nodes.models.a: ") && said.contains(wanted), "{said}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_meant_is_refused() {
         for (text, source, wanted) in [
             ("path = \"../x\"", Source::Project, "no directory inside of the project"),
             ("path = \"/etc\"", Source::User, "no directory inside of the project"),
             ("models.a = { url = \"http://example.com\", model = \"m\" }", Source::User, "is not encrypted"),
+            (
+                "models.a = { url = \"http://127.0.0.1\", model = \"m\", price = { in = 1000001, out = 0 } }",
+                Source::User,
+                "each from 0 to 1000000",
+            ),
             (
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", key_file = \"/k\" }",
                 Source::Project,

@@ -15,6 +15,7 @@ mod git;
 pub mod handed;
 pub mod hello;
 mod identity;
+pub mod inside;
 pub mod journal;
 mod json_line;
 mod lock;

@@ -29,8 +29,11 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     text(open(path)?, most)
 }
 
-/// The text of an open file.
-pub(crate) fn text(file: File, most: u64) -> io::Result<String> {
+/// The text of an open file of at most `most` bytes.
+///
+/// # Errors
+/// When it is too long, not UTF-8, or unreadable.
+pub fn text(file: File, most: u64) -> io::Result<String> {
     // The claimed length of a file says little below /proc: it is room, and no promise.
     let room = file.metadata().map_or(0, |metadata| metadata.len().min(most)) + 1;
     let mut text = String::with_capacity(usize::try_from(room).unwrap_or_default());

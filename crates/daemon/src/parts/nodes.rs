@@ -80,7 +80,8 @@ impl Part for NodesPart {
     fn faults(config: &Config) -> Vec<String> {
         let models = Models::new(&config.of::<NodesSettings>());
         let unusable = models.list().filter_map(|(alias, model)| Some((alias.to_owned(), model.err()?.to_owned())));
-        unusable.map(|(alias, why)| format!("the model {alias:?} of nodes: {why}")).collect()
+        let unusable = unusable.map(|(alias, why)| format!("the model {alias:?} of nodes: {why}"));
+        unusable.chain(models.ignored().iter().cloned()).collect()
     }
 }
 

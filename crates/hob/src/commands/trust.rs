@@ -36,11 +36,13 @@ impl TrustCommand {
         }
         let requests = Config::requests(project, &daemon::sections()).map_err(Failure::new)?;
         let policy = waiting_policy(project)?;
+        let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
+        nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
         if requests.is_empty() && policy.is_none() {
             terminal::line(format!("{shown} asks for nothing that needs to be granted."));
             return Ok(Exit::Done);
         }
-        let is_granted = Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty();
+        let is_granted = config.withheld.is_empty();
         if !requests.is_empty() {
             terminal::line(match is_granted {
                 true => format!("{shown} is granted what it asks for, as it reads now:"),

@@ -1,23 +1,28 @@
 //! The files of cassettes: read when they have changed, and written whole.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
+use project::inside::Inside;
 
 use super::entry::{Entry, Parts};
+use crate::folder::Folder;
 
+/// The directory, in that of the node files.
+const DIRECTORY: &str = "cassettes";
+const SUFFIX: &str = ".jsonl";
 /// The longest file, in bytes.
 const FILE_MAX: u64 = 64 * 1024 * 1024;
 /// How many files are kept in memory.
 const MAX_KEPT: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Files(Mutex<HashMap<PathBuf, Loaded>>);
+pub(super) struct Files(Mutex<HashMap<Place, Loaded>>);
 
 #[derive(Debug)]
 struct Loaded {
@@ -25,10 +30,56 @@ struct Loaded {
     entries: Arc<Vec<Entry>>,
 }
 
+/// Where the file of a node lies.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    worktree: PathBuf,
+    /// Relative to it.
+    directory: PathBuf,
+    name: PathBuf,
+}
+
+impl Place {
+    pub(super) fn of(folder: &Folder, node: &str) -> Place {
+        let name = PathBuf::from(format!("{node}{SUFFIX}"));
+        Place { worktree: folder.worktree().to_owned(), directory: directory(folder), name }
+    }
+
+    /// As it is named to people.
+    pub(super) fn shown(&self) -> String {
+        format!("{}/{}", DIRECTORY, project::visible::path(&self.name))
+    }
+
+    pub(super) fn said(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.shown())
+    }
+
+    fn open(&self) -> io::Result<Option<File>> {
+        existing(Inside::open(&self.worktree, &self.directory).and_then(|directory| directory.file(&self.name)))
+    }
+
+    /// The entries of the file; none if it is not there.
+    pub(super) fn read(&self) -> io::Result<Vec<Entry>> {
+        self.open()?.map_or_else(|| Ok(Vec::new()), entries)
+    }
+
+    /// Replaces the file; without entries it is removed.
+    pub(super) fn write(&self, entries: &[Entry]) -> io::Result<()> {
+        if entries.is_empty() {
+            return Inside::open(&self.worktree, &self.directory)?.remove(&self.name);
+        }
+        let mut lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+        // Each begins with its key.
+        lines.sort();
+        let directory = Inside::create(&self.worktree, &self.directory)?;
+        directory.replace(&self.name, (lines.join("\n") + "\n").as_bytes())
+    }
+}
+
 impl Files {
     /// The entry of these parts; `Err` says what the nearest one has otherwise.
-    pub(super) fn find(&self, path: &Path, parts: &Parts, with_model: bool) -> io::Result<Result<Entry, String>> {
-        let entries = self.load(path)?;
+    pub(super) fn find(&self, place: &Place, parts: &Parts, with_model: bool) -> io::Result<Result<Entry, String>> {
+        let entries = self.load(place)?;
         let differences = |entry: &&Entry| entry.parts.differences(parts, with_model);
         Ok(match entries.iter().min_by_key(|entry| differences(entry).len()) {
             None => Err("there is no entry".to_owned()),
@@ -41,79 +92,72 @@ impl Files {
         })
     }
 
-    pub(super) fn put(&self, path: &Path, entry: Entry) -> io::Result<()> {
+    pub(super) fn put(&self, place: &Place, entry: Entry) -> io::Result<()> {
         let mut files = self.0.lock();
-        let mut entries = read(path)?;
+        let mut entries = place.read()?;
         entries.retain(|former| former.key != entry.key);
         entries.push(entry);
-        files.remove(path);
-        write(path, &entries)
+        files.remove(place);
+        place.write(&entries)
     }
 
-    fn load(&self, path: &Path) -> io::Result<Arc<Vec<Entry>>> {
-        let stamp = match fs::metadata(path) {
-            Ok(metadata) => Some((metadata.modified()?, metadata.len())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+    pub(super) fn load(&self, place: &Place) -> io::Result<Arc<Vec<Entry>>> {
+        let file = place.open()?;
+        let stamp = match &file {
+            Some(file) => {
+                let metadata = file.metadata()?;
+                Some((metadata.modified()?, metadata.len()))
+            }
+            None => None,
         };
         let mut files = self.0.lock();
-        if let Some(loaded) = files.get(path).filter(|loaded| loaded.stamp == stamp) {
+        if let Some(loaded) = files.get(place).filter(|loaded| loaded.stamp == stamp) {
             return Ok(loaded.entries.clone());
         }
-        let entries = Arc::new(read(path)?);
+        let entries = Arc::new(file.map_or_else(|| Ok(Vec::new()), entries)?);
         if files.len() >= MAX_KEPT {
             files.clear();
         }
-        files.insert(path.to_owned(), Loaded { stamp, entries: entries.clone() });
+        files.insert(place.clone(), Loaded { stamp, entries: entries.clone() });
         Ok(entries)
     }
 }
 
-/// The entries of a file; none if it is not there.
-pub(super) fn read(path: &Path) -> io::Result<Vec<Entry>> {
-    let text = match project::regular::read(path, FILE_MAX) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+/// The entries of an open file. Errors say where, and nothing that stands there.
+fn entries(file: File) -> io::Result<Vec<Entry>> {
+    let text = project::regular::text(file, FILE_MAX)?;
     let entry = |(number, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| {
-            let said = error.to_string();
-            let said = said.split(" at line ").next().unwrap_or_default().to_owned();
-            io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {said}", number + 1))
+        serde_json::from_str(line).map_err(|_| {
+            let why = format!(
+                "line {} is no recording; `hob node record` writes the file anew once it is removed",
+                number + 1
+            );
+            io::Error::new(io::ErrorKind::InvalidData, why)
         })
     };
     text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(entry).collect()
 }
 
-/// Replaces a file; without entries it is removed.
-pub(super) fn write(path: &Path, entries: &[Entry]) -> io::Result<()> {
-    if entries.is_empty() {
-        return fs::remove_file(path);
-    }
-    let mut lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-    // Each begins with its key.
-    lines.sort();
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    project::draft::replace(path, None, (lines.join("\n") + "\n").as_bytes())
+/// The names of the nodes that have a file, sorted.
+pub(super) fn all(folder: &Folder) -> io::Result<Vec<String>> {
+    let Some(directory) = existing(Inside::open(folder.worktree(), &directory(folder)))? else {
+        return Ok(Vec::new());
+    };
+    let names = directory.names()?.into_iter();
+    Ok(names.filter_map(|name| Some(name.to_str()?.strip_suffix(SUFFIX)?.to_owned())).collect())
 }
 
-/// The files of a directory, with the names of their nodes.
-pub(super) fn all(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let named = |entry: fs::DirEntry| {
-        let name = entry.file_name().into_string().ok()?.strip_suffix(".jsonl")?.to_owned();
-        Some((name, entry.path()))
-    };
-    let mut files: Vec<(String, PathBuf)> = entries.flatten().filter_map(named).collect();
-    files.sort();
-    Ok(files)
+/// The directory of the cassettes of these node files, relative to their worktree.
+fn directory(folder: &Folder) -> PathBuf {
+    folder.path().join(DIRECTORY)
+}
+
+fn existing<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn short(key: &str) -> &str {

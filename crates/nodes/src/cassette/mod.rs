@@ -1,12 +1,13 @@
 //! Cassettes: answers of models as they were recorded, so that a call can be made again without a model. They are kept beside
-//! the node files (`nodes/cassettes/NODE.jsonl`), an entry a line, sorted, without headers.
+//! the node files (`nodes/cassettes/NODE.jsonl`), an entry a line, sorted, without headers. They are
+//! read and written through no link, since a checkout could bring one that leads out of it.
 //!
 //! An entry is found by everything that its answer depends on. A changed node makes exactly its own entries stale.
 
 mod entry;
 mod file;
 
-use std::path::{Path, PathBuf};
+use std::io;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,7 @@ use crate::outcome::Class;
 use crate::provider::{Failed, Heard, Model, Request, Response};
 pub(crate) use entry::Entry;
 use entry::Parts;
-use file::Files;
-
-/// The directory, in that of the node files.
-pub const DIRECTORY: &str = "cassettes";
+use file::{Files, Place};
 
 /// What is done with a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,24 +62,24 @@ impl Cassettes {
     /// The answer to a request, by the mode. In replay no model is needed, and one that is not configured is any.
     pub(crate) async fn ask(
         &self,
-        directory: &Path,
+        folder: &Folder,
         node: &Node,
         model: Option<&Model>,
         request: &Request,
         (attempt, heard): (u32, Option<Heard<'_>>),
     ) -> Result<(Via, Response), Failed> {
-        let path = directory.join(format!("{}.jsonl", node.name));
+        let place = Place::of(folder, &node.name);
         let parts = Parts::of(node, model, request, attempt);
         if matches!(self.mode, Mode::Replay | Mode::RefreshStale) {
-            let found = self.files.find(&path, &parts, model.is_some());
-            let found = found.map_err(|error| Failed::new(Class::NotRecorded, said(&path, &error.to_string())))?;
+            let found = self.files.find(&place, &parts, model.is_some());
+            let found = found.map_err(|error| Failed::new(Class::NotRecorded, place.said(&error)))?;
             match found {
                 Ok(entry) => return Ok((Via::Cassette, Response::recorded(entry.status, entry.body))),
                 Err(nearest) if self.mode == Mode::Replay => {
                     let why = format!(
                         "this call of {} is not recorded in {}: {nearest}; `hob node record {}` records it",
                         node.name,
-                        shown(&path),
+                        place.shown(),
                         node.name
                     );
                     return Err(Failed::new(Class::NotRecorded, why));
@@ -90,12 +88,15 @@ impl Cassettes {
             }
         }
         let model = model.ok_or_else(|| Failed::new(Class::NotRecorded, "no model is configured"))?;
+        let writes = matches!(self.mode, Mode::Record | Mode::RefreshStale);
+        let not_written = |error: io::Error| Failed::new(Class::NotRecorded, place.said(&error));
+        if writes {
+            // A model that is paid is not asked where its answer cannot be kept.
+            self.files.load(&place).map_err(not_written)?;
+        }
         let response = model.post(request, heard).await?;
-        if matches!(self.mode, Mode::Record | Mode::RefreshStale) {
-            let entry = Entry::of(parts, &response);
-            self.files
-                .put(&path, entry)
-                .map_err(|error| Failed::new(Class::NotRecorded, said(&path, &error.to_string())))?;
+        if writes {
+            self.files.put(&place, Entry::of(parts, &response)).map_err(not_written)?;
         }
         Ok((Via::Direct, response))
     }
@@ -104,34 +105,21 @@ impl Cassettes {
     ///
     /// # Errors
     /// When a file cannot be read or written.
-    pub fn collect_garbage(folder: &Folder) -> std::io::Result<(usize, usize)> {
-        let directory = directory(folder);
+    pub fn collect_garbage(folder: &Folder) -> io::Result<(usize, usize)> {
         let (mut removed, mut kept) = (0, 0);
-        for (name, path) in file::all(&directory)? {
+        for name in file::all(folder)? {
             let hash = folder.file_node(&name).ok().map(|node| node.hash);
-            let entries = file::read(&path)?;
+            let place = Place::of(folder, &name);
+            let named = |error: io::Error| io::Error::new(error.kind(), place.said(&error));
+            let entries = place.read().map_err(named)?;
             let (stay, go): (Vec<Entry>, Vec<Entry>) =
                 entries.into_iter().partition(|entry| Some(&entry.parts.node) == hash.as_ref());
             removed += go.len();
             kept += stay.len();
             if !go.is_empty() {
-                file::write(&path, &stay)?;
+                place.write(&stay).map_err(named)?;
             }
         }
         Ok((removed, kept))
     }
-}
-
-/// The directory of the cassettes of these node files.
-pub fn directory(folder: &Folder) -> PathBuf {
-    folder.worktree().join(folder.path()).join(DIRECTORY)
-}
-
-fn shown(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    format!("{DIRECTORY}/{}", project::visible::path(Path::new(name)))
-}
-
-fn said(path: &Path, why: &str) -> String {
-    format!("{}: {why}", shown(path))
 }

@@ -112,6 +112,8 @@ pub struct Models {
     default: Option<String>,
     /// Models that cannot be used, and why.
     unusable: BTreeMap<String, String>,
+    /// What of `hob.toml` is not used, a sentence each.
+    ignored: Vec<String>,
 }
 
 /// One model.
@@ -134,6 +136,7 @@ impl Models {
     pub fn new(settings: &NodesSettings) -> Models {
         let client = Client::default();
         let mut models = Models { default: settings.model.clone(), ..Models::default() };
+        models.ignored = settings.kept.iter().map(|alias| ignored(alias)).collect();
         for (alias, said) in &settings.models {
             match Model::new(alias, said, client.clone()) {
                 Ok(model) => drop(models.by_alias.insert(alias.clone(), Arc::new(model))),
@@ -168,6 +171,11 @@ impl Models {
         if !self.by_alias.contains_key(alias) {
             self.unusable.insert(alias.to_owned(), why.to_owned());
         }
+    }
+
+    /// What of `hob.toml` is not used, a sentence each.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
     }
 
     /// Whether the caller of a node answers it, rather than a model: its file says so, or no model is configured at all.
@@ -281,6 +289,13 @@ impl Models {
         let usable = self.by_alias.iter().map(|(alias, model)| (alias.as_str(), Ok(model.as_ref())));
         usable.chain(self.unusable.iter().map(|(alias, why)| (alias.as_str(), Err(why.as_str()))))
     }
+}
+
+fn ignored(alias: &str) -> String {
+    format!(
+        "hob.toml has a model {alias:?} too, which is not used: yours of that name, in your config.toml, is; name one of them \
+         otherwise"
+    )
 }
 
 impl Model {

@@ -46,6 +46,12 @@ fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
     Ok(first)
 }
 
+/// Whether the text is refused only for how deeply it is nested.
+pub(super) fn is_too_deep(text: &str) -> bool {
+    let error = serde_json::from_str::<serde::de::IgnoredAny>(said(text)).err();
+    error.is_some_and(|error| error.to_string().starts_with("recursion limit exceeded"))
+}
+
 /// What a model said, without its reasoning.
 pub(super) fn said(text: &str) -> &str {
     without_reasoning(text).trim()

@@ -177,8 +177,15 @@ impl<'a> Machine<'a> {
             return self.invalid(answer, vec![format!("an object has the key {key:?} twice")]);
         }
         let Ok(value) = found else {
-            let what = if found == Err(NoValue::Several) { "several values of JSON, not one" } else { "no JSON" };
-            let why = format!("the answer is {what}: {}", beginning(&answer.text));
+            let why = match found {
+                Err(NoValue::Several) => {
+                    format!("the answer is several values of JSON, not one: {}", beginning(&answer.text))
+                }
+                _ if answer::is_too_deep(&answer.text) => {
+                    "the answer is nested too deeply: JSON has at most 127 levels here".to_owned()
+                }
+                _ => format!("the answer is no JSON: {}", beginning(&answer.text)),
+            };
             if self.was_unparseable {
                 return fail(Class::Unparseable, why);
             }

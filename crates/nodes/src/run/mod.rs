@@ -6,7 +6,6 @@ mod ledger;
 mod machine;
 mod repair;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ pub use ledger::{Attempt, Ledger, META};
 use crate::Node;
 use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode, Via};
+use crate::folder::Folder;
 use crate::outcome::Class;
 use crate::provider::{self, Answer, Failed, Heard, Message, Model, Models, Request};
 use crate::schema::Form;
@@ -71,8 +71,8 @@ impl FailureKind {
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
     pub models: &'a Models,
-    /// Recordings, and the directory that they are in.
-    pub cassettes: Option<(&'a Cassettes, &'a Path)>,
+    /// Recordings, and the node files that they lie beside.
+    pub cassettes: Option<(&'a Cassettes, &'a Folder)>,
     pub usage: Option<&'a Usage>,
     pub cache: Option<&'a Cache>,
     /// Who hears how many tokens have come; then the answer is streamed.
@@ -186,9 +186,7 @@ async fn ask(
     attempt: u32,
 ) -> (Via, Result<Answer, Failed>) {
     let response = match (means.cassettes, model) {
-        (Some((cassettes, directory)), model) => {
-            cassettes.ask(directory, node, model, request, (attempt, means.heard)).await
-        }
+        (Some((cassettes, folder)), model) => cassettes.ask(folder, node, model, request, (attempt, means.heard)).await,
         (None, Some(model)) => model.post(request, means.heard).await.map(|response| (Via::Direct, response)),
         (None, None) => Err(Failed::new(Class::NotRecorded, "no model is configured")),
     };

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
+use project::inside::Inside;
 use serde::{Deserialize, Serialize};
 
 use super::{Answering, Report};
@@ -57,9 +58,12 @@ impl Baseline {
     /// A sentence, when the file cannot be read.
     pub fn read(folder: &Folder) -> Result<Baseline, String> {
         let shown = project::visible::path(&folder.path().join(FILE)).to_string();
-        match project::regular::read(&path(folder), FILE_MAX) {
-            Ok(text) => serde_json::from_str(&text)
-                .map_err(|error| format!("{shown} is no baseline ({error}); `hob node test --accept` writes it anew")),
+        match Inside::open(folder.worktree(), folder.path()).and_then(|inside| inside.read(Path::new(FILE), FILE_MAX)) {
+            // Says where, and nothing that stands there.
+            Ok(text) => serde_json::from_str(&text).map_err(|error: serde_json::Error| {
+                let place = format!("line {}, column {}", error.line(), error.column());
+                format!("{shown} is no baseline ({place}); `hob node test --accept` writes it anew")
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Baseline::default()),
             Err(error) => Err(format!("{shown}: {error}")),
         }
@@ -71,7 +75,7 @@ impl Baseline {
     /// When the file cannot be written.
     pub fn write(&self, folder: &Folder) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
-        project::draft::replace(&path(folder), None, (text + "\n").as_bytes())
+        Inside::open(folder.worktree(), folder.path())?.replace(Path::new(FILE), (text + "\n").as_bytes())
     }
 
     /// How a test stands.
@@ -98,10 +102,6 @@ impl Baseline {
             nodes.entry(report.node.clone()).or_default().insert(report.id.clone(), known);
         }
     }
-}
-
-fn path(folder: &Folder) -> PathBuf {
-    folder.worktree().join(folder.path()).join(FILE)
 }
 
 fn word(answering: Answering) -> &'static str {

@@ -7,7 +7,7 @@ use std::path::Path;
 use process::Guard;
 use serde_json::json;
 
-use crate::cassette::{self, Cassettes, Mode};
+use crate::cassette::{Cassettes, Mode};
 use crate::engine::Engine;
 use crate::file::{Trial, trial_id};
 use crate::folder::Folder;
@@ -77,7 +77,6 @@ impl Suite<'_> {
         };
         let of_engine = engine.as_ref().map(|engine| engine.models(FIXED));
         let cassettes = Cassettes::new(if answering == Answering::Record { Mode::Record } else { Mode::Replay });
-        let directory = cassette::directory(self.folder);
         for name in names {
             let mut node = self.folder.node(&name).map_err(said)?;
             if engine.is_some() {
@@ -86,7 +85,7 @@ impl Suite<'_> {
             let recorded = matches!(answering, Answering::Cassette | Answering::Record);
             let means = Means {
                 models: of_engine.as_ref().unwrap_or(self.models),
-                cassettes: recorded.then_some((&cassettes, directory.as_path())),
+                cassettes: recorded.then_some((&cassettes, self.folder)),
                 usage: (answering != Answering::Cassette && engine.is_none()).then_some(self.usage),
                 cache: None,
                 heard: None,

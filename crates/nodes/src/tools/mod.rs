@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 pub use called::output_schema;
 
 use crate::cache::Cache;
-use crate::cassette::{self, Cassettes, Mode};
+use crate::cassette::{Cassettes, Mode};
 use crate::folder::{Folder, FolderError};
 use crate::registry::{Recorder, Served, Worktree};
 use crate::run::{Done, Failure, run_with};
@@ -143,11 +143,11 @@ impl Nodes {
         worktree: &Path,
         (fresh, heard): (bool, Option<Heard<'_>>),
     ) -> Result<Done, Failure> {
-        let recordings = cassette::directory(&self.folder_of(worktree));
+        let folder = self.folder_of(worktree);
         let is_live = self.cassettes.mode() == Mode::Live;
         let means = Means {
             models: &self.models,
-            cassettes: (!is_live).then_some((&self.cassettes, recordings.as_path())),
+            cassettes: (!is_live).then_some((&self.cassettes, &folder)),
             usage: Some(&self.usage),
             cache: (is_live && !fresh).then_some(&self.cache),
             heard,

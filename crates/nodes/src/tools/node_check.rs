@@ -1,9 +1,10 @@
 //! `node_check`: what is wrong with a node file, before it is saved or after; serves nothing.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Tool, ToolError};
+use project::inside::Inside;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +65,12 @@ impl Tool for NodeCheck {
                     let why = format!("`path` is a file NAME{SUFFIX} of your worktree, relative to it");
                     return Err(ToolError::user(why));
                 };
-                let (file, shown) = (worktree.join(path), project::visible::path(path).to_string());
-                let read = tokio::task::spawn_blocking(move || project::regular::read(&file, FILE_MAX));
+                let shown = project::visible::path(path).to_string();
+                let directory = path.parent().unwrap_or(Path::new("")).to_owned();
+                let file = PathBuf::from(format!("{name}{SUFFIX}"));
+                // What is wrong with a file quotes it, so no link is followed out of the worktree.
+                let read =
+                    tokio::task::spawn_blocking(move || Inside::open(&worktree, &directory)?.read(&file, FILE_MAX));
                 let text = read.await.map_err(ToolError::internal)?;
                 (name.to_owned(), text.map_err(|error| ToolError::user(format!("{shown}: {error}")))?)
             }

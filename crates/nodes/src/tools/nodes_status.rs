@@ -26,6 +26,9 @@ pub(super) struct Output {
     /// Tokens that left this machine today, and how many may.
     left_today: u64,
     tokens_per_day: u64,
+    /// What of `hob.toml` is not used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<String>,
     /// Why the directory of node files cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -87,15 +90,22 @@ impl Tool for NodesStatus {
         let wanted = served.entries.iter().filter(|(name, _)| args.node.as_ref().is_none_or(|node| node == *name));
         let nodes = wanted.map(|(name, entry)| status(name, entry, &self.0.models)).collect();
         let (left_today, tokens_per_day) = (self.0.usage.spent_today(), self.0.usage.per_day());
-        Ok(Output { nodes, left_today, tokens_per_day, error: served.error.clone() })
+        let ignored = self.0.models.ignored().to_vec();
+        Ok(Output { nodes, left_today, tokens_per_day, ignored, error: served.error.clone() })
     }
 
     fn text(output: &Output) -> String {
         let usage =
             format!("{} of {} tokens were sent off this machine today", output.left_today, output.tokens_per_day);
         let usage = (output.left_today > 0).then_some(usage);
-        let lines: Vec<String> =
-            output.error.iter().cloned().chain(output.nodes.iter().map(line)).chain(usage).collect();
+        let lines: Vec<String> = output
+            .error
+            .iter()
+            .chain(&output.ignored)
+            .cloned()
+            .chain(output.nodes.iter().map(line))
+            .chain(usage)
+            .collect();
         if lines.is_empty() {
             "No node files here; `hob node new NAME` writes one.".to_owned()
         } else {

@@ -1,6 +1,7 @@
 //! A schema as a server takes it: what is sent, what its answer means, and what `policy.enforce` and `policy.repair` make of it.
 
 use nodes::cassette::{Cassettes, Mode};
+use nodes::folder::Folder;
 use nodes::schema::Dialect;
 use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
 use serde_json::{Map, Value, json};
@@ -119,7 +120,8 @@ async fn a_recording_of_the_strict_subset_means_the_same_without_its_model() {
     let (node, place) = (node("{}", &optional()), tempfile::tempdir().unwrap());
     for (mode, models) in [(Mode::Record, &strict), (Mode::Replay, &strict), (Mode::Replay, &Models::default())] {
         let cassettes = Cassettes::new(mode);
-        let means = Means { cassettes: Some((&cassettes, place.path())), ..Means::of(models) };
+        let folder = Folder::new(place.path(), "nodes");
+        let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
         let done = nodes::run_with(&node, Map::new(), means).await.unwrap();
         assert_eq!(done.value, json!({"score": 3}));
         // What was recorded costs nothing again.

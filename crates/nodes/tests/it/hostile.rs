@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use nodes::cassette::{Cassettes, Mode};
+use nodes::folder::Folder;
 use nodes::usage::Usage;
 use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
 use serde_json::{Map, Value, json};
@@ -88,9 +89,9 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let model = ModelSettings { key_file: Some(key), ..ModelSettings::at(&endpoint.url, "m") };
     let settings = NodesSettings { models: [("m".to_owned(), model)].into(), ..NodesSettings::default() };
     let models = Models::new(&settings);
-    let (cassettes, directory) = (Cassettes::new(Mode::Record), place.path().join("cassettes"));
+    let (cassettes, folder) = (Cassettes::new(Mode::Record), Folder::new(place.path(), "nodes"));
     let usage = Usage::new(place.path().join("usage.jsonl"), 1_000);
-    let means = Means { cassettes: Some((&cassettes, &directory)), usage: Some(&usage), ..Means::of(&models) };
+    let means = Means { cassettes: Some((&cassettes, &folder)), usage: Some(&usage), ..Means::of(&models) };
     let node = node("{{ text }}").expect("valid");
     let failure = nodes::run_with(&node, input("a"), means).await.expect_err("a wrong key");
     let done = nodes::run_with(&node, input("b"), means).await.expect("a value");
@@ -98,7 +99,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let said = format!("{failure:?} {done:?} {models:?}");
     assert!(said.contains("Incorrect API key provided: [key]") && !said.contains(SECRET), "{said}");
     let mut files = 0;
-    for path in [directory.join("n.jsonl"), place.path().join("usage.jsonl")] {
+    for path in [place.path().join("nodes/cassettes/n.jsonl"), place.path().join("usage.jsonl")] {
         let text = std::fs::read_to_string(path).expect("written");
         assert!(!text.contains(SECRET) && !text.to_lowercase().contains("authorization"), "{text}");
         files += 1;

@@ -11,5 +11,6 @@ mod forms;
 mod hostile;
 mod includes;
 mod limits;
+mod outside;
 mod reloads;
 mod typed;

@@ -238,7 +238,14 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
                 pairs?.into()
             }
         },
-        Shape::Json => serde_json::from_str(last).map_err(|_| wrong(last, "JSON"))?,
+        Shape::Json => serde_json::from_str(last).map_err(|error: serde_json::Error| {
+            match error.to_string().starts_with("recursion limit exceeded") {
+                true => Failure::new(format_args!("{property}: the JSON is nested too deeply"))
+                    .hint("Write it with at most 127 levels.")
+                    .exit(Exit::Usage),
+                false => wrong(last, "JSON"),
+            }
+        })?,
     })
 }
 
@@ -402,6 +409,10 @@ mod tests {
         check(
             &["--code", "x", "--position", "3:4"],
             expect!["Usage: position: `3:4` is not JSON `--help` says what each flag takes."],
+        );
+        check(
+            &["--code", "x", "--position", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))],
+            expect!["Usage: position: the JSON is nested too deeply Write it with at most 127 levels."],
         );
         check(
             &["--cod", "x"],

@@ -5,6 +5,7 @@ mod delegated;
 mod edits;
 mod hostile;
 mod live;
+mod outside;
 mod recorded;
 mod secrets;
 mod streamed;

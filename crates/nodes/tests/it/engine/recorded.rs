@@ -2,6 +2,7 @@
 
 use nodes::cassette::{Cassettes, Mode};
 use nodes::engine::Engine;
+use nodes::folder::Folder;
 use nodes::usage::{self, Usage};
 use nodes::{Means, Models, Node};
 use serde_json::{Map, Value, json};
@@ -22,8 +23,8 @@ fn input(text: &str) -> Map<String, Value> {
 }
 
 /// The value as text, or why there is none; and how it came.
-async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, directory: &std::path::Path) -> String {
-    let means = Means { cassettes: Some((cassettes, directory)), ..Means::of(models) };
+async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, folder: &Folder) -> String {
+    let means = Means { cassettes: Some((cassettes, folder)), ..Means::of(models) };
     match nodes::run_with(node, input(text), means).await {
         Ok(done) => format!("{} {:?}", done.value, done.ledger.attempts[0].via),
         Err(failure) => failure.why,
@@ -34,35 +35,35 @@ async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, d
 async fn what_was_recorded_is_replayed_without_an_engine() {
     let Some(engine) = engine().await else { return };
     let place = tempfile::tempdir().unwrap();
-    let directory = place.path().join("nodes/cassettes");
+    let folder = Folder::new(place.path(), "nodes");
     let models = engine.models("fixed");
     let (node, record) = (rate("Rate this"), Cassettes::new(Mode::Record));
     for text in ["a", "b", "c"] {
-        let said = call(&node, text, &models, &record, &directory).await;
+        let said = call(&node, text, &models, &record, &folder).await;
         assert_eq!(said, r#"{"reason":"","score":1} Direct"#);
     }
-    let file = directory.join("rate.jsonl");
+    let file = place.path().join("nodes/cassettes/rate.jsonl");
     let before = std::fs::read_to_string(&file).unwrap();
     assert_eq!(before.lines().count(), 3);
     assert!(before.lines().is_sorted());
     drop(engine);
     let replay = Cassettes::new(Mode::Replay);
     for text in ["a", "b", "c"] {
-        assert_eq!(call(&node, text, &models, &replay, &directory).await, r#"{"reason":"","score":1} Cassette"#);
+        assert_eq!(call(&node, text, &models, &replay, &folder).await, r#"{"reason":"","score":1} Cassette"#);
         // Without a model that is configured, too: a machine of CI has none.
         assert_eq!(
-            call(&node, text, &Models::default(), &replay, &directory).await,
+            call(&node, text, &Models::default(), &replay, &folder).await,
             r#"{"reason":"","score":1} Cassette"#
         );
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
     // One letter of the template, and its recordings are stale; the failure names them.
     let changed = rate("Rate thus");
-    let said = call(&changed, "a", &models, &replay, &directory).await;
+    let said = call(&changed, "a", &models, &replay, &folder).await;
     assert!(said.contains("this call of rate is not recorded in cassettes/rate.jsonl: the nearest entry, "), "{said}");
     assert!(said.contains(" has another node, messages; `hob node record rate` records it"), "{said}");
     // Another input is no other node.
-    let said = call(&node, "d", &models, &replay, &directory).await;
+    let said = call(&node, "d", &models, &replay, &folder).await;
     assert!(said.contains(" has another messages;"), "{said}");
 }
 

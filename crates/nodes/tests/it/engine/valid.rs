@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nodes::cassette::{Cassettes, Mode};
+use nodes::folder::Folder;
 use nodes::schema::Dialect;
 use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
 use serde_json::{Map, Value, json};
@@ -109,12 +110,13 @@ async fn nothing_invalid_gets_out() {
 /// What a call gives, and the server's own answer.
 async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Value, String>, Value) {
     let cassettes = Cassettes::new(Mode::Record);
-    let means = Means { cassettes: Some((&cassettes, directory)), ..Means::of(models) };
+    let folder = Folder::new(directory, "nodes");
+    let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
     let said = match nodes::run_with(node, Map::new(), means).await {
         Ok(done) => Ok(done.value),
         Err(failure) => Err(format!("{:?}: {}", failure.kind, failure.why)),
     };
-    let entry = std::fs::read_to_string(directory.join("generated.jsonl")).expect("a recording");
+    let entry = std::fs::read_to_string(directory.join("nodes/cassettes/generated.jsonl")).expect("a recording");
     (said, serde_json::from_str(&entry).expect("one entry"))
 }
 
