@@ -212,7 +212,7 @@ impl Check {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (worktree, path) = place(project)?;
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
-        let files = match self.files.is_empty() {
+        let files: Vec<PathBuf> = match self.files.is_empty() {
             false => self.files.into_iter().map(|file| named(&worktree, &folder, file)).collect(),
             true => {
                 let names = folder.names().map_err(Failure::new)?;
