@@ -12,7 +12,7 @@ pub(crate) fn value(text: &str) -> Option<Value> {
 
 /// Whether the text is refused only for how deeply it is nested.
 pub(super) fn is_too_deep(text: &str) -> bool {
-    let error = serde_json::from_str::<serde::de::IgnoredAny>(said(text)).err();
+    let error = serde_json::from_str::<Value>(said(text)).err();
     error.is_some_and(|error| error.to_string().starts_with("recursion limit exceeded"))
 }
 
