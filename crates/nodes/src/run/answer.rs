@@ -48,7 +48,7 @@ fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
 
 /// Whether the text is refused only for how deeply it is nested.
 pub(super) fn is_too_deep(text: &str) -> bool {
-    let error = serde_json::from_str::<serde::de::IgnoredAny>(said(text)).err();
+    let error = serde_json::from_str::<Value>(said(text)).err();
     error.is_some_and(|error| error.to_string().starts_with("recursion limit exceeded"))
 }
 

@@ -126,5 +126,8 @@ async fn an_answer_that_is_nested_too_deeply_is_said_to_be() {
     let models = Models::at(&endpoint.url, "m").unwrap();
     let node = Node::parse("n", &NODE.replace("output:", "policy: { attempts: 1 }\noutput:")).unwrap();
     let failure = nodes::run(&node, Map::new(), &models).await.expect_err("no value");
-    assert_eq!(failure.why, "the answer is nested too deeply: JSON has at most 127 levels here");
+    assert_eq!(
+        failure.why,
+        "the answer is nested too deeply: JSON has at most 127 levels here (attempt 1 of 1, by policy.attempts)"
+    );
 }
