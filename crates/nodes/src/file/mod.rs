@@ -10,6 +10,7 @@ mod policy;
 mod reader;
 mod short;
 mod split;
+mod subset;
 mod template;
 mod trial;
 mod yaml;

@@ -50,7 +50,10 @@ impl UsageOf {
             sum.failures += u64::from(spent.class != nodes::outcome::Class::Done);
             sum.cost = sum.cost.into_iter().chain(spent.cost).reduce(|a, b| a + b);
             match spent.tokens {
-                Some(tokens) => (sum.input, sum.output) = (sum.input + tokens.input, sum.output + tokens.output),
+                Some(tokens) => {
+                    sum.input = sum.input.saturating_add(tokens.input);
+                    sum.output = sum.output.saturating_add(tokens.output);
+                }
                 None => sum.unknown += 1,
             }
         }
