@@ -40,3 +40,10 @@ pub struct Tokens {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
 }
+
+impl Tokens {
+    /// Both together. A server may say any number.
+    pub(crate) fn sum(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}

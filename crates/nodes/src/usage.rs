@@ -64,7 +64,7 @@ impl Usage {
     /// Why an attempt that leaves the machine cannot be made, if it cannot.
     pub(crate) fn allows(&self, estimate: u64) -> Result<(), String> {
         let spent = self.spent_today();
-        if spent + estimate <= self.per_day {
+        if spent.saturating_add(estimate) <= self.per_day {
             return Ok(());
         }
         Err(format!(
@@ -86,8 +86,8 @@ impl Usage {
             Some((of, spent)) if of == day => spent,
             _ => {
                 let all = read_all(&self.path).unwrap_or_default();
-                let spent =
-                    all.iter().filter(|spent| spent.leaves && spent.at / DAY == day).map(|spent| spent.counted).sum();
+                let of_today = all.iter().filter(|spent| spent.leaves && spent.at / DAY == day);
+                let spent = of_today.fold(0, |sum: u64, spent| sum.saturating_add(spent.counted));
                 *today = Some((day, spent));
                 spent
             }
@@ -99,7 +99,7 @@ impl Usage {
         spent.at = (self.now)();
         self.spent_today();
         if let (true, Some((_, today))) = (spent.leaves, self.today.lock().as_mut()) {
-            *today += spent.counted;
+            *today = today.saturating_add(spent.counted);
         }
         if let Err(error) = self.append(&spent) {
             tracing::warn!(%error, "the usage of nodes could not be written");

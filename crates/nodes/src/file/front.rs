@@ -1,5 +1,7 @@
 //! The front matter: which keys there are, what each means, and what must fit together.
 
+use std::time::{Duration, Instant};
+
 use mcp::tool::{Declaration, Effect, wrapped};
 use serde_json::{Map, Value, json};
 
@@ -14,6 +16,8 @@ use super::{
 };
 use crate::schema::Schema;
 
+/// How long checking the examples of a file may take: a reload waits for it.
+const EXAMPLES_TIME: Duration = Duration::from_secs(5);
 const KEYS: &[&str] = &[
     "name",
     "variant",
@@ -104,7 +108,12 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
         reader.say(1, error.to_string());
     }
     if reader.problems.is_empty() {
+        let begun = Instant::now();
         for example in &node.examples {
+            if begun.elapsed() > EXAMPLES_TIME {
+                reader.say(example.line, "the examples before this one took longer than 5 s to check: leave some out");
+                break;
+            }
             reader.example(&node, example);
         }
         reader.places(&node);
@@ -339,6 +348,7 @@ fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, Str
         environment.set_fuel(Some(100_000));
         environment
     });
+    super::subset::condition(that)?;
     let expression = ENVIRONMENT.compile_expression_owned(that.to_owned());
     let expression = expression.map_err(|error| error.detail().map_or_else(|| error.to_string(), str::to_owned))?;
     let unknown = expression.undeclared_variables(false).into_iter().find(|name| name != "input" && name != "output");

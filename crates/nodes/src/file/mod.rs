@@ -11,6 +11,7 @@ mod policy;
 mod reader;
 mod short;
 mod split;
+mod subset;
 mod template;
 mod trial;
 mod yaml;

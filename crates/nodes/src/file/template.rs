@@ -4,6 +4,7 @@
 //! Undefined names are errors, loops are bounded, and only files beside the node files are included. An optional input that is not given is
 //! empty. `| data` frames a text from outside so that nothing in it can close the frame.
 
+use std::io;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, ValueKind};
@@ -14,12 +15,15 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 use super::include::{Parts, names};
+use super::subset;
 
 /// What renders: another version may render otherwise.
 pub(crate) const ENGINE: &str = "minijinja 3.1.0";
 const NAME: &str = "body";
 /// Instructions of the template engine that one rendering may take.
 const FUEL: u64 = 2_000_000;
+/// The longest text that a rendering may become, in bytes.
+const TEXT_MAX: usize = 32 * 1024 * 1024;
 /// What the engine has by itself.
 const FUNCTIONS: &[&str] = &["range", "dict", "namespace", "debug", "true", "false", "none", "loop", "self", "caller"];
 
@@ -67,6 +71,14 @@ impl Template {
         if let Some(name) = parts.circle() {
             problems.push(Problem::at(offset + 1, format!("{name} includes itself")));
         }
+        if problems.is_empty() {
+            problems.extend(
+                subset::body(body).into_iter().map(|problem| Problem { line: offset + problem.line, ..problem }),
+            );
+            problems.extend(parts.texts().flat_map(|(name, text)| {
+                subset::body(text).into_iter().map(move |problem| Problem::at(offset + 1, format!("{name}:{problem}")))
+            }));
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -109,15 +121,45 @@ impl Template {
     }
 
     fn parts(&self, inputs: &Map<String, Value>) -> Result<Rendered, minijinja::Error> {
-        let mut whole = self.environment.get_template(NAME)?.render_captured(Jinja::from(Serde(inputs)))?;
+        let mut text = Bounded::default();
+        let template = self.environment.get_template(NAME)?;
+        let mut whole = template.render_captured_to(Jinja::from(Serde(inputs)), &mut text)?;
         if !self.has_blocks {
-            return Ok(Rendered { system: None, user: whole.into_output().trim().to_owned() });
+            return Ok(Rendered { system: None, user: text.trimmed() });
         }
         let has_system = self.has_system;
         whole.with_state_mut(|state| {
-            let mut block = |name: &str| state.render_block(name).map(|text| text.trim().to_owned());
+            let mut block = |name: &str| {
+                let mut text = Bounded::default();
+                state.render_block_to_write(name, &mut text)?;
+                Ok::<_, minijinja::Error>(text.trimmed())
+            };
             Ok(Rendered { system: has_system.then(|| block("system")).transpose()?, user: block("user")? })
         })
+    }
+}
+
+/// A text that ends with an error where it becomes too long: few steps can write much.
+#[derive(Default)]
+struct Bounded(Vec<u8>);
+
+impl Bounded {
+    fn trimmed(&self) -> String {
+        String::from_utf8_lossy(&self.0).trim().to_owned()
+    }
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > TEXT_MAX {
+            return Err(io::Error::other("too long"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -201,6 +243,7 @@ fn own_problem(error: &minijinja::Error, line: usize) -> Problem {
     let detail = error.detail().map_or(String::new(), |detail| format!(": {detail}"));
     let hint = match error.kind() {
         ErrorKind::OutOfFuel => " (a rendering may take 2,000,000 steps)",
+        ErrorKind::WriteFailure => " (a message has at most 32 MiB)",
         _ => "",
     };
     Problem::at(line, format!("the template: {}{detail}{hint}", error.kind()))

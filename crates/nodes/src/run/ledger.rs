@@ -66,7 +66,10 @@ pub struct Ledger {
 impl Ledger {
     /// Tokens asked and answered, as far as servers say.
     pub fn tokens(&self) -> u64 {
-        self.attempts.iter().filter_map(|attempt| attempt.tokens).map(|tokens| tokens.input + tokens.output).sum()
+        self.attempts
+            .iter()
+            .filter_map(|attempt| attempt.tokens)
+            .fold(0, |sum, tokens| sum.saturating_add(tokens.sum()))
     }
 
     /// What it has cost, as far as prices and tokens are known; `None` if nothing of it is.

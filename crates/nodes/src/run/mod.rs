@@ -201,7 +201,7 @@ async fn ask(
 /// Why an attempt may not be made, if it may not.
 fn allowed(node: &Node, ledger: &Ledger, means: Means<'_>, model: Option<&Model>, estimate: u64) -> Result<(), String> {
     let (budget, spent) = (node.policy.tokens, ledger.tokens());
-    if spent + estimate > budget {
+    if spent.saturating_add(estimate) > budget {
         return Err(format!(
             "this attempt needs about {estimate} tokens and {spent} are spent; policy.tokens of the node allows {budget}"
         ));
@@ -214,7 +214,7 @@ fn allowed(node: &Node, ledger: &Ledger, means: Means<'_>, model: Option<&Model>
 
 fn spent(node: &Node, model: &Model, attempt: &Attempt, estimate: u64) -> Spent {
     let counted = match (attempt.tokens, attempt.class) {
-        (Some(tokens), _) => tokens.input + tokens.output,
+        (Some(tokens), _) => tokens.sum(),
         // Nothing was read that could cost.
         (None, Class::Busy | Class::Rejected | Class::TooLong) => 0,
         (None, _) => estimate,

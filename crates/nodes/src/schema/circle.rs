@@ -26,7 +26,7 @@ pub(super) fn find(schema: &Value) -> Option<&str> {
     })
 }
 
-fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
+pub(super) fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
     let place = reference.strip_prefix('#')?;
     schema.pointer(place).or_else(|| anchored(schema, place))
 }
@@ -44,12 +44,12 @@ fn anchored<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 /// What a schema refers to.
-fn referred(schema: &Value) -> impl Iterator<Item = &str> {
-    ["$ref", "$dynamicRef"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_str())
+pub(super) fn referred(schema: &Value) -> impl Iterator<Item = &str> {
+    ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
 /// Every reference in a schema.
-fn collect<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
+pub(super) fn collect<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
     match schema {
         Value::Object(object) => {
             references.extend(referred(schema));

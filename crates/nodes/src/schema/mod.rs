@@ -5,6 +5,7 @@ mod circle;
 mod form;
 pub mod keywords;
 mod strict;
+mod work;
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -40,11 +41,20 @@ impl Schema {
                 "{reference} leads back to itself with no part of the value in between, so it says nothing"
             ));
         }
+        if let Some(why) = work::uncounted(&json) {
+            return Err(why);
+        }
         Ok(Schema { json, validator })
     }
 
     /// What is wrong with a value; empty if it conforms.
     pub fn problems(&self, value: &Value) -> Vec<String> {
+        if work::is_too_much(&self.json, value) {
+            return vec![format!(
+                "the whole value: by the references of its schema it takes more than {} comparisons to check; give one that is less deep, or fewer branches",
+                work::MAX
+            )];
+        }
         let mut problems = Vec::new();
         for error in self.validator.iter_errors(value).take(MAX_PROBLEMS) {
             let path = error.instance_path().as_str().to_owned();

@@ -34,7 +34,7 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
         "{why}"
     );
     for body in [
-        "{{ text }}{% for a in range(10000) %}{% for b in range(10000) %}{% for c in range(10000) %}.{% endfor %}{% endfor %}{% endfor %}",
+        "{{ text }}{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}.{% endfor %}{% endfor %}{% endfor %}",
         "{{ text }}{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     ] {
         let failure = match node(body) {
@@ -116,4 +116,146 @@ fn a_schema_that_only_refers_to_itself_is_refused() {
     let said = Node::parse("endless", &text).unwrap_err()[0].to_string();
     let wanted = "3: the schema of the output: #/$defs/a leads back to itself with no part of the value in between, so it says nothing";
     assert_eq!(said, wanted);
+}
+
+/// Each of these ended the daemon, or never ended: what is built by repetition, what is parsed level by level.
+#[test]
+fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
+    let deep_if = "{% if text %}".repeat(20_000) + &"{% endif %}".repeat(20_000);
+    let elifs = format!("{{% if text %}}{}{{% endif %}}", "{% elif text %}".repeat(10_000));
+    let sum = format!("{{{{ 1{} }}}}", "+1".repeat(20_000));
+    let (not, minus) =
+        (format!("{{{{ {} text }}}}", "not ".repeat(50_000)), format!("{{{{ {}1 }}}}", "-".repeat(100_000)));
+    let (filters, few) =
+        (format!("{{{{ text{} }}}}", "|abs".repeat(50_000)), format!("{{{{ text{} }}}}", "|upper".repeat(9)));
+    let text = format!("{{{{ '{}' }}}}", "x".repeat(1_001));
+    let words = "an expression has at most 200 words and signs";
+    for (body, wanted) in [
+        (
+            "{% set ns = namespace(s=[1]) %}{% for i in range(1000) %}{% set ns.s = [ns.s] %}{% endfor %}",
+            "`set` is not there",
+        ),
+        ("{% with s = text %}{{ s }}{% endwith %}", "`with` is not there"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}", "`macro` is not there"),
+        ("{% filter upper %}a{% endfilter %}", "`filter` is not there"),
+        ("{{ text ~ text }}", "`~` is not there"),
+        ("{{ 'x' * 1000000000 }}", "`*` is not there"),
+        ("{{ 9 ** 9 }}", "`**` is not there"),
+        ("{{ [text, text] }}", "of constants"),
+        ("{% for s in [[text]] %}{{ s }}{% endfor %}", "a `for` goes over"),
+        ("{% for s in text + text %}{{ s }}{% endfor %}", "a `for` goes over"),
+        ("{% for s in text recursive %}{{ loop(s) }}{% endfor %}", "`recursive` is not there"),
+        ("{% for i in range(1001) %}.{% endfor %}", "at most 1000"),
+        ("{% for i in range(text) %}.{% endfor %}", "at most 1000"),
+        ("{{ text.upper() }}", "only range(N) is called"),
+        ("{{ text | replace('a', 'aa') }}", "there is no filter `replace`"),
+        ("{{ text | join(text) }}", "takes constants"),
+        (&few, "at most 8 filters"),
+        (&deep_if, "at most 32 deep"),
+        (&elifs, "at most 32 deep"),
+        (&sum, words),
+        (&not, words),
+        (&minus, words),
+        (&filters, words),
+        (&text, "a text in quotes has at most 1000 bytes"),
+    ] {
+        let why = node(&format!("{{{{ text }}}}\n{body}")).expect_err(body);
+        assert!(why.starts_with("8: the template: ") && why.contains(wanted), "{body:.80}: {why:.300}");
+    }
+    let said = |that: &str| {
+        let text = format!(
+            "---\ndescription: N.\noutput: {{ schema: {{ a: string }} }}\nchecks: [ {{ that: \"{that}\", say: no }} ]\n---\nSay it.\n"
+        );
+        Node::parse("n", &text).map(drop).map_err(|problems| problems[0].to_string())
+    };
+    assert!(said(&format!("output.a == 1{}", "+1".repeat(20_000))).unwrap_err().contains(words));
+    assert!(said("output.a * 1000000000 == 'a'").unwrap_err().contains("`*` is not there"));
+    assert_eq!(said("output.a in ['a', 'b'] and output.a | length < 5"), Ok(()));
+}
+
+/// The deepest that is allowed is compiled, rendered and dropped on the stack of an ordinary thread.
+#[tokio::test]
+async fn what_the_subset_allows_is_rendered() {
+    let deepest =
+        "{% if text %}".repeat(32) + &format!("{{{{ {}text }}}}", "not ".repeat(198)) + &"{% endif %}".repeat(32);
+    let list: Vec<String> = (0..1_000).map(|number| format!("'{number}'")).collect();
+    let body = format!(
+        "{{{{ text | upper | default('none') }}}}{deepest}{{% for c in [1, 2] | reverse if c > 0 %}}{{{{ loop.index }}}}{{% endfor %}}\
+         {{% for i in range(2) %}}{{{{ i + 1 }}}}{{% else %}}-{{% endfor %}}{{% if text in [{}] %}}{{% elif text is string %}}{{{{ text[0] }}}}\
+         {{% else %}}{{% endif %}}{{% raw %}}{{{{ x * y }}}}{{% endraw %}}{{# {{% set x = 1 %}} #}} {{{{ 'a' if text else 'b' }}}}\n",
+        list.join(", ")
+    );
+    let node = node(&body).expect("allowed");
+    let endpoint = Endpoint::start(vec![says("{\"a\": \"b\"}", "stop")]);
+    let models = Models::at(&endpoint.url, "m").expect("an address");
+    nodes::run(&node, input("abc"), &models).await.expect("a value");
+    let asked = endpoint.asked().remove(0);
+    let last = asked["messages"].as_array().and_then(|messages| messages.last()).expect("a message");
+    assert_eq!(last["content"], "ABCtrue1212a{{ x * y }}  a");
+}
+
+/// Some steps of a template can write much.
+#[tokio::test]
+async fn a_message_without_end_is_cut_with_an_error() {
+    let models = Models::at("http://127.0.0.1:9/v1", "m").expect("an address");
+    let node = node("{% for a in range(1000) %}{{ text }}{% endfor %}").expect("valid");
+    let failure = nodes::run(&node, input(&"x".repeat(100_000)), &models).await.expect_err("too long");
+    assert!(failure.why.contains("a message has at most 32 MiB"), "{}", failure.why);
+}
+
+/// Three branches that are the same, forty levels: more comparisons than anybody has time for.
+#[tokio::test]
+async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    let again = json!({"type": "array", "items": {"$ref": "#/$defs/a"}});
+    let defs = json!({"a": {"anyOf": [{"type": "integer"}, again, again, again]}});
+    let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs});
+    let text = |example: &str| format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n{example}---\nSay it.\n");
+    let example = format!("examples: [ {{ input: {{}}, output: {{ x: {} }} }} ]\n", nested(40));
+    let said = Node::parse("n", &text(&example)).unwrap_err()[0].to_string();
+    assert!(
+        said.starts_with("4: the example's output: the whole value: ") && said.contains("1000000 comparisons"),
+        "{said}"
+    );
+    // From a model; what is not deep is a value.
+    let answer = |depth| says(&format!("{{\"x\": {}}}", nested(depth)), "stop");
+    let endpoint = Endpoint::start(vec![answer(40), answer(3)]);
+    let models = Models::at(&endpoint.url, "m").expect("an address");
+    let node = Node::parse("n", &text("")).expect("valid");
+    let done = nodes::run(&node, Map::new(), &models).await.expect("a value at last");
+    assert_eq!(done.value, json!({"x": [[[1]]]}));
+    assert!(done.ledger.attempts[0].problems[0].contains("1000000 comparisons"), "{:?}", done.ledger);
+    // The same by names that double, without a circle; and by references that could not be counted.
+    let doubled: Map<String, Value> = (0..40)
+        .map(|at| {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            (format!("d{at}"), if at == 39 { json!({}) } else { json!({"allOf": [next, next]}) })
+        })
+        .collect();
+    let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": doubled});
+    let example = "examples: [ { input: {}, output: { x: 1 } } ]\n";
+    let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n{example}---\nSay it.\n");
+    let said = Node::parse("n", &text).unwrap_err()[0].to_string();
+    assert!(said.contains("1000000 comparisons"), "{said}");
+    let schema = json!({"type": "object", "properties": {"x": {"$ref": "b"}}, "$defs": {"b": {"$id": "b"}}});
+    let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n---\nSay it.\n");
+    let said = Node::parse("n", &text).unwrap_err()[0].to_string();
+    assert!(said.contains("b leads to no part of this schema"), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_that_counts_more_tokens_than_there_are_numbers_is_believed_up_to_the_last() {
+    let usage = json!({"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX});
+    let choice = json!({"message": {"content": "{}"}, "finish_reason": "stop"});
+    let endpoint = Endpoint::start(vec![Reply(200, "", json!({"choices": [choice], "usage": usage}))]);
+    let place = tempfile::tempdir().expect("a directory");
+    let usage = Usage::new(place.path().join("usage.jsonl"), 1_000);
+    let models = Models::at(&endpoint.url, "m").expect("an address");
+    let text = "---\ndescription: N.\ninput: { schema: { text: string } }\noutput: { schema: { a: string } }\n---\n{{ text }}\n";
+    let node = Node::parse("n", text).expect("valid");
+    let means = Means { usage: Some(&usage), ..Means::of(&models) };
+    let failure =
+        nodes::run_with(&node, input("a"), means).await.expect_err("no value, and nothing left to ask for one");
+    assert!(failure.why.contains(&format!("{} are spent", u64::MAX)), "{}", failure.why);
+    assert_eq!(failure.ledger.tokens(), u64::MAX);
 }

@@ -53,7 +53,10 @@ impl UsageOf {
             sum.cost = sum.cost.into_iter().chain(spent.cost).reduce(|a, b| a + b);
             sum.unpriced += u64::from(spent.cost.is_none() && spent.counted > 0);
             match spent.tokens {
-                Some(tokens) => (sum.input, sum.output) = (sum.input + tokens.input, sum.output + tokens.output),
+                Some(tokens) => {
+                    sum.input = sum.input.saturating_add(tokens.input);
+                    sum.output = sum.output.saturating_add(tokens.output);
+                }
                 None => sum.unknown += 1,
             }
         }

@@ -109,7 +109,8 @@ fn told(report: &Report, verdict: &Verdict) {
         Verdict::Regression(passed, of) => format!("failed, and passed {passed} of {of} times in the baseline"),
     };
     let times = if report.of.0 == 1 { String::new() } else { format!(" ({} of {})", report.tried.passed, report.of.0) };
-    let tokens: u64 = report.tried.ledgers.iter().map(nodes::run::Ledger::tokens).sum();
+    let of_each = report.tried.ledgers.iter().map(nodes::run::Ledger::tokens);
+    let tokens = of_each.fold(0, u64::saturating_add);
     terminal::line(format!("{}:{}: {word}{times}, {tokens} tokens", report.node, report.line));
     for failure in &report.tried.failures {
         terminal::line(format!("  {failure}"));
