@@ -2,9 +2,8 @@
 //! a `hob.toml` that names models.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
-
-use serde_json::json;
 
 use super::RATE;
 use crate::fresh;
@@ -33,12 +32,11 @@ fn an_agent_s_check_of_a_link_quotes_nothing_from_outside() {
     symlink(project.home().join("secret"), project.root().join("nodes/x.node.md")).unwrap();
     symlink(project.home(), project.root().join("home")).unwrap();
     fs::write(project.home().join("y.node.md"), "---\nplanted-9f3: 1\n---\n").unwrap();
-    let mut peer = project.mcp(&["--toolsets", "nodes"]);
-    peer.initialize();
     for path in ["nodes/x.node.md", "home/y.node.md"] {
-        let answer = peer.call("node_check", json!({"path": path}));
-        assert!(answer.is_error && answer.text.contains("is a link, and links are not followed"), "{answer:?}");
-        assert!(!answer.text.contains("planted"), "{answer:?}");
+        let said = project.run(["call", "node_check", "--path", path]);
+        let said = format!("{}{}", said.stdout, said.stderr);
+        assert!(said.contains("is a link, and links are not followed"), "{said}");
+        assert!(!said.contains("planted"), "{said}");
     }
 }
 
@@ -50,7 +48,8 @@ fn a_model_of_the_user_is_not_replaced_and_that_is_said() {
     let model =
         |port: u16| format!("[nodes]\nmodels.mine = {{ url = \"http://127.0.0.1:{port}/v1\", model = \"m{port}\" }}\n");
     fs::write(config.join("config.toml"), model(1)).unwrap();
-    project.write("hob.toml", &model(2));
+    let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
+    project.write("hob.toml", &model(theirs.local_addr().unwrap().port()));
     project.write("nodes/rate.node.md", RATE);
     let wanted = "hob.toml has a model \"mine\" too, which is not used: yours of that name, in your config.toml, is";
     for args in [&["node", "list"][..], &["node", "check"], &["doctor"], &["trust"]] {
@@ -58,8 +57,9 @@ fn a_model_of_the_user_is_not_replaced_and_that_is_said() {
         assert!(said.stdout.contains(wanted), "{args:?}: {said:?}");
     }
     let said = project.run(["node", "run", "rate", r#"{"text": "a"}"#]);
-    let said = format!("{}{}", said.stdout, said.stderr);
-    assert!(said.contains("127.0.0.1:1") && !said.contains("127.0.0.1:2"), "{said}");
+    assert!(said.stderr.contains("127.0.0.1 cannot be reached"), "{said:?}");
+    theirs.set_nonblocking(true).unwrap();
+    assert!(theirs.accept().is_err(), "the checkout's model was asked");
 }
 
 #[test]
