@@ -14,7 +14,10 @@ use crate::judgement::Verdict;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, occurrences};
+use crate::syntax::{
+    Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, family, has_bound_methods,
+    occurrences,
+};
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -475,15 +478,6 @@ fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
     language.is_none_or(|language| families.is_empty() || families.contains(family(language)))
 }
 
-/// The languages that use each other's names.
-pub(crate) fn family(language: Language) -> &'static str {
-    match language {
-        Language::TypeScript | Language::Tsx | Language::JavaScript => "JavaScript",
-        Language::C | Language::Cpp => "C",
-        other => other.word(),
-    }
-}
-
 /// Marks what a local binding before it in the same declaration may be meant by. The sites are sorted by place. Scopes are
 /// not read, so it stays a guess.
 fn mark_locals(sites: &mut [Site]) {
@@ -498,9 +492,4 @@ fn mark_locals(sites: &mut [Site]) {
             _ => {}
         }
     }
-}
-
-/// Whether `x.name` can be a function without being called.
-pub(crate) fn has_bound_methods(language: Language) -> bool {
-    matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
 }

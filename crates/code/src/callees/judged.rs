@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CallSite, Callee, Callees, add};
-use crate::answer::{Texts, family};
+use crate::answer::Texts;
 use crate::definition::Definition;
 use crate::judgement::{Judged, Verdict};
-use crate::syntax::{Kind, Language};
+use crate::syntax::{Kind, Language, family};
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
 /// Has the calls judged; what is said of the answer, and the texts that it rests on.

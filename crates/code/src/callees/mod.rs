@@ -9,12 +9,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::answer::{Texts, define, family, has_bound_methods};
+use crate::answer::{Texts, define};
 use crate::definition::{Definition, definition, undefined};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
-use crate::syntax::{Class, Kind, Language, Occurrence, bare_name, is_word, occurrences_within, parsed_at, words};
+use crate::syntax::{
+    Class, Kind, Language, Occurrence, bare_name, family, has_bound_methods, is_word, occurrences_within, parsed_at,
+    words,
+};
 
 pub(crate) use judged::judge;
 

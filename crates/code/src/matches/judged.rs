@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Change, Matches, Ours, Site, Sum, matches};
-use crate::answer::{Texts, family};
+use crate::answer::Texts;
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::search::Scope;
+use crate::syntax::family;
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
 /// What the judge said.

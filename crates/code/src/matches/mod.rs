@@ -124,11 +124,11 @@ pub(crate) struct Matches {
 
 /// The matches over a type, and what the change does to each.
 pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) -> Matches {
-    let family = crate::answer::family(sum.language);
+    let family = crate::syntax::family(sum.language);
     let marks: Vec<&str> = sum.constructors.iter().flat_map(|(_, marks)| marks.iter().map(String::as_str)).collect();
     let finders: Vec<Finder<'_>> = marks.iter().map(|mark| Finder::new(mark.as_bytes())).collect();
     let find = |language: Language, text: &[u8]| -> Vec<usize> {
-        if crate::answer::family(language) != family {
+        if crate::syntax::family(language) != family {
             return Vec::new();
         }
         let mut starts: Vec<usize> =

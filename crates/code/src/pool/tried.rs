@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::answer::family;
 use crate::search::{Scope, list, read};
 use crate::server::canary;
-use crate::syntax::{Kind, Language, declarations};
+use crate::syntax::{Kind, Language, declarations, family};
 
 /// A question about a language.
 #[derive(Debug, PartialEq, Eq)]

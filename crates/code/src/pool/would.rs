@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Options, Pool, Program, root_of};
-use crate::answer::family;
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
-use crate::syntax::Language;
+use crate::syntax::{Language, family};
 
 /// The program that would judge a language, how it stands, and why it does not.
 pub(crate) type Would = (Option<String>, &'static str, Option<String>);

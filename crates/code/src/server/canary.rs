@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::documents::Document;
-use crate::answer::{Shown, family, find};
+use crate::answer::{Shown, find};
 use crate::search::{Scope, list, read};
-use crate::syntax::{Class, Kind, Language, declarations};
+use crate::syntax::{Class, Kind, Language, declarations, family};
 
 /// A definition with uses that are certain.
 #[derive(Debug, Clone)]

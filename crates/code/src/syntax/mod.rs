@@ -102,6 +102,20 @@ pub enum Language {
     Haskell,
 }
 
+/// The languages that use each other's names.
+pub(crate) fn family(language: Language) -> &'static str {
+    match language {
+        Language::TypeScript | Language::Tsx | Language::JavaScript => "JavaScript",
+        Language::C | Language::Cpp => "C",
+        other => other.word(),
+    }
+}
+
+/// Whether `x.name` can be a function without being called.
+pub(crate) fn has_bound_methods(language: Language) -> bool {
+    matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
+}
+
 /// How a language's tree is read.
 struct Grammar {
     language: fn() -> tree_sitter::Language,

@@ -9,10 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Questions, searched, shown};
-use crate::answer::family;
 use crate::running::Running;
 use crate::search::list;
-use crate::syntax::Language;
+use crate::syntax::{Language, family};
 
 /// What stands behind the answers about code: the languages of this worktree, and who judges each.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -2,10 +2,10 @@
 //! method is reached by a dot or a path, a field by a dot and not by a call, a function never by a dot.
 
 use super::Verdict;
-use crate::answer::{Found, Site, family};
+use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::judgement::Code;
-use crate::syntax::{Class, Kind, Language, bare_name};
+use crate::syntax::{Class, Kind, Language, bare_name, family};
 
 /// Whether a site of which the judge says nothing means none of the definitions.
 pub(super) fn is_none_of_them(found: &Found, site: &Site, verdict: Verdict) -> bool {

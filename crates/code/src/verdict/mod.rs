@@ -30,14 +30,14 @@ use std::time::Instant;
 
 use mcp::tool::Context;
 
-use crate::answer::{Found, Shown, Site, Texts, family};
+use crate::answer::{Found, Shown, Site, Texts};
 use crate::definition::Definition;
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::kept::Stand;
 use crate::pool::Pool;
 use crate::search::{Scope, read};
 use crate::server::Server;
-use crate::syntax::{Class, Language};
+use crate::syntax::{Class, Language, family};
 
 pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
 use outside::judge_outside;
@@ -120,7 +120,7 @@ fn is_symbols(name: &str) -> bool {
 }
 
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
-    let Some(file) = found.definitions.iter().find(|one| crate::answer::family(one.language) == family) else { return };
+    let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
     let answer = match judge_for(&asked.call, family, &file, judged).await {
         Ok(server) => {
@@ -253,7 +253,7 @@ async fn keep(pool: &Pool, found: &Found, family: &str) {
 
 /// Where the definitions of a family stand, and their numbers.
 fn stands_of_definitions(found: &Found, family: &str) -> (Vec<usize>, Vec<Stand>) {
-    let of_family = |one: &Definition| crate::answer::family(one.language) == family;
+    let of_family = |one: &Definition| crate::syntax::family(one.language) == family;
     let all = found.definitions.iter().enumerate().filter(|(_, one)| of_family(one));
     let all = all.filter_map(|(number, one)| {
         let text = found.texts.get(&*one.path)?.clone();

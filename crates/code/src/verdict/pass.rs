@@ -13,12 +13,12 @@ use super::grammar::is_none_of_them;
 use super::texts::{Sheets, Spot};
 use super::waiting::{Round, Standing};
 use super::{Asked, Judged, Verdict, is_of};
-use crate::answer::{Found, Site, family, site_at};
+use crate::answer::{Found, Site, site_at};
 use crate::judgement::{Code, Reason};
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language};
+use crate::syntax::{Class, Kind, Language, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -60,7 +60,7 @@ impl Pass {
         let of_definitions: BTreeSet<PathBuf> = found
             .definitions
             .iter()
-            .filter(|one| crate::answer::family(one.language) == family)
+            .filter(|one| crate::syntax::family(one.language) == family)
             .map(|one| root.join(&one.path))
             .collect();
         let files: Vec<PathBuf> = files.into_iter().filter(|file| !of_definitions.contains(file)).collect();
