@@ -216,6 +216,7 @@ fn what_can_never_hold_is_said() {
     check(
         &[("output.relevance < 5 or", "output.zz > 3 or input.hover or")],
         expect![[r#"
+        9: the example's output: the check `output.zz > 3 or input.hover or output.reason` cannot be made: undefined value: `output.zz` is undefined (in <expression>:1)
         8: the check `output.zz > 3 or input.hover or output.reason` reads output.zz, and there is no `zz`
     "#]],
     );
