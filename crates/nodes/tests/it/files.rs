@@ -86,8 +86,8 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("| data", "| dat")],
         expect![[r#"
-        14: the template: unknown filter: filter dat is unknown
-    "#]],
+            14: the template: there is no filter `dat`; there are abs, bool, capitalize, count, d, data, default, first, float, int, items, join, last, length, list, lower, max, min, reverse, round, safe, sort, string, sum, title, tojson, trim, unique, upper
+        "#]],
     );
     check(
         &[("{{ symbol }}", "{{ symbol }")],

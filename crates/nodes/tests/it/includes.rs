@@ -86,7 +86,7 @@ fn nothing_else_is_included() {
         ("{% include '../secret.md' %}", "tone.md:1: `include '../secret.md'`: a body includes files NAME.md"),
         ("one\n{% block user %}x{% endblock %}", "tone.md:1: a text that is included has no blocks"),
         ("one\n{{ txt }}", "the template reads `txt`, which is no input; did you mean `text`?"),
-        ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: unknown filter"),
+        ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: there is no filter `nothing`"),
         ("one\n{{ text", "tone.md:2: the template: syntax error"),
     ] {
         write(place.path(), "tone.md", text);

@@ -96,7 +96,7 @@ fn files_that_mean_no_good_are_refused_with_a_sentence_and_nothing_else_stops() 
     ] {
         project.write(&format!("nodes/{name}.node.md"), &text);
     }
-    let endless = "{{ text }}{% for a in range(1000) %}{% for b in range(9999) %}.{% endfor %}{% endfor %}";
+    let endless = "{{ text }}{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}.{% endfor %}{% endfor %}{% endfor %}";
     project.write("nodes/endless.node.md", &RATE.replace("{{ text | data }}", endless));
     let mut peer = project.mcp(&[]);
     peer.initialize();

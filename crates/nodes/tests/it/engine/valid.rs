@@ -111,6 +111,7 @@ async fn nothing_invalid_gets_out() {
 async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Value, String>, Value) {
     let cassettes = Cassettes::new(Mode::Record);
     let folder = Folder::new(directory, "nodes");
+    std::fs::create_dir_all(directory.join("nodes")).expect("a directory");
     let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
     let said = match nodes::run_with(node, Map::new(), means).await {
         Ok(done) => Ok(done.value),
