@@ -52,7 +52,8 @@ pub enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Class; 12] = [
+    /// Every one.
+    pub const ALL: [Class; 12] = [
         Class::Call,
         Class::Value,
         Class::Import,
@@ -68,7 +69,7 @@ impl Class {
     ];
 
     /// The name in results.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Class::Call => "call",
             Class::Value => "value",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::worktree::{CLASSES, Worktree};
+use crate::worktree::{Worktree, every_class};
 
 /// What declares the names that the examples use.
 const DECLARED: [(&str, &str, &str); 9] = [
@@ -45,7 +45,7 @@ fn classes(language: &str, example: &str) -> Vec<String> {
         .write(&format!("geo.{extension}"), declared)
         .write(&format!("example.{extension}"), format!("{example}\n"));
     let name = ["area", "radius", "Circle", "Shape"].into_iter().find(|name| example.contains(name)).unwrap();
-    let result = worktree.result("find_uses", json!({"name": name, "classes": CLASSES}));
+    let result = worktree.result("find_uses", json!({"name": name, "classes": every_class()}));
     let mut found: Vec<(u64, u64, String)> = result["uses"]
         .as_array()
         .unwrap()

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::worktree::{CLASSES, Worktree};
+use crate::worktree::{Worktree, every_class};
 
 /// Sites by file and line: the class, what is around it, the column.
 type Sites = BTreeMap<(String, u64), Vec<(String, String)>>;
@@ -31,7 +31,7 @@ fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
 /// What find_uses says of the name.
 fn found(worktree: &Worktree, name: &str) -> Sites {
     let result =
-        worktree.result("find_uses", json!({"name": name, "classes": CLASSES, "max_results": 5000, "path": ""}));
+        worktree.result("find_uses", json!({"name": name, "classes": every_class(), "max_results": 5000, "path": ""}));
     let mut sites: BTreeMap<(String, u64), Vec<Found>> = BTreeMap::new();
     for one in result["uses"].as_array().unwrap() {
         let place = (one["file"].as_str().unwrap().to_owned(), one["line"].as_u64().unwrap());

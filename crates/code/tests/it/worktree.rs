@@ -9,20 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Every class of a use.
-pub(crate) const CLASSES: [&str; 12] = [
-    "call",
-    "value",
-    "import",
-    "export",
-    "signature",
-    "type",
-    "pattern",
-    "construct",
-    "binding",
-    "field_read",
-    "field_write",
-    "mention",
-];
+pub(crate) fn every_class() -> [&'static str; 12] {
+    code::Class::ALL.map(code::Class::word)
+}
 
 pub(crate) struct Worktree(tempfile::TempDir);
 

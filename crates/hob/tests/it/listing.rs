@@ -84,6 +84,20 @@ fn the_whole_toolset_of_code_costs_at_most_its_budget() {
     costs_at_most(&fresh(), "code", 1800);
 }
 
+/// The command line has a list of its own, so that it starts without the tools.
+#[test]
+fn the_command_line_knows_every_class_of_a_use() {
+    let project = fresh();
+    let tools = listed(&mut agent(&project, &["code"], "claude-code"));
+    let uses = tools.iter().find(|tool| tool["name"] == "find_uses").unwrap();
+    let classes = uses["inputSchema"]["properties"]["classes"]["items"]["enum"].as_array().unwrap();
+    let words: Vec<&str> = classes.iter().map(|word| word.as_str().unwrap()).collect();
+    let help = project.run(["uses", "--help"]).ok();
+    assert!(help.contains(&words.join(", ")), "{help}\n{words:?}");
+    let refused = project.run(["uses", "a", "--class", "foo"]).stderr;
+    assert!(refused.contains(&words.join(", ")), "{refused}");
+}
+
 #[test]
 fn the_tools_of_nodes_cost_at_most_their_budget() {
     let project = fresh();
