@@ -15,8 +15,8 @@ use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
 use crate::syntax::{
-    Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, default_imports, family, has_bound_methods,
-    occurrences,
+    Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, Tokens, default_imports, family,
+    has_bound_methods, implemented, occurrences,
 };
 
 /// A place that has the name, or a name that an import gave it.
@@ -36,9 +36,10 @@ pub(crate) struct Site {
     pub is_qualified: bool,
     /// Whether a local of that name stands before it in the same declaration, which it may mean.
     pub may_be_local: bool,
-    pub in_macro: bool,
-    /// Whether the tokens of a macro that it stands in are code as any other.
-    pub in_code: bool,
+    /// The tokens of a macro that it stands in.
+    pub tokens: Option<Tokens>,
+    /// The type whose implementation it stands in, in Rust.
+    pub self_type: Option<String>,
     pub is_broken: bool,
     /// Whether an interface or a trait is the nearest declaration around it.
     pub in_interface: bool,
@@ -293,8 +294,8 @@ impl<'a> Reader<'a> {
                 is_member: one.is_member,
                 is_qualified: one.is_qualified,
                 may_be_local: false,
-                in_macro: one.in_macro,
-                in_code: one.in_code,
+                tokens: one.tokens,
+                self_type: implemented(&one.enclosing),
                 is_broken: one.is_broken,
                 in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
                 alias: alias.map(|alias| alias.name.clone()),

@@ -30,6 +30,7 @@ mod lsp;
 mod matches;
 mod place;
 mod pool;
+mod programs;
 mod question;
 mod running;
 mod search;

@@ -105,7 +105,7 @@ fn mark(copy: &Path, items: &[(usize, &Item)]) -> Result<Vec<(String, String)>> 
 fn check(copy: &Path) -> Result<String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let output = cargo
-        .args(["check", "--lib", "--quiet", "--message-format", "json"])
+        .args(["check", "--lib", "--all-features", "--quiet", "--message-format", "json"])
         .current_dir(copy)
         .env("RUSTFLAGS", "--force-warn deprecated --cap-lints warn")
         .env_remove("CARGO_TARGET_DIR")

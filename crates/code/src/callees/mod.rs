@@ -187,7 +187,8 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, Cal
         }
         let name = name(one);
         let before = before(body.language, text, one.bytes.start);
-        let is_member = one.is_member || one.in_macro && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
+        let is_member =
+            one.is_member || one.tokens.is_some() && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
         let is_bound = !is_member && !one.is_qualified && bound.contains(&name);
         // What an import calls otherwise is looked for by its own name.
         let own_name = imported.get(name.as_str()).filter(|_| !is_bound && !is_member && before.is_none()).cloned();

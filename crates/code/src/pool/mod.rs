@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::judgement::{Code, Revision};
 use crate::kept::Kept;
+use crate::programs;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Order, Server, Start, State, Timing};
 use crate::settings::CodeSettings;
@@ -193,13 +194,9 @@ impl Pool {
                 return Program::Runs { profile, command };
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
-            let places: Vec<PathBuf> = std::env::split_paths(path)
-                .filter(|directory| directory.is_absolute())
-                .map(|directory| directory.join(&profile.command[0]))
-                .filter(|program| program.is_file() && !is_of(program, worktree))
-                .collect();
+            let places = programs::places(&profile.command[0], path, worktree);
             // As a shell looks for it.
-            let on_path = places.iter().find(|program| is_executable(program)).cloned();
+            let on_path = places.iter().find(|program| programs::is_executable(program)).cloned();
             if let (None, Some(program)) = (&on_path, places.first()) {
                 let program = project::visible::path(program);
                 let text = format!("{program} is not executable: chmod +x {program}, or {}", profile.install);
@@ -322,17 +319,6 @@ impl Pool {
     }
 }
 
-/// Whether a program lies in a worktree, by any of its names: the directory that is searched may be a link into it, and so may the
-/// program.
-fn is_of(program: &Path, worktree: &Path) -> bool {
-    let is_below = |path: &Path| path.starts_with(worktree);
-    let real = |path: &Path| path.canonicalize().ok();
-    let inside = worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned());
-    is_below(program)
-        || real(program).is_none_or(|program| program.starts_with(&inside))
-        || program.parent().and_then(real).is_some_and(|directory| directory.starts_with(&inside))
-}
-
 /// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
 async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
     loop {
@@ -377,11 +363,6 @@ fn spoken(family: &str) -> &str {
         "C" => "C and C++",
         other => other,
     }
-}
-
-fn is_executable(program: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    program.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// A name for a directory.

@@ -157,7 +157,7 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
                 && site.path != definition.path
                 && !site.is_member
                 && !site.may_be_local
-                && !site.in_macro
+                && site.tokens.is_none()
                 && !site.is_broken
                 && site.alias.is_none()
                 && (!needs_import || imports(&site.path))

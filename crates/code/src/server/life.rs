@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use process::Group;
 use process::probe::{Doing, Prober};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
 use super::canary::{Probe, choose};
 use super::documents::Documents;
-use super::start::{copy, initialize, keep_last, settings, short_version, spawn};
+use super::start::{copy, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Document, Order, Session, State};
 use crate::journal::Record;
@@ -48,6 +48,7 @@ pub(super) struct Life<'a> {
     actor: &'a mut Actor,
     group: Group,
     client: Client,
+    settings: Map<String, Value>,
     encoding: Encoding,
     documents: Documents,
     signals: Signals,
@@ -86,6 +87,7 @@ impl Life<'_> {
         // Servers that load at the same time take each other's processor and memory.
         let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
+        let settings = widened(&start).await;
         let mut child = match spawn(&start) {
             Ok(child) => child,
             Err(problem) => return Ending::Crashed { exit: problem, stderr: Vec::new() },
@@ -102,11 +104,12 @@ impl Life<'_> {
             return Ending::Crashed { exit: "it has no streams".to_owned(), stderr: Vec::new() };
         };
         let folders = json!([{"uri": of_path(&start.root), "name": "root"}]);
-        let answering = Answering { settings: settings(&start), folders };
+        let answering = Answering { settings: settings.clone(), folders };
         let (client, events) = Client::new(stdin, stdout, answering);
         let changes = start.watcher.as_ref().map(|watcher| watcher.subscribe().1);
         let life = Life {
             client: client.clone(),
+            settings,
             encoding: Encoding::Utf16,
             documents: Documents::default(),
             signals: Signals::new(&start.profile.signal),
@@ -158,7 +161,7 @@ impl Life<'_> {
         mut exit: watch::Receiver<Option<process::Exit>>,
     ) -> Ending {
         let hello = {
-            let (client, params) = (self.client.clone(), initialize(&self.actor.start));
+            let (client, params) = (self.client.clone(), initialize(&self.actor.start, &self.settings));
             // A hello that does not come is seen as any other silence.
             async move { client.request("initialize", &params, Duration::from_secs(3600)).await }
         };

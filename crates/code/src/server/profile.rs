@@ -40,6 +40,18 @@ pub(crate) struct Profile {
     /// By section.
     #[serde(default)]
     pub settings: Map<String, Value>,
+    /// What it may judge besides.
+    pub wider: Option<Wider>,
+}
+
+/// Settings with which a server judges more, where a program says that it can.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wider {
+    /// The program and its arguments, run at the root with the server's environment.
+    pub if_succeeds: Vec<String>,
+    /// By section; they join the others.
+    pub settings: Map<String, Value>,
 }
 
 /// How it says that it has read everything.

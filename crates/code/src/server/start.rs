@@ -3,14 +3,16 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use process::{Child, Spec};
-use serde_json::{Value, json};
+use process::{Bounds, Child, Spec};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::Start;
 use crate::lsp::{Encoding, of_path, to_path};
+use crate::programs;
 
 const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
@@ -54,7 +56,7 @@ pub(super) fn copy(start: &Start) -> std::io::Result<bool> {
 const NICE: i32 = 5;
 
 /// The settings of the profile, with its own directory in them.
-pub(super) fn settings(start: &Start) -> serde_json::Map<String, Value> {
+fn settings(start: &Start) -> Map<String, Value> {
     fn fill(value: &mut Value, state: &str) {
         match value {
             Value::String(text) => *text = text.replace("{state}", state),
@@ -67,14 +69,45 @@ pub(super) fn settings(start: &Start) -> serde_json::Map<String, Value> {
     fill(&mut settings, &start.state_dir.to_string_lossy());
     match settings {
         Value::Object(settings) => settings,
-        _ => serde_json::Map::new(),
+        _ => Map::new(),
+    }
+}
+
+/// How long the program may take that says whether a server can judge more.
+const WIDER_WITHIN: Duration = Duration::from_secs(10);
+const WIDER_OUTPUT: usize = 4 * 1024 * 1024;
+
+/// The settings, widened if the profile can be wider and its program says so.
+pub(super) async fn widened(start: &Start) -> Map<String, Value> {
+    let mut settings = settings(start);
+    let Some(wider) = &start.profile.wider else { return settings };
+    let Some((program, args)) = wider.if_succeeds.split_first() else { return settings };
+    let path = start.env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
+    let places = programs::places(program, path, &start.worktree);
+    let Some(program) = places.into_iter().find(|program| programs::is_executable(program)) else { return settings };
+    let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
+    spec.nice = NICE;
+    let bounds = Bounds { deadline: WIDER_WITHIN, stdout: WIDER_OUTPUT, stderr: 4096 };
+    if spec.answer(bounds).await.is_ok_and(|answer| answer.exit.success()) {
+        join(&mut settings, wider.settings.clone());
+    }
+    settings
+}
+
+/// Joins two trees of settings; the second holds where both have a value.
+fn join(settings: &mut Map<String, Value>, more: Map<String, Value>) {
+    for (name, value) in more {
+        match (settings.get_mut(&name), value) {
+            (Some(Value::Object(there)), Value::Object(value)) => join(there, value),
+            (_, value) => _ = settings.insert(name, value),
+        }
     }
 }
 
 /// What a client says of itself (LSP 3.17, "Initialize Request").
-pub(super) fn initialize(start: &Start) -> Value {
+pub(super) fn initialize(start: &Start, settings: &Map<String, Value>) -> Value {
     let uri = of_path(&start.root);
-    let options = start.profile.options.as_ref().and_then(|section| settings(start).remove(section));
+    let options = start.profile.options.as_ref().and_then(|section| settings.get(section));
     json!({
         "processId": std::process::id(),
         "clientInfo": {"name": "hob", "version": env!("CARGO_PKG_VERSION")},

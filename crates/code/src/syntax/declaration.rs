@@ -107,6 +107,11 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Place
     places
 }
 
+/// The type whose implementation is the nearest of these, if it has a name.
+pub(crate) fn implemented(places: &[Place]) -> Option<String> {
+    places.iter().rev().find(|place| place.kind == Kind::Impl).and_then(|place| place.names.first().cloned())
+}
+
 /// The scope that a declaration names itself: a receiver in Go, a class before `::` in C++.
 fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Place> {
     match kind {

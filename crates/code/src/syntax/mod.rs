@@ -26,8 +26,10 @@ use serde::{Deserialize, Serialize};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 pub use declaration::Kind;
-pub(crate) use declaration::{Declaration, Place, declarations, described, shortened};
-pub(crate) use occurrence::{Declares, Occurrence, occurrences, occurrences_at, occurrences_within, parsed_at, words};
+pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
+pub(crate) use occurrence::{
+    Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
+};
 pub(crate) use rules::{bare_name, is_word};
 pub(crate) use script::{DEFAULT, DefaultImport};
 use trail::{Declared, Trail};

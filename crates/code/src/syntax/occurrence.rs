@@ -23,14 +23,23 @@ pub(crate) struct Occurrence {
     pub alias: Option<String>,
     /// Whether the file's syntax is broken around this place.
     pub is_broken: bool,
-    /// Whether it stands in the tokens of a macro, which the parser does not understand.
-    pub in_macro: bool,
-    /// Whether these tokens are code as any other, as far as the macro is known.
-    pub in_code: bool,
+    /// The tokens of a macro that it stands in, which the parser does not understand.
+    pub tokens: Option<Tokens>,
     /// Whether it is reached through a value: `x.name`.
     pub is_member: bool,
     /// Whether what it is inside of is named: `geo::name`.
     pub is_qualified: bool,
+}
+
+/// What is known of the tokens of a macro.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tokens {
+    /// Whether they are code as any other, as far as the macro is known.
+    pub are_code: bool,
+    /// Where the innermost brackets begin.
+    pub opened_at: Option<usize>,
+    /// Where the name of the macro stands in whose definition they are.
+    pub defined_at: Option<usize>,
 }
 
 /// A declaration at the place of its name.
@@ -147,8 +156,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         declares: None,
         alias: None,
         is_broken: false,
-        in_macro: false,
-        in_code: false,
+        tokens: None,
         is_member: false,
         is_qualified: false,
     };
@@ -160,7 +168,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             return Some(plain(Class::Mention));
         }
         if node.kind() == "preproc_arg" {
-            return Some(Occurrence { in_macro: true, ..plain(super::rules::in_tokens(trail)) });
+            return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
@@ -177,8 +185,14 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         declares,
         alias: is_import.then(|| (grammar.alias)(trail)).flatten().filter(|alias| *alias != trail.name()),
         is_broken: trail.nearest(&["ERROR"]).is_some(),
-        in_macro: trail.nearest(&["token_tree", "macro_definition"]).is_some(),
-        in_code: language == Language::Rust && super::rust::in_code(trail),
+        tokens: trail.nearest(&["token_tree", "macro_definition"]).map(|_| Tokens {
+            are_code: language == Language::Rust && super::rust::in_code(trail),
+            opened_at: trail.nearest(&["token_tree"]).and_then(|up| trail.up(up)).map(|tree| tree.start_byte()),
+            defined_at: trail
+                .nearest(&["macro_definition"])
+                .and_then(|up| trail.up(up)?.child_by_field_name("name"))
+                .map(|name| name.start_byte()),
+        }),
         is_member: is_member(trail),
         is_qualified: is_qualified(trail),
         ..plain(class)

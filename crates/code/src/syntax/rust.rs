@@ -173,20 +173,65 @@ const OF_EXPRESSIONS: &[&str] = &[
 /// Whether the tokens of macros around a name are code as any other: the arguments of macros that take expressions, and what a
 /// macro is defined as.
 pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
-    let of_expressions = |node: Node<'_>| OF_EXPRESSIONS.contains(&&*trail.text_of(node));
+    let before = trail.text[..trail.at.0].trim_ascii_end();
+    let is_led = before.ends_with(b"::") || before.ends_with(b".") && !before.ends_with(b"..");
+    let is_known = |node: Node<'_>| {
+        let name = trail.text_of(node);
+        OF_EXPRESSIONS.contains(&&*name) || is_led && takes_whole_parts(trail, &name)
+    };
     (0..trail.steps.len()).all(|up| {
         let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };
         if tree.kind() != "token_tree" {
             return true;
         }
         match above.map(|above| (above.kind(), above)) {
-            Some(("macro_invocation", above)) => above.child_by_field_name("macro").is_some_and(of_expressions),
+            Some(("macro_invocation", above)) => above.child_by_field_name("macro").is_some_and(is_known),
             Some(("macro_rule", _)) => true,
             Some(("token_tree", _)) => {
                 let mark = tree.prev_sibling().filter(|mark| mark.kind() == "!");
-                mark.is_none_or(|mark| mark.prev_sibling().is_some_and(of_expressions))
+                mark.is_none_or(|mark| mark.prev_sibling().is_some_and(is_known))
             }
             _ => false,
         }
+    })
+}
+
+/// Whether a macro that the file defines, each time before the name, takes nothing but whole expressions, types and the like,
+/// with commas between them. What stands behind a dot or in a path is in one of them, and stays as it is.
+fn takes_whole_parts(trail: &Trail<'_, '_>, name: &str) -> bool {
+    let Some(root) = trail.up(trail.steps.len() - 1) else { return false };
+    let head = format!("macro_rules! {name}");
+    let mut is_defined = false;
+    for at in memchr::memmem::find_iter(trail.text, head.as_bytes()) {
+        let end = at + head.len();
+        if trail.text.get(end).is_some_and(|byte| is_word(*byte)) {
+            continue;
+        }
+        let Some(definition) = root.descendant_for_byte_range(at, end).filter(|node| node.kind() == "macro_definition")
+        else {
+            return false;
+        };
+        is_defined = true;
+        let rules = super::trail::named_children(definition).into_iter().filter(|node| node.kind() == "macro_rule");
+        let mut patterns = rules.map(|rule| rule.child_by_field_name("left"));
+        if end > trail.at.0 || !patterns.all(|left| left.is_some_and(|left| is_of_whole_parts(trail, left))) {
+            return false;
+        }
+    }
+    is_defined
+}
+
+const WHOLE_PARTS: &[&str] =
+    &["expr", "expr_2021", "ty", "ident", "literal", "block", "stmt", "pat", "pat_param", "path", "lifetime", "vis"];
+
+fn is_of_whole_parts(trail: &Trail<'_, '_>, pattern: Node<'_>) -> bool {
+    let mut cursor = pattern.walk();
+    pattern.children(&mut cursor).all(|child| match child.kind() {
+        "fragment_specifier" => WHOLE_PARTS.contains(&&*trail.text_of(child)),
+        "token_repetition_pattern" | "token_binding_pattern" => is_of_whole_parts(trail, child),
+        "metavariable" | "identifier" => true,
+        // Brackets around it all or around a repetition, what separates, and how often.
+        kind if kind.bytes().all(is_word) => !child.is_named(),
+        kind => matches!(kind, "(" | ")" | "[" | "]" | "{" | "}" | "$" | "," | ";" | ":" | "*" | "+" | "?" | "=>"),
     })
 }

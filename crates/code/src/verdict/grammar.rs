@@ -1,29 +1,39 @@
 //! What a name cannot mean where it stands, by the grammar of its language: what the judge is silent on may be told by that. A
 //! method is reached by a dot or a path, a field by a dot and not by a call, a function never by a dot.
 
+use std::ops::Range;
+
 use super::Verdict;
+use super::owner::{Renamed, is_of_another, owner};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::judgement::Code;
-use crate::syntax::{Class, Kind, Language, bare_name, family};
+use crate::syntax::{Class, Kind, Language, Tokens, bare_name, family, is_word};
+
+/// Whether the judge says nothing.
+pub(super) fn is_silent(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Undecided(Code::Inactive | Code::Macro))
+}
 
 /// Whether a site of which the judge says nothing means none of the definitions.
-pub(super) fn is_none_of_them(found: &Found, site: &Site, verdict: Verdict) -> bool {
-    let is_silent = matches!(verdict, Verdict::Undecided(Code::Inactive | Code::Macro));
+pub(super) fn is_none_of_them(found: &Found, site: &Site, renamed: &Renamed) -> bool {
+    if site.language != Language::Rust || site.is_broken || site.alias.is_some() {
+        return false;
+    }
     // What a macro that is not known makes of its tokens is its own.
-    if !is_silent || site.language != Language::Rust || site.is_broken || site.alias.is_some() {
+    if site.tokens.is_some_and(|tokens| !tokens.are_code) {
         return false;
     }
-    if site.in_macro && !site.in_code {
-        return false;
-    }
-    let name = &found.question.name;
     let Some(text) = found.texts.get(&*site.path) else { return false };
-    let (Some(before), Some(rest)) = (text.get(..site.at), text.get(site.at..)) else { return false };
-    let Some(after) = bare_name(rest).get(name.len()..) else { return false };
-    let place = Place::of(before.trim_ascii_end(), after.trim_ascii_start(), site.class);
+    let Some(place) = Place::of(text, site.at..site.at + found.question.name.len(), site.class, site.tokens) else {
+        return false;
+    };
+    let owner = owner(found, site);
     let mut all = found.definitions.iter().filter(|one| family(one.language) == family(site.language));
-    all.all(|one| place.cannot_be(one) && !takes_self(found, one))
+    all.all(|one| {
+        let is_of_another = owner.as_ref().is_some_and(|owner| is_of_another(found, one, owner, renamed));
+        (place.cannot_be(one) || is_of_another) && !takes_self(found, one)
+    })
 }
 
 /// Whether a function takes `self`: where the parser lost what it is inside of, it is a method all the same.
@@ -40,23 +50,43 @@ struct Place {
     by_path: bool,
     is_called: bool,
     class: Class,
+    /// `let area = …`, `fn area()`.
+    is_declared: bool,
+    /// It stands alone, where no literal and no pattern has its fields.
+    is_bare: bool,
 }
 
 impl Place {
-    fn of(before: &[u8], after: &[u8], class: Class) -> Place {
-        Place {
-            by_dot: before.ends_with(b".") && !before.ends_with(b".."),
-            by_path: before.ends_with(b"::"),
+    fn of(text: &[u8], name: Range<usize>, class: Class, tokens: Option<Tokens>) -> Option<Place> {
+        let (before, rest) = (text.get(..name.start)?.trim_ascii_end(), text.get(name.start..)?);
+        let after = bare_name(rest).get(name.len()..)?.trim_ascii_start();
+        let by_dot = before.ends_with(b".") && !before.ends_with(b"..");
+        let by_path = before.ends_with(b"::");
+        let has_fields = match tokens {
+            None => !matches!(class, Class::Value | Class::Call),
+            Some(tokens) => tokens.opened_at.is_none_or(|at| text.get(at) == Some(&b'{') && ends_a_field(after)),
+        };
+        Some(Place {
+            by_dot,
+            by_path,
             is_called: after.starts_with(b"(") || after.starts_with(b"::"),
             class,
-        }
+            is_declared: match tokens {
+                None => class == Class::Binding,
+                Some(_) => declares(before),
+            },
+            is_bare: !by_dot && !by_path && !has_fields,
+        })
     }
 
     fn cannot_be(self, definition: &Definition) -> bool {
         match definition.kind {
+            Kind::Method if self.is_declared && definition.of_trait.is_none() => true,
+            Kind::Function | Kind::Field | Kind::Module | Kind::Macro if self.is_declared => true,
             Kind::Method => !self.by_dot && !self.by_path,
             Kind::Field => {
                 self.by_path
+                    || self.is_bare
                     || self.by_dot && self.is_called
                     || matches!(self.class, Class::Import | Class::Export | Class::Type)
             }
@@ -67,14 +97,29 @@ impl Place {
     }
 }
 
+/// Whether a field in a literal or in a pattern may end here: `Circle { area, .. }`, `Circle { area: 1 }`.
+fn ends_a_field(after: &[u8]) -> bool {
+    after.is_empty() || b",}$)@".contains(&after[0]) || after.starts_with(b":") && !after.starts_with(b"::")
+}
+
+/// Whether the words before a name declare it: `let`, `let mut`, `fn`.
+fn declares(before: &[u8]) -> bool {
+    let word = |text: &[u8]| text.rsplit(|byte| !is_word(*byte)).next().map(<[u8]>::to_vec).unwrap_or_default();
+    let last = word(before);
+    let earlier = before[..before.len() - last.len()].trim_ascii_end();
+    matches!(&last[..], b"let" | b"fn") || last == b"mut" && word(earlier) == b"let"
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::path::Path;
+    use std::time::{Duration, Instant};
 
-    #[test]
-    fn what_a_name_cannot_be_where_it_stands() {
-        let definition = |kind| Definition {
+    use super::*;
+    use crate::syntax::occurrences;
+
+    fn definition(kind: Kind) -> Definition {
+        Definition {
             kind,
             language: Language::Rust,
             path: Path::new("a.rs").into(),
@@ -86,19 +131,73 @@ mod tests {
             bytes: 0..0,
             is_bare: false,
             of_trait: None,
+        }
+    }
+
+    fn cannot(text: &str) -> Vec<&'static str> {
+        let at = text.find("end").unwrap();
+        let until = Instant::now() + Duration::from_secs(5);
+        let all = occurrences(Language::Rust, text.as_bytes(), "end", &[at], until).unwrap().all;
+        let [one] = &all[..] else { panic!("{text}: {all:?}") };
+        let place = Place::of(text.as_bytes(), one.bytes.clone(), one.class, one.tokens).unwrap();
+        let kinds = [Kind::Method, Kind::Field, Kind::Function, Kind::Struct, Kind::Variable];
+        kinds.into_iter().filter(|kind| place.cannot_be(&definition(*kind))).map(Kind::word).collect()
+    }
+
+    #[test]
+    fn what_a_name_cannot_be_where_it_stands() {
+        let check = |text: &str, wanted: &[&str]| assert_eq!(cannot(text), wanted, "{text}");
+        check("fn a() { x.end(); }", &["field", "function", "struct"]);
+        check("fn a() { x\n  .end; }", &["function", "struct"]);
+        check("fn a() { start..end }", &["method", "field"]);
+        check("fn a() { find(start, end) }", &["method", "field"]);
+        check("fn a() { Match::end(x) }", &["field"]);
+        check("use a::{b, end};", &["method", "field"]);
+        check("fn a() { x.end::<u8>(); }", &["field", "function", "struct"]);
+        check("fn a() { let end = 1; }", &["method", "field", "function"]);
+        check("fn end() {}", &["method", "field", "function"]);
+        check("struct B { end: u8 }", &["method", "field", "function"]);
+        check("fn a() { B { end } }", &["method"]);
+        check("fn a() { let B { end, .. } = b; }", &["method"]);
+    }
+
+    #[test]
+    fn what_it_cannot_be_in_the_tokens_of_a_macro() {
+        let check = |body: &str, wanted: &[&str]| {
+            let text = format!("macro_rules! m {{ ($x:expr) => {{ {body} }} }}");
+            assert_eq!(cannot(&text), wanted, "{text}");
         };
-        let cannot = |text: &str, class| {
-            let (before, after) = text.split_once("end").unwrap();
-            let place = Place::of(before.trim_ascii_end().as_bytes(), after.trim_ascii_start().as_bytes(), class);
-            let kinds = [Kind::Method, Kind::Field, Kind::Function, Kind::Struct, Kind::Variable];
-            kinds.into_iter().filter(|kind| place.cannot_be(&definition(*kind))).map(Kind::word).collect::<Vec<_>>()
+        check("x.find(start, end)", &["method", "field"]);
+        check("let end = 1;", &["method", "field", "function"]);
+        check("let mut end = 1;", &["method", "field", "function"]);
+        check("fn end() {}", &["method", "field", "function"]);
+        check("{ end.len() }", &["method", "field"]);
+        check("{ let a = end; }", &["method", "field"]);
+        check("B { end }", &["method"]);
+        check("B { end: 1 }", &["method"]);
+        check("B { $(a: $x),* end, }", &["method"]);
+        check("B { $( end: $x ),* }", &["method"]);
+        check("B { $(end)? }", &["method"]);
+        check("let B { mut end } = b;", &["method"]);
+    }
+
+    #[test]
+    fn macros_that_take_whole_parts_keep_what_they_are_given() {
+        let check = |pattern: &str, given: &str, wanted: bool| {
+            let text = format!("macro_rules! m {{ ({pattern}) => {{ 1 }} }}\nfn a() {{ m!({given}); }}");
+            let at = text.find("end").unwrap();
+            let until = Instant::now() + Duration::from_secs(5);
+            let all = occurrences(Language::Rust, text.as_bytes(), "end", &[at], until).unwrap().all;
+            assert_eq!(all[0].tokens.unwrap().are_code, wanted, "{pattern} {given}");
         };
-        assert_eq!(cannot("x.end()", Class::Call), ["field", "function", "struct"]);
-        assert_eq!(cannot("x\n  .end", Class::FieldRead), ["function", "struct"]);
-        assert_eq!(cannot("start..end", Class::Value), ["method"]);
-        assert_eq!(cannot("find(start, end)", Class::Value), ["method"]);
-        assert_eq!(cannot("Match::end(x)", Class::Call), ["field"]);
-        assert_eq!(cannot("use a::{b, end}", Class::Import), ["method", "field"]);
-        assert_eq!(cannot("x.end::<u8>()", Class::Call), ["field", "function", "struct"]);
+        check("$x:expr", "b.end()", true);
+        check("default, $n:ident, $x:expr $(, $y:ty)*", "default, n, |b| b.end(), B", true);
+        check("$x:expr", "B::end", true);
+        // A lone name may become anything.
+        check("$x:ident", "end", false);
+        check("$x:expr", "end", false);
+        check("$($x:tt)*", "b.end()", false);
+        check("$x:expr; . $y:ident", "b; .end", false);
+        check("$x:ident . $y:ident", "b.end", false);
     }
 }

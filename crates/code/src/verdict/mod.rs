@@ -5,6 +5,8 @@
 //! - `decide`: what two answers mean for a site; pure.
 //! - `dispatch`: what a call of a trait's method, or of an implementation's, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
+//! - `invocations`: what a macro of the project is given.
+//! - `owner`: which type a name belongs to, by the words before it.
 //! - `texts`: places of the protocol in the texts that were read.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
@@ -16,8 +18,10 @@
 mod decide;
 mod dispatch;
 mod grammar;
+mod invocations;
 mod meaning;
 mod outside;
+mod owner;
 mod pass;
 mod texts;
 mod waiting;

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 
 use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, dispatched};
-use super::grammar::is_none_of_them;
+use super::grammar::{is_none_of_them, is_silent};
+use super::owner::{Renamed, owner};
 use super::texts::{Sheets, Spot};
 use super::waiting::{Round, Standing};
 use super::{Asked, Judged, Verdict, is_of};
@@ -91,9 +92,12 @@ impl Pass {
                 return pass;
             }
         }
-        for &at in &candidates {
-            let mut decided = decide(at, &named, &said, silent(&found.sites[at]));
-            if is_none_of_them(found, &found.sites[at], decided.verdict) {
+        let decide_all = candidates.iter().map(|&at| (at, decide(at, &named, &said, silent(&found.sites[at]))));
+        let decided: Vec<(usize, Decided)> = decide_all.collect();
+        let silent = decided.iter().filter(|(_, decided)| is_silent(decided.verdict)).map(|(at, _)| &found.sites[*at]);
+        let renamed = Renamed::of(asked.call.scope, silent.filter_map(|site| owner(found, site)).collect()).await;
+        for (at, mut decided) in decided {
+            if is_silent(decided.verdict) && is_none_of_them(found, &found.sites[at], &renamed) {
                 decided.verdict = Verdict::Refuted;
             }
             // Some servers list no imports and no declarations among the references.
@@ -402,7 +406,7 @@ fn stands_for(found: &Found, number: usize, word: &str) -> bool {
 
 /// Why a server that is ready says nothing of a site.
 fn silent(site: &Site) -> Code {
-    if site.in_macro {
+    if site.tokens.is_some() {
         return Code::Macro;
     }
     if site.is_broken {

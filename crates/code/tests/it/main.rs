@@ -19,6 +19,7 @@ mod outside;
 mod predecessor;
 mod revision;
 mod servers;
+mod silent;
 mod unsearched;
 mod worktree;
 mod wrong_use;

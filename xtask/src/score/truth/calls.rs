@@ -41,7 +41,7 @@ pub(super) struct MirCall {
 pub(super) fn mir(copy: &Path) -> Result<BTreeSet<MirCall>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let output = cargo
-        .args(["rustc", "--lib", "--quiet", "--", "--emit=mir", "--cap-lints", "allow"])
+        .args(["rustc", "--lib", "--all-features", "--quiet", "--", "--emit=mir", "--cap-lints", "allow"])
         .args(["-Zmir-include-spans=on", "-Zmir-opt-level=0"])
         .current_dir(copy)
         // Places in the middle form are not stable; they serve here for looking only.

@@ -1,0 +1,304 @@
+//! Which type or module a name belongs to, by the words before it: `String::new` is no method of `Arg`. It serves for what the
+//! judge is silent on, where the project gives no type another name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use super::invocations::{Given, given};
+use crate::answer::{Found, Site};
+use crate::definition::Definition;
+use crate::search::{Scope, search_by};
+use crate::syntax::{Class, Kind, Language, is_word};
+
+/// What a site names as the owner of the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Owner {
+    Named(String),
+    /// What the macro of this name, in whose body the site stands, is given.
+    OfMacro(String),
+}
+
+/// What else the words may mean that name owners.
+#[derive(Debug, Default)]
+pub(super) struct Renamed {
+    /// How often each word is given to what may have another name: `type Shape = Circle`, `use geo::Circle as Shape`.
+    types: BTreeMap<String, usize>,
+    modules: BTreeMap<String, usize>,
+    given: Given,
+    /// Whether that is known at all, and whether all modules are: a variant may be re-exported by one.
+    is_known: bool,
+    has_unknown_modules: bool,
+}
+
+impl Renamed {
+    /// Looks for what else these owners may be.
+    pub(super) async fn of(scope: &Scope, owners: Vec<Owner>) -> Renamed {
+        if owners.is_empty() {
+            return Renamed::default();
+        }
+        // The question's own search is over; this one has its own time.
+        let whole = Scope::of(&scope.root, WITHIN);
+        tokio::task::spawn_blocking(move || Renamed::search(&whole, owners)).await.unwrap_or_default()
+    }
+
+    fn search(scope: &Scope, owners: Vec<Owner>) -> Renamed {
+        let (mut names, mut macros) = (BTreeSet::new(), BTreeSet::new());
+        for owner in owners {
+            match owner {
+                Owner::Named(name) => names.insert(name),
+                Owner::OfMacro(name) => macros.insert(name),
+            };
+        }
+        let given = given(scope, &macros);
+        names.extend(given.values().flatten().flatten().cloned());
+        let is_meant = |(_, other): &(usize, Other<'_>)| match other {
+            Other::Type(name) | Other::Module(name) => names.contains(*name),
+            Other::UnknownType | Other::UnknownModule => true,
+        };
+        let searched = search_by(scope, |language, text| match language {
+            Language::Rust => others(text).into_iter().filter(is_meant).map(|(at, _)| at).collect(),
+            _ => Vec::new(),
+        });
+        let mut renamed = Renamed { given, is_known: searched.skipped.is_empty(), ..Renamed::default() };
+        for (_, other) in searched.hits.iter().flat_map(|hit| others(&hit.text)).filter(is_meant) {
+            match other {
+                Other::Type(name) => *renamed.types.entry(name.to_owned()).or_default() += 1,
+                Other::Module(name) => *renamed.modules.entry(name.to_owned()).or_default() += 1,
+                // It may be any of them.
+                Other::UnknownType => renamed.is_known = false,
+                Other::UnknownModule => renamed.has_unknown_modules = true,
+            }
+        }
+        renamed
+    }
+
+    /// Whether a word names a type that has this name alone, and is none of these.
+    fn is_other_type(&self, word: &str, types: &[String]) -> bool {
+        !self.types.contains_key(word) && types.iter().all(|one| one != word)
+    }
+}
+
+/// How long each search may take.
+const WITHIN: Duration = Duration::from_secs(3);
+
+/// A name that a text gives to what may have another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Other<'a> {
+    Type(&'a str),
+    Module(&'a str),
+    /// A macro gives it.
+    UnknownType,
+    UnknownModule,
+}
+
+/// The names that a text gives to what may have another: after `type`, `mod` and `as`.
+fn others(text: &[u8]) -> Vec<(usize, Other<'_>)> {
+    let mut found = Vec::new();
+    for word in [&b"type"[..], b"mod", b"as"] {
+        for at in memchr::memmem::find_iter(text, word) {
+            let (before, after) = (&text[..at], &text[at + word.len()..]);
+            let is_whole = !before.last().is_some_and(|byte| is_word(*byte));
+            let name = after.trim_ascii_start();
+            // `x as Circle` is a conversion.
+            if !is_whole || name.len() == after.len() || word == b"as" && !in_use(before) {
+                continue;
+            }
+            let end = name.iter().position(|byte| !is_word(*byte)).unwrap_or(name.len());
+            match (name.first(), std::str::from_utf8(&name[..end])) {
+                (Some(b'$'), _) if word == b"mod" => found.push((at, Other::UnknownModule)),
+                (Some(b'$'), _) => found.push((at, Other::UnknownType)),
+                (_, Ok(name)) if end > 0 && word == b"mod" => found.push((at, Other::Module(name))),
+                (_, Ok(name)) if end > 0 => found.push((at, Other::Type(name))),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Whether the statement that a text ends in is a `use`, or an `extern crate`. Comments do not count.
+fn in_use(before: &[u8]) -> bool {
+    for line in before.rsplit(|byte| *byte == b'\n') {
+        let code = memchr::memmem::find(line, b"//").map_or(line, |at| &line[..at]);
+        let statement = code.rsplit(|byte| *byte == b';').next().unwrap_or_default();
+        if statement.split(|byte| !is_word(*byte)).any(|word| word == b"use" || word == b"extern") {
+            return true;
+        }
+        if statement.len() < code.len() {
+            return false;
+        }
+    }
+    false
+}
+
+/// What a site names as its owner; `None` where no syntax tells.
+pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
+    let text = found.texts.get(&*site.path)?;
+    let before = text.get(..site.at)?.trim_ascii_end();
+    if let Some(path) = before.strip_suffix(b"::") {
+        return match last_word(without_arguments(path)?)? {
+            Word::Variable => of_macro(text, site),
+            // In a macro it is what the macro is used in.
+            Word::Plain("Self") if site.tokens.is_some() => None,
+            Word::Plain("Self") => site.self_type.clone().filter(|name| name.bytes().all(is_word)).map(Owner::Named),
+            Word::Plain("self" | "super" | "crate") => None,
+            Word::Plain(word) => Some(Owner::Named(word.to_owned())),
+        };
+    }
+    // A field in a literal or in a pattern: `Circle { radius }`.
+    let opened = site.tokens?.opened_at.filter(|_| !before.ends_with(b"."))?;
+    let of = text.get(opened..)?.starts_with(b"{").then(|| text.get(..opened)).flatten()?.trim_ascii_end();
+    match last_word(of)? {
+        Word::Plain(word) if word != "Self" && word.starts_with(char::is_uppercase) => {
+            Some(Owner::Named(word.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// The macro in whose body a site stands.
+fn of_macro(text: &[u8], site: &Site) -> Option<Owner> {
+    let name = text.get(site.tokens?.defined_at?..)?;
+    let end = name.iter().position(|byte| !is_word(*byte))?;
+    std::str::from_utf8(&name[..end]).ok().map(|name| Owner::OfMacro(name.to_owned()))
+}
+
+/// The path before `::`, without the types that it is given: `Vec::<u8>` is `Vec`.
+fn without_arguments(path: &[u8]) -> Option<&[u8]> {
+    let path = path.trim_ascii_end();
+    if !path.ends_with(b">") {
+        return Some(path);
+    }
+    let mut depth = 0;
+    for (at, byte) in path.iter().enumerate().rev().take(200) {
+        match byte {
+            b'>' if at > 0 && path[at - 1] == b'-' => return None,
+            b'>' => depth += 1,
+            b'<' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return path[..at].trim_ascii_end().strip_suffix(b"::").map(<[u8]>::trim_ascii_end);
+        }
+    }
+    None
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word<'a> {
+    Plain(&'a str),
+    /// `$name` of a macro.
+    Variable,
+}
+
+/// The word that a text ends with.
+fn last_word(text: &[u8]) -> Option<Word<'_>> {
+    let start = text.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+    let word = std::str::from_utf8(&text[start..]).ok().filter(|word| !word.is_empty())?;
+    // `$crate` is no variable.
+    Some(if text[..start].ends_with(b"$") && word != "crate" { Word::Variable } else { Word::Plain(word) })
+}
+
+/// Whether a definition belongs to none of what may be meant by an owner.
+pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owner, renamed: &Renamed) -> bool {
+    if !renamed.is_known {
+        return false;
+    }
+    if let (Kind::Function, Owner::Named(module)) = (definition.kind, owner) {
+        return is_in_another_module(found, definition, module, renamed);
+    }
+    let Some(types) = definition.inside.last() else { return false };
+    match (definition.kind, owner) {
+        (Kind::Constructor, _) if renamed.has_unknown_modules => return false,
+        // What a trait declares or implements is reached through any type that has it.
+        (Kind::Method | Kind::Field | Kind::Constructor, _) if definition.of_trait.is_none() => {}
+        _ => return false,
+    }
+    if types.is_empty() || !types.iter().all(|name| name.bytes().all(is_word)) {
+        return false;
+    }
+    // A module has no methods and no fields; it may re-export variants.
+    let is_other = |word: &String| {
+        renamed.is_other_type(word, types)
+            && !(definition.kind == Kind::Constructor && renamed.modules.contains_key(word))
+    };
+    match owner {
+        Owner::Named(word) => is_other(word),
+        Owner::OfMacro(name) => {
+            let given = renamed.given.get(name).and_then(Option::as_ref);
+            given.is_some_and(|words| words.iter().all(is_other))
+        }
+    }
+}
+
+/// Whether the one module of that name declares a function of the name itself, and is not the one around the definition.
+fn is_in_another_module(found: &Found, definition: &Definition, module: &str, renamed: &Renamed) -> bool {
+    let (file, folder) = (definition.path.file_stem(), definition.path.parent().and_then(Path::file_name));
+    let mut around = definition
+        .inside
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .chain([file, folder].into_iter().flatten().filter_map(OsStr::to_str));
+    let is_one = renamed.modules.get(module) == Some(&1) && !renamed.types.contains_key(module);
+    if !is_one || around.any(|name| name == module) {
+        return false;
+    }
+    let declares = |site: &Site| {
+        let before = found.texts.get(&*site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+        let is_function = before.trim_ascii_end().ends_with(b"fn") && site.class == Class::Binding;
+        is_function && site.tokens.is_none() && site.enclosing.rsplit("::").next() == Some(module)
+    };
+    !renamed.has_unknown_modules && found.sites.iter().any(declares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_gives_other_names() {
+        let check = |text: &str, wanted: &[&str]| {
+            let name = |(_, other): (usize, Other<'_>)| match other {
+                Other::Type(name) => name.to_owned(),
+                Other::Module(name) => format!("mod {name}"),
+                unknown => format!("{unknown:?}"),
+            };
+            let found: Vec<String> = others(text.as_bytes()).into_iter().map(name).collect();
+            assert_eq!(found, wanted, "{text}");
+        };
+        check("type Shape = Circle;", &["Shape"]);
+        check("impl A for B { type Item = Circle; }", &["Item"]);
+        check("use geo::{Circle as Shape, Line};", &["Shape"]);
+        check("use geo::{ // one; two\n  // three\n  Circle as Shape };", &["Shape"]);
+        check("let a = b as Circle; mod M {}", &["mod M"]);
+        check("// used where as Circle is\nuse a;", &[]);
+        check("let a = b as $ty;", &[]);
+        check("use a; let b = <T as $trait>::b();", &[]);
+        check(
+            "use a::{b as $c, d as E}; type $f = G; mod $h {}",
+            &["UnknownType", "UnknownModule", "UnknownType", "E"],
+        );
+        check("prototype Shape; alias X", &[]);
+    }
+
+    #[test]
+    fn the_type_before_a_name() {
+        let check = |path: &str, wanted: Option<Word<'_>>| {
+            let word = without_arguments(path.as_bytes()).and_then(last_word);
+            assert_eq!(word, wanted, "{path}");
+        };
+        check("String", Some(Word::Plain("String")));
+        check("std::ffi::OsStr", Some(Word::Plain("OsStr")));
+        check("Slim::<__m128i, $len>", Some(Word::Plain("Slim")));
+        check("Slim::<Vec<u8>>", Some(Word::Plain("Slim")));
+        check("$crate::Arg", Some(Word::Plain("Arg")));
+        check("$crate", Some(Word::Plain("crate")));
+        check("$name", Some(Word::Variable));
+        check("<T as Shape>", None);
+        check("<[u8]>", None);
+        check("F::<fn(u8) -> u8>", None);
+    }
+}

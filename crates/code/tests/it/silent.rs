@@ -1,0 +1,129 @@
+//! What rust-analyzer is silent on: code that only some features compile, code for other machines, the bodies of macros. It is
+//! judged with all features where they are at hand; of the rest the grammar and the words before a name exclude what they can.
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+const MANIFEST: &str =
+    "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nextra = []\n[workspace]\n";
+const LOCK: &str = "version = 4\n\n[[package]]\nname = \"made\"\nversion = \"0.1.0\"\n";
+
+/// A module that only a feature compiles uses a method.
+fn featured() -> Judged {
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", MANIFEST)
+        .write("Cargo.lock", LOCK)
+        .write(
+            "src/lib.rs",
+            "pub struct A;\nimpl A { pub fn area(&self) {} }\n#[cfg(feature = \"extra\")]\nmod more;\npub fn always(a: A) { a.area() }\n",
+        )
+        .write("src/more.rs", "use crate::A;\nfn more(a: &A) { a.area() }\n");
+    judged
+}
+
+#[test]
+fn what_only_a_feature_compiles_is_judged() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = featured();
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "area"}));
+    assert_eq!(sites(&answer).len(), 2, "{text}");
+    assert!(sites(&answer).iter().all(|site| site.contains("confirmed")), "{text}");
+}
+
+#[test]
+fn where_something_is_missing_the_usual_features_are() {
+    use std::os::unix::fs::PermissionsExt;
+
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let mut judged = featured();
+    // A cargo that says what it says where a crate was never fetched.
+    let programs = tempfile::tempdir().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let cargo = programs.path().join("cargo");
+    let script = format!("#!/bin/sh\n[ \"$1\" = tree ] && exit 101\nPATH='{path}' exec cargo \"$@\"\n");
+    std::fs::write(&cargo, script).unwrap();
+    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    judged.search_path = Some(format!("{}:{path}", programs.path().display()));
+    let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert!(text.contains("inactive code"), "{text}");
+}
+
+/// Two types with methods and fields of the same names, reached where the judge says nothing.
+fn made(more: &str) -> Judged {
+    let judged = Judged::new();
+    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write(
+        "src/lib.rs",
+        format!(
+            "pub struct Circle {{ size: u8 }}\n\
+             impl Circle {{ pub fn made() -> Circle {{ Circle {{ size: 1 }} }} }}\n\
+             pub struct Line {{ size: u8 }}\n\
+             impl Line {{ pub fn made() -> Line {{ Line {{ size: 1 }} }} }}\n\
+             pub fn used() {{ Circle::made(); }}\n\
+             #[cfg(nowhere)]\n\
+             mod nowhere {{\n\
+             impl crate::Line {{ fn again() {{ Self::made(); let size = 1; Some(size); }} }}\n\
+             fn a() {{ crate::Line::made(); String::made(); Vec::<u8>::made(); }}\n\
+             }}\n\
+             macro_rules! lines {{ ($t:ident) => {{ {{ let size = 1; Line {{ size }}; $t::made(); Line::made() }} }} }}\n\
+             pub fn b() {{ lines!(Line); }}\n\
+             {more}"
+        ),
+    );
+    judged
+}
+
+#[test]
+fn what_another_type_owns_is_none_of_it() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = made("");
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "Circle::made"}));
+    assert_eq!(sites(&answer), ["src/lib.rs:5 call confirmed src/lib.rs:2"], "{text}");
+    let (answer, text) = judged.until_final("find_uses", json!({"name": "Circle.size"}));
+    assert_eq!(answer["total"], 1, "{text}");
+    // Of its own type nobody says it.
+    let (answer, text) = judged.ask("find_callers", json!({"name": "Line::made", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["undecided"], 4, "{text}");
+}
+
+#[test]
+fn a_type_with_another_name_may_be_it() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    for more in [
+        "#[cfg(nowhere)] type Line = Circle;\n",
+        "macro_rules! alias { ($a:ident) => { type $a = Circle; } }\n",
+        "pub fn c() { lines!(Circle); }\n",
+    ] {
+        let judged = made(more);
+        let (answer, text) = judged.ask("find_callers", json!({"name": "Circle::made", "wait_ms": 20_000})).unwrap();
+        assert_eq!(answer["head"]["final"], false, "{more} {text}");
+    }
+}
+
+#[test]
+fn a_function_of_another_module_is_none_of_it() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write(
+        "src/lib.rs",
+        "pub mod one { pub fn add() {} }\npub mod two { pub fn add() {} }\npub mod three { pub use crate::one::add; }\n\
+         macro_rules! adds { () => { $crate::two::add() } }\npub fn a() { adds!(); one::add(); }\n\
+         macro_rules! more { () => { $crate::three::add() } }\n",
+    );
+    let (answer, text) = judged.ask("find_callers", json!({"name": "one::add", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["undecided"], 1, "{text}");
+    assert!(text.contains("src/lib.rs"), "{text}");
+}
