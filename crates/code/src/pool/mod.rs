@@ -148,6 +148,7 @@ impl Pool {
                 root: key.root.clone(),
                 worktree: key.worktree,
                 env: caller.env.clone().into_iter().collect(),
+                servers_dir: options.state_dir.clone(),
                 own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
                 state_dir: options.state_dir.join(&profile.name),
                 guard: options.guard.clone(),

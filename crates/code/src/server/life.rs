@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use process::Group;
 use process::probe::{Doing, Prober};
+use process::{Group, Nonce};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
 use super::canary::{Probe, choose};
 use super::documents::Documents;
+use super::scratch::Scratch;
 use super::start::{copy, initialize, keep_last, settings, short_version, spawn};
 use super::state::Signals;
 use super::{Canary, Document, Order, Session, State};
@@ -86,9 +87,21 @@ impl Life<'_> {
         // Servers that load at the same time take each other's processor and memory.
         let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
-        let mut child = match spawn(&start) {
+        let nonce = Nonce::random();
+        let unstarted = |exit| Ending::Crashed { exit, stderr: Vec::new() };
+        let scratch = match Scratch::make(&start.servers_dir, &nonce) {
+            Ok(scratch) => scratch,
+            Err(error) => {
+                let place = start.servers_dir.display();
+                return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
+            }
+        };
+        let mut child = match spawn(&start, nonce, scratch.path()) {
             Ok(child) => child,
-            Err(problem) => return Ending::Crashed { exit: problem, stderr: Vec::new() },
+            Err(problem) => {
+                scratch.remove().await;
+                return unstarted(problem);
+            }
         };
         let (group, exit) = (child.group.clone(), child.exit.clone());
         actor.record(Record::CodeServerStarted { server: name.clone(), root: start.root.clone(), pid: child.pid });
@@ -99,7 +112,7 @@ impl Life<'_> {
             tokio::spawn(keep_last(pipe, stderr.clone()));
         }
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Ending::Crashed { exit: "it has no streams".to_owned(), stderr: Vec::new() };
+            return unstarted("it has no streams".to_owned());
         };
         let folders = json!([{"uri": of_path(&start.root), "name": "root"}]);
         let answering = Answering { settings: settings(&start), folders };
@@ -144,6 +157,7 @@ impl Life<'_> {
         }
         drop(client);
         actor.bury(&group).await;
+        scratch.remove().await;
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
         match over {

@@ -2,10 +2,11 @@
 //! error.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use process::{Child, Spec};
+use process::{Child, Nonce, Spec};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -15,11 +16,14 @@ use crate::lsp::{Encoding, of_path, to_path};
 const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
 
-pub(super) fn spawn(start: &Start) -> Result<Child, String> {
+/// Starts the program as that session, with a directory for its temporary files.
+pub(super) fn spawn(start: &Start, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
     let command =
         command(start).map_err(|error| format!("copy what it reads to {}: {error}", start.own_dir.display()))?;
     let (program, args) = command.split_first().ok_or("its command is empty")?;
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
+    spec = spec.env([("TMPDIR", scratch)]);
+    spec.nonce = nonce;
     spec.guard = start.guard.clone();
     spec.records = start.records.clone();
     spec.nice = NICE;

@@ -1,6 +1,6 @@
 //! A worktree whose language servers run: real ones, or one that lies.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::worktree::{Worktree, said};
 pub(crate) struct Judged {
     pub worktree: Worktree,
     /// Goes with it.
-    _state: tempfile::TempDir,
+    state: tempfile::TempDir,
     options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
@@ -44,13 +44,28 @@ impl Judged {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = Questions::with_judges(options.clone());
-        Judged { worktree: Worktree::new(), _state: state, options, questions, runtime, search_path: None }
+        Judged { worktree: Worktree::new(), state, options, questions, runtime, search_path: None }
     }
 
     /// Another life of the daemon: with the same state, and these settings.
     pub(crate) fn begin_again(&mut self, settings: CodeSettings) {
         self.runtime.block_on(self.questions.end());
         self.questions = Questions::with_judges(Options { settings, ..self.options.clone() });
+    }
+
+    /// The temporary files of the servers.
+    pub(crate) fn scratch(&self) -> Vec<PathBuf> {
+        let mut open = vec![self.state.path().join("servers/tmp")];
+        let mut files = Vec::new();
+        while let Some(path) = open.pop() {
+            match std::fs::read_dir(&path) {
+                Ok(entries) => open.extend(entries.flatten().map(|entry| entry.path())),
+                // It went while it was looked for.
+                Err(_) if !path.exists() => {}
+                Err(_) => files.push(path),
+            }
+        }
+        files
     }
 
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {

@@ -11,6 +11,7 @@ mod disturbed;
 mod judged;
 mod kept;
 mod lies;
+mod litter;
 mod marked;
 mod matches;
 mod matches_judged;

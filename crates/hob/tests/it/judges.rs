@@ -98,6 +98,9 @@ fn twenty_killed_daemons_leave_no_server_and_none_is_doubled() {
         assert!(answer.starts_with("1 call, 0 undecided · ty ready"), "life {life}: {answer}");
         let all = running(&project, "ty server");
         let [server] = all[..] else { panic!("life {life}: {all:?}") };
+        // What the killed one kept for the time being is gone.
+        let scratch = project.state_dir().join("code/servers/tmp");
+        assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 1, "life {life}");
         assert_eq!(servers(&project).iter().map(pid).collect::<Vec<_>>(), [server], "life {life}");
         kill_hard(project.daemon_pid().unwrap());
         let since = std::time::Instant::now();
