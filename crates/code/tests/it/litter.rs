@@ -39,7 +39,7 @@ fn a_killed_clangd_and_a_parked_one_leave_nothing() {
     if !testkit::has_program("clangd") || !has_python() {
         return;
     }
-    let heavy = || [("gopls".to_owned(), liar("heavy", 0.0))].into();
+    let heavy = || [("gopls".to_owned(), liar("heavy", 200.0))].into();
     let settings = |memory| CodeSettings { memory, servers: heavy(), ..CodeSettings::default() };
     // What is killed is not started again.
     let timing = Timing { restarts: Vec::new(), measured_every: timing().measured_every, ..Timing::default() };
@@ -52,9 +52,10 @@ fn a_killed_clangd_and_a_parked_one_leave_nothing() {
     testkit::kill_hard(i32::try_from(one["pid"].as_i64().unwrap()).unwrap());
     until("nothing is left of one that was killed", || judged.scratch().is_empty());
 
-    // Together they need more than they may have.
-    let memory = (one["memory_bytes"].as_u64().unwrap() >> 20) + 40;
-    judged.begin_again(settings(Some(memory)));
+    // Together they need more than they may have, none of them alone.
+    let needs = one["memory_bytes"].as_u64().unwrap() >> 20;
+    assert!((50..200).contains(&needs), "{needs} MiB");
+    judged.begin_again(settings(Some(290)));
     judged.until_final("find_callers", area());
     until("its preambles lie in its own directory", || has_preamble(&judged));
     judged.until_final("find_callers", json!({"name": "geo.go:square"}));
