@@ -18,6 +18,7 @@ mod matches_judged;
 mod no_judge;
 mod outside;
 mod predecessor;
+mod qualified;
 mod quoted;
 mod revision;
 mod servers;
