@@ -100,6 +100,7 @@ impl Part for CodePart {
                 tool: "find_callers",
                 arguments: Map::from_iter([("name".to_owned(), json!(name)), ("wait_ms".to_owned(), json!(TRIED_MS))]),
                 is_whole: |result| result["head"]["final"] == true,
+                can_be_whole: tried.has_judge,
             })
         };
         ::code::tries(project.root()).into_iter().filter_map(trial).collect()

@@ -125,6 +125,8 @@ fn doctor_tries_a_question_of_each_language() {
     assert!(python.trim_start().starts_with("ok ") && python.contains(" s: 1 call, 0 undecided · ty ready"), "{tried}");
     let haskell = line("Haskell: find_callers Area.hs:area after ");
     assert!(haskell.trim_start().starts_with("-- ") && haskell.contains("no judge for Haskell"), "{tried}");
+    // Nobody here could set up more.
+    assert!(!tried.lines().last().unwrap().contains("Haskell"), "{tried}");
     let json: Value = serde_json::from_str(&project.run(["doctor", "--quick", "--try", "--json"]).stdout).unwrap();
     let findings = json["findings"].as_array().unwrap().iter().filter(|one| one["section"] == "Tried");
     assert_eq!(findings.map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), ["note", "ok"]);
