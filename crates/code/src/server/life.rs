@@ -24,8 +24,13 @@ use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locatio
 pub(super) enum Ending {
     Ended,
     Parked,
+    /// Parked until there is room for it.
+    Held,
     OverBudget,
-    Crashed { exit: String, stderr: Vec<String> },
+    Crashed {
+        exit: String,
+        stderr: Vec<String>,
+    },
     Hung,
 }
 
@@ -143,7 +148,7 @@ impl Life<'_> {
         let ended = *exit.borrow();
         let why = match &over {
             Ending::Ended => "ended",
-            Ending::Parked => "parked",
+            Ending::Parked | Ending::Held => "parked",
             Ending::OverBudget => "over_budget",
             Ending::Crashed { .. } => "crashed",
             Ending::Hung => "hung",
@@ -192,6 +197,8 @@ impl Life<'_> {
             match happening {
                 Happening::Order(None | Some(Order::End)) => return Ending::Ended,
                 Happening::Order(Some(Order::Park)) => return Ending::Parked,
+                Happening::Order(Some(Order::Hold)) => return Ending::Held,
+                Happening::Order(Some(Order::Wake | Order::Release)) => {}
                 Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
                 Happening::Order(Some(Order::Open { documents, reply })) => {

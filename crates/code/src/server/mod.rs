@@ -152,6 +152,11 @@ pub(crate) enum Order {
     Doubt,
     /// End it until the next question, or for good.
     Park,
+    /// End it though it is asked: the question waits until there is room for it again.
+    Hold,
+    /// There is room for one that was held: for the question that waits, or for the next one.
+    Wake,
+    Release,
     OverBudget,
     End,
 }
