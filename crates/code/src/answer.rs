@@ -18,6 +18,7 @@ use crate::syntax::{
     Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, Tokens, default_imports, family,
     has_bound_methods, implemented, occurrences,
 };
+use crate::unsearched::language_of;
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -475,7 +476,7 @@ fn leave_out_other_languages(found: &mut Found) {
 
 /// Whether something that was left out may hold uses in these languages.
 fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
-    let language = Language::by_name(&skipped.path).filter(|_| skipped.why.is_of_its_language());
+    let language = language_of(&skipped.path).filter(|_| skipped.why.is_of_its_language());
     language.is_none_or(|language| families.is_empty() || families.contains(family(language)))
 }
 

@@ -173,7 +173,11 @@ pub(crate) fn chosen(
             && question.line.is_none_or(|line| definition.line == line)
             && is_inside(&question.qualifiers, definition)
     };
-    let (meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
+    let (mut meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
+    // `geo::area` is what the module itself has; a method of a type in there only if it has none.
+    if meant.iter().any(|one| is_directly_inside(question, one)) {
+        meant.retain(|one| is_directly_inside(question, one));
+    }
     let name = &question.name;
     if meant.is_empty() {
         let besides = left_out(skipped);
@@ -290,6 +294,12 @@ pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool 
         at = next;
     }
     true
+}
+
+/// Whether nothing stands between a definition and the last qualifier, so far as the file shows it.
+fn is_directly_inside(question: &Question, definition: &Definition) -> bool {
+    let Some(qualifier) = question.qualifiers.last() else { return true };
+    definition.inside.last().is_none_or(|nearest| nearest.contains(qualifier))
 }
 
 fn one_name(name: &std::ffi::OsStr) -> Vec<String> {

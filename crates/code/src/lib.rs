@@ -45,6 +45,6 @@ mod walk;
 
 pub use pool::{Checked, Options, Tried, checked, tries};
 pub use running::Running;
-pub use server::{Journal, Timing};
+pub use server::{Journal, Timing, sweep_scratch};
 pub use settings::CodeSettings;
 pub use syntax::{Class, Kind, Language};

@@ -12,7 +12,7 @@ use memchr::memmem::Finder;
 
 use crate::judgement::Revision;
 use crate::syntax::{Language, is_word};
-use crate::unsearched::{Included, beside, included};
+use crate::unsearched::{Brought, beside, brought, language_of, unescaped};
 use crate::walk::{Files, Met, walk};
 
 /// A file that mentions a name.
@@ -50,6 +50,12 @@ pub(crate) enum Why {
     Ignored,
     Linked,
     Includes,
+    /// A module of Rust in a folder that is not searched.
+    Module,
+    /// Assembly of a package of Go.
+    Assembly,
+    /// It writes names with escapes.
+    Escaped,
 }
 
 impl Why {
@@ -66,13 +72,18 @@ impl Why {
                 "mentions the name and is not searched, as .gitignore has it: the judge may not know it as it is"
             }
             Why::Linked => "a link to a file that mentions the name: not followed",
-            Why::Includes => "brings in a file with include! that is not searched and may mention the name",
+            Why::Module => {
+                "a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
+            }
+            Why::Assembly => "assembly that mentions the name: no judge reads it",
+            Why::Escaped => "writes the name with escapes (\\u0061): not searched",
+            Why::Includes => "brings in a file with include! or its kind that is not searched and may mention the name",
         }
     }
 
     /// Whether it is left out for all questions but those about its own language.
     pub(crate) fn is_of_its_language(self) -> bool {
-        matches!(self, Why::Ignored | Why::Linked | Why::Includes)
+        matches!(self, Why::Ignored | Why::Linked | Why::Includes | Why::Module | Why::Assembly | Why::Escaped)
     }
 }
 
@@ -137,9 +148,9 @@ pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
 /// The files in which something is found, and where.
 pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> Searched {
     let found = Mutex::new((Searched::default(), 0));
-    // What stands in the folders that are searched, what of it was seen, and who includes what.
+    // What stands in the folders that are searched, what of it was seen, and who brings in what.
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
-    let including: Mutex<Vec<(PathBuf, Included)>> = Mutex::default();
+    let bringing: Mutex<Vec<(PathBuf, Brought)>> = Mutex::default();
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
     let enter = |folder: &Path| there.lock().unwrap_or_else(PoisonError::into_inner).extend(beside(folder));
     each_file_of(scope, Files::All, enter, |path, language| {
@@ -161,11 +172,15 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         };
         let starts = find(by_name, &text);
         if by_name == Language::Rust {
-            let brought = included(&path, &text).into_iter().map(|one| (path.clone(), one));
-            including.lock().unwrap_or_else(PoisonError::into_inner).extend(brought);
+            let brought = brought(&path, &text).into_iter().map(|one| (path.clone(), one));
+            bringing.lock().unwrap_or_else(PoisonError::into_inner).extend(brought);
         }
+        let decoded = unescaped(by_name, &text).map(|text| find(by_name, &text).len());
         let mut found = lock();
         found.0.files += 1;
+        if let Some(more) = decoded.and_then(|all| all.checked_sub(starts.len())).filter(|more| *more > 0) {
+            found.0.skipped.push(skip(Why::Escaped, more));
+        }
         if starts.is_empty() {
             return;
         }
@@ -189,8 +204,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     });
     let (mut searched, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let [there, seen] = [there, seen].map(|paths| paths.into_inner().unwrap_or_else(PoisonError::into_inner));
-    let including = including.into_inner().unwrap_or_else(PoisonError::into_inner);
-    searched.skipped.extend(unsearched(scope, &there, &seen, including, find));
+    let bringing = bringing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
     if scope.is_over() {
         searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
     }
@@ -204,32 +219,52 @@ fn unsearched(
     scope: &Scope,
     there: &BTreeSet<PathBuf>,
     seen: &BTreeSet<PathBuf>,
-    including: Vec<(PathBuf, Included)>,
+    mut bringing: Vec<(PathBuf, Brought)>,
     find: impl Fn(Language, &[u8]) -> Vec<usize>,
 ) -> Vec<Skipped> {
     let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
     let mut skipped: Vec<Skipped> = Vec::new();
+    let mut known: BTreeSet<PathBuf> = BTreeSet::new();
     for path in there.difference(seen).take_while(|_| !scope.is_over()) {
         // A link that leads nowhere holds nothing.
-        let Some((language, text)) = Language::by_name(path).zip(read(path).ok()) else { continue };
+        let Some((language, text)) = language_of(path).zip(read(path).ok()) else { continue };
         let mentions = find(language, &text).len();
-        let why = if path.is_symlink() { Why::Linked } else { Why::Ignored };
+        let why = match Language::by_name(path) {
+            None => Why::Assembly,
+            Some(_) if path.is_symlink() => Why::Linked,
+            Some(_) => Why::Ignored,
+        };
         if mentions > 0 {
             skipped.push(Skipped { path: relative(path), why, mentions });
         }
-    }
-    for (path, included) in including.into_iter().take_while(|_| !scope.is_over()) {
-        let mentions = match included {
-            Included::Computed => None,
-            Included::File(file) => match file.canonicalize() {
-                Ok(file) if seen.contains(&file) => continue,
-                _ => Some(read(&file).map_or(0, |text| find(Language::Rust, &text).len())),
-            },
-        };
-        if mentions != Some(0) {
-            skipped.push(Skipped { path: relative(&path), why: Why::Includes, mentions: mentions.unwrap_or_default() });
+        if language == Language::Rust {
+            known.extend(path.canonicalize());
+            bringing.extend(brought(path, &text).into_iter().map(|one| (path.clone(), one)));
         }
     }
+    // What is brought in may bring in more.
+    while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
+        let (file, why) = match one {
+            Brought::Computed => {
+                skipped.push(Skipped { path: relative(&by), why: Why::Includes, mentions: 0 });
+                continue;
+            }
+            Brought::Included(file) => (Some(file), Why::Includes),
+            Brought::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
+            Brought::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
+        };
+        // One that is searched by its other name is.
+        let real = file.as_ref().and_then(|file| file.canonicalize().ok()).filter(|real| !seen.contains(real));
+        let Some((file, real)) = file.zip(real) else { continue };
+        let Some(text) = known.insert(real).then(|| read(&file).ok()).flatten() else { continue };
+        let mentions = find(Language::Rust, &text).len();
+        if mentions > 0 {
+            let path = if why == Why::Module { &file } else { &by };
+            skipped.push(Skipped { path: relative(path), why, mentions });
+        }
+        bringing.extend(brought(&file, &text).into_iter().map(|one| (file.clone(), one)));
+    }
+    skipped.sort();
     skipped.dedup();
     skipped
 }

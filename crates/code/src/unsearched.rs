@@ -1,5 +1,6 @@
-//! What a search for source files does not see and a compiler does: files that git ignores one by one, links, and what
-//! `include!` of Rust brings in. They are not searched; an answer says so where they may hold something of it.
+//! What a search for source files does not see and a compiler does: files that git ignores one by one, links, what `include!`
+//! of Rust brings in, its modules in folders that are not searched, Go's assembly, and names that JavaScript writes with
+//! escapes. They are not searched; an answer says so where they may hold something of it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,40 +8,109 @@ use memchr::memmem::find_iter;
 
 use crate::syntax::{Language, is_word};
 
-/// The files and links of a directory that are source files by name.
+/// The files and links of a directory that are source files by name, Go's assembly among them.
 pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()));
-    files.map(|entry| entry.path()).filter(|path| !is_hidden(path) && Language::by_name(path).is_some()).collect()
+    let is_source = |path: &PathBuf| !is_hidden(path) && language_of(path).is_some();
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).filter(is_source).collect();
+    if !files.iter().any(|path| Language::by_name(path) == Some(Language::Go)) {
+        files.retain(|path| Language::by_name(path).is_some());
+    }
+    files
 }
 
-/// What an `include!` brings in.
+/// The language that a file is part of, by its name; assembly is taken for Go's.
+pub(crate) fn language_of(path: &Path) -> Option<Language> {
+    let is_assembly = || path.extension().is_some_and(|extension| extension == "s").then_some(Language::Go);
+    Language::by_name(path).or_else(is_assembly)
+}
+
+/// The text with what JavaScript writes as `\u0061` or `\u{61}` in a name as it is meant; `None` if there is none of that.
+pub(crate) fn unescaped(language: Language, text: &[u8]) -> Option<Vec<u8>> {
+    let has_escapes = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    let mut meant = Vec::new();
+    let mut from = 0;
+    for at in has_escapes.then(|| find_iter(text, br"\u")).into_iter().flatten() {
+        let rest = &text[at + 2..];
+        let (digits, length) = match rest.strip_prefix(b"{") {
+            Some(rest) => {
+                let end = rest.iter().take(8).position(|byte| *byte == b'}').unwrap_or_default();
+                (&rest[..end], end + 2)
+            }
+            None => (rest.get(..4).unwrap_or_default(), 4),
+        };
+        let digits = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let is_of_name = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$');
+        if let Some(c) = digits.and_then(char::from_u32).filter(is_of_name) {
+            meant.extend_from_slice(&text[from..at]);
+            meant.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            from = at + 2 + length;
+        }
+    }
+    (!meant.is_empty()).then(|| [&meant, &text[from..]].concat())
+}
+
+/// What a Rust file brings in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Included {
-    File(PathBuf),
-    /// One whose place is computed, such as in `OUT_DIR`.
+pub(crate) enum Brought {
+    /// By `include!`.
+    Included(PathBuf),
+    /// By a macro whose file is computed, such as one in `OUT_DIR`.
     Computed,
+    /// A module: the one of these files that there is.
+    Module(Vec<PathBuf>),
 }
 
-/// What the `include!` of a Rust file bring in. One in a comment at the begin of a line is none.
-pub(crate) fn included(path: &Path, text: &[u8]) -> Vec<Included> {
-    const MACRO: &[u8] = b"include!";
-    let is_code = |at: &usize| {
-        let line = text[..*at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let before = &text[line..*at];
-        !before.trim_ascii_start().starts_with(b"//") && before.last().is_none_or(|byte| !is_word(*byte))
+/// Macros named after `include!` that bring in no code.
+const OF_DATA: &[&[u8]] = &[b"include_str", b"include_bytes", b"include_dir"];
+
+/// What a Rust file brings in: by `include!` and the macros that are named after it (`include_proto!`), and as modules. What
+/// stands in a comment at the begin of a line is none.
+pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
+    let line_before = |at: usize| {
+        let line = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        text[line..at].trim_ascii_start()
     };
-    let read = |at: usize| {
-        let rest = text[at + MACRO.len()..].trim_ascii_start();
+    let is_code =
+        |at: &usize| !line_before(*at).starts_with(b"//") && text[..*at].last().is_none_or(|byte| !is_word(*byte));
+    let words = |word: &'static [u8]| find_iter(text, word).filter(is_code);
+    let after_word = |at: usize| at + text[at..].iter().take_while(|byte| is_word(**byte)).count();
+    let included = |at: usize| {
+        let (name, rest) = text[at..].split_at(after_word(at) - at);
+        let rest = rest.strip_prefix(b"!")?;
+        if name != b"include" {
+            return (name.starts_with(b"include_") && !OF_DATA.contains(&name)).then_some(Brought::Computed);
+        }
+        let rest = rest.trim_ascii_start();
         let rest = rest.strip_prefix(b"(").or(rest.strip_prefix(b"[")).or(rest.strip_prefix(b"{"));
-        let named = rest?.trim_ascii_start().strip_prefix(b"\"").and_then(|rest| {
-            let end = rest.iter().position(|byte| *byte == b'"')?;
-            std::str::from_utf8(&rest[..end]).ok()
-        });
-        Some(named.map_or(Included::Computed, |name| Included::File(path.with_file_name(name))))
+        let file = quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)));
+        Some(file.unwrap_or(Brought::Computed))
     };
-    find_iter(text, MACRO).filter(is_code).filter_map(read).collect()
+    let module = |at: usize| {
+        let start = at + b"mod ".len();
+        let name = std::str::from_utf8(&text[start..after_word(start)]).ok()?.trim_start_matches("r#");
+        let is_apart = text[after_word(start)..].trim_ascii_start().starts_with(b";");
+        let folder = path.with_extension("");
+        let places = [path.parent()?, &folder].into_iter();
+        let files = places.flat_map(|place| [place.join(format!("{name}.rs")), place.join(name).join("mod.rs")]);
+        (is_apart && !name.is_empty()).then(|| Brought::Module(files.collect()))
+    };
+    // `#[path = "…"]`, also within `cfg_attr`.
+    let placed = |at: usize| {
+        let file = quoted(&text[at + b"path = ".len()..]).filter(|_| line_before(at).starts_with(b"#["))?;
+        Some(Brought::Module(vec![path.with_file_name(file)]))
+    };
+    let modules = words(b"mod ").filter_map(module).chain(words(b"path = \"").filter_map(placed));
+    words(b"include").filter_map(included).chain(modules).collect()
+}
+
+/// The text of a literal at the begin of a text.
+fn quoted(text: &[u8]) -> Option<&str> {
+    let rest = text.strip_prefix(b"\"")?;
+    let end = rest.iter().position(|byte| *byte == b'"')?;
+    std::str::from_utf8(&rest[..end]).ok()
 }
 
 #[cfg(test)]
@@ -49,8 +119,34 @@ mod tests {
 
     #[test]
     fn includes_are_read() {
-        let text = b"include!(\"inc.in\");\n// include!(\"no\")\nmod m { include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); }\nmy_include!(\"x\");\n";
-        let file = Included::File(PathBuf::from("src/inc.in"));
-        assert_eq!(included(Path::new("src/lib.rs"), text), [file, Included::Computed]);
+        let text = b"include!(\"inc.in\");\n// include!(\"no\")\nmod m { include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); }\nmy_include!(\"x\");\nconst S: &str = include_str!(\"x\");\n";
+        let file = Brought::Included(PathBuf::from("src/inc.in"));
+        assert_eq!(brought(Path::new("src/lib.rs"), text), [file, Brought::Computed]);
+        let proto = b"pub mod pb { tonic::include_proto!(\"pb\"); }\nmacro_rules! include_it { () => {} }\n";
+        assert_eq!(brought(Path::new("src/lib.rs"), proto), [Brought::Computed]);
+    }
+
+    #[test]
+    fn modules_are_read() {
+        let text = b"pub mod geo;\n// mod no;\nmod inline { mod deep; }\n#[path = \"../gen/x.rs\"]\nmod x;\nlet path = \"y.rs\";\n";
+        let files = |all: &[&str]| Brought::Module(all.iter().map(PathBuf::from).collect());
+        let of = |name: &str| {
+            let all = ["", "/mod"].map(|rest| format!("src/{name}{rest}.rs"));
+            let deep = ["", "/mod"].map(|rest| format!("src/a/{name}{rest}.rs"));
+            files(&all.iter().chain(&deep).map(String::as_str).collect::<Vec<_>>())
+        };
+        let wanted = [of("geo"), of("deep"), of("x"), files(&["src/../gen/x.rs"])];
+        assert_eq!(brought(Path::new("src/a.rs"), text), wanted);
+    }
+
+    #[test]
+    fn names_with_escapes_are_as_they_are_meant() {
+        let meant = |text: &str| {
+            let meant = unescaped(Language::JavaScript, text.as_bytes());
+            meant.map(|meant| String::from_utf8(meant).unwrap())
+        };
+        assert_eq!(meant(r"\u0061rea(1); ar\u{65}a(\u{000061})").as_deref(), Some("area(1); area(a)"));
+        assert_eq!(meant(r"'\u00'; /\u{zz}/; '\u2028area'; '\u{}'; '\u"), None);
+        assert_eq!(unescaped(Language::Rust, br"'\u0061'"), None);
     }
 }

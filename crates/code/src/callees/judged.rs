@@ -1,6 +1,8 @@
 //! What each call of a body means by a judge's word. What is found by names alone is narrowed to that, or replaced by it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
 
 use super::{CallSite, Callee, Callees, add};
 use crate::answer::Texts;
@@ -70,7 +72,7 @@ enum Meant {
     Callee {
         definitions: Vec<Definition>,
         is_local: bool,
-        made_at: Option<At>,
+        made_at: Option<(Arc<Path>, usize, Kind)>,
     },
     /// It makes data and calls nothing.
     Data,
@@ -95,7 +97,7 @@ fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
         ([], true) if callee.is_value => Meant::NoCall,
         ([], true) => Meant::Callee { definitions: Vec::new(), is_local: true, made_at: None },
         ([], false) => {
-            let made_at = targets.first().map(|target| (target.path.clone(), target.line));
+            let made_at = targets.first().map(|target| (target.path.clone(), target.line, target.stands));
             Meant::Callee { definitions: Vec::new(), is_local: false, made_at }
         }
         (all, _) if makes_data && all.iter().all(is_data) => Meant::Data,

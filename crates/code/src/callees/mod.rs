@@ -42,8 +42,8 @@ pub(crate) struct Callee {
     pub is_value: bool,
     /// Whether it is a parameter or a variable of the body, which holds what is called.
     pub is_local: bool,
-    /// Where the judge leads to, if nothing is declared there: a module, what a macro makes.
-    pub made_at: Option<(Arc<Path>, usize)>,
+    /// Where the judge leads to, if nothing is declared there, and what stands there: a module, a macro that makes it.
+    pub made_at: Option<(Arc<Path>, usize, Kind)>,
     /// The same for all sites.
     pub verdict: Verdict,
     pub sites: Vec<CallSite>,
@@ -54,7 +54,7 @@ impl Callee {
     pub(crate) fn is_external(&self) -> bool {
         match (&self.definitions[..], &self.made_at) {
             ([], None) => true,
-            ([], Some((path, _))) => path.is_absolute(),
+            ([], Some((path, ..))) => path.is_absolute(),
             (all, _) => all.iter().all(|one| one.path.is_absolute()),
         }
     }

@@ -17,7 +17,10 @@ pub(super) struct Cost {
 /// What is to be done with one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
+    /// Ended until the next question.
     Park,
+    /// Ended though it is asked, until there is room: it would be started again at once.
+    Hold,
     OverBudget,
 }
 
@@ -35,16 +38,33 @@ pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, Verdict)> {
         numbers.max_by_key(|number| costs[*number].idle)
     };
     if total > budget {
-        let found = least_used(&|cost| cost.asking == 0)
-            // One that still loads loses least, the last that came first.
-            .or_else(|| {
-                let loading = (0..costs.len()).filter(|number| !costs[*number].is_ready);
-                loading.min_by_key(|number| costs[*number].idle)
-            })
-            .or_else(|| least_used(&|_| true));
-        return found.map(|number| (number, Verdict::Park));
+        if let Some(idle) = least_used(&|cost| cost.asking == 0) {
+            return Some((idle, Verdict::Park));
+        }
+        // One that still loads loses least, the last that came first.
+        let loading = (0..costs.len()).filter(|number| !costs[*number].is_ready);
+        let last = loading.min_by_key(|number| costs[*number].idle);
+        return last.or_else(|| least_used(&|_| true)).map(|number| (number, Verdict::Hold));
     }
     least_used(&|cost| cost.asking == 0 && cost.idle >= IDLE).map(|number| (number, Verdict::Park))
+}
+
+/// Which idle servers are to be ended, by their numbers, so that one that is held can start; `None` while it has to wait. What
+/// loads for somebody may need all that is left.
+pub(super) fn room(costs: &[Cost], need: u64, budget: u64) -> Option<Vec<usize>> {
+    if costs.iter().any(|cost| cost.asking > 0 && !cost.is_ready) {
+        return None;
+    }
+    let mut idle: Vec<usize> = (0..costs.len()).filter(|number| costs[*number].asking == 0).collect();
+    idle.sort_by_key(|number| costs[*number].idle);
+    let mut total: u64 = costs.iter().map(|cost| cost.memory).sum();
+    let mut ended = Vec::new();
+    while total + need > budget && ended.len() < costs.len() {
+        let least_used = idle.pop()?;
+        total -= costs[least_used].memory;
+        ended.push(least_used);
+    }
+    Some(ended)
 }
 
 /// The default: two fifths of the machine's memory, at most 4 GiB.
@@ -60,22 +80,37 @@ pub(super) fn default_budget() -> u64 {
 mod tests {
     use super::*;
 
+    fn cost(memory: u64, asking: usize, idle: u64, is_ready: bool) -> Cost {
+        Cost { memory, asking, idle: Duration::from_secs(idle), is_ready }
+    }
+
+    #[test]
+    fn one_that_is_held_waits_for_those_that_load_and_takes_the_place_of_idle_ones() {
+        let check = |costs: &[Cost], wanted: Option<&[usize]>| {
+            assert_eq!(room(costs, 30, 100).as_deref(), wanted, "{costs:?}");
+        };
+        check(&[cost(20, 1, 9, false)], None);
+        check(&[cost(20, 1, 9, true)], Some(&[]));
+        check(&[cost(80, 1, 9, true)], None);
+        check(&[cost(80, 0, 9, false)], Some(&[0]));
+        check(&[cost(40, 0, 9, true), cost(40, 0, 20, true)], Some(&[1]));
+        check(&[cost(60, 1, 9, true), cost(40, 0, 1, true)], Some(&[1]));
+        check(&[cost(80, 1, 9, true), cost(10, 0, 1, true)], None);
+        check(&[], Some(&[]));
+        // One that needs more than there is shows it when it is alone.
+        assert_eq!(room(&[cost(1, 0, 0, true)], 200, 100), Some(vec![0]));
+    }
+
     #[test]
     fn the_least_recently_used_idle_one_goes_first() {
-        let cost = |memory: u64, asking: usize, idle: u64, is_ready: bool| Cost {
-            memory,
-            asking,
-            idle: Duration::from_secs(idle),
-            is_ready,
-        };
         let check =
             |costs: &[Cost], wanted: Option<(usize, Verdict)>| assert_eq!(next(costs, 100), wanted, "{costs:?}");
         check(&[cost(60, 0, 9, true), cost(40, 0, 20, true)], None);
         check(&[cost(60, 0, 9, true), cost(50, 0, 20, true)], Some((1, Verdict::Park)));
         check(&[cost(60, 0, 9, true), cost(50, 1, 20, true)], Some((0, Verdict::Park)));
         // All are asked: the one that has just begun to load.
-        check(&[cost(60, 1, 9, true), cost(30, 1, 20, false), cost(30, 1, 2, false)], Some((2, Verdict::Park)));
-        check(&[cost(60, 1, 9, true), cost(50, 1, 20, true)], Some((1, Verdict::Park)));
+        check(&[cost(60, 1, 9, true), cost(30, 1, 20, false), cost(30, 1, 2, false)], Some((2, Verdict::Hold)));
+        check(&[cost(60, 1, 9, true), cost(50, 1, 20, true)], Some((1, Verdict::Hold)));
         check(&[cost(30, 0, 9, true), cost(101, 1, 0, true)], Some((1, Verdict::OverBudget)));
         check(&[cost(3, 0, 899, true), cost(1, 0, 900, true), cost(1, 1, 9000, true)], Some((1, Verdict::Park)));
         check(&[], None);

@@ -6,7 +6,7 @@ mod revision;
 mod tried;
 mod would;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -149,6 +149,7 @@ impl Pool {
                 root: key.root.clone(),
                 worktree: key.worktree,
                 env: caller.env.clone().into_iter().collect(),
+                servers_dir: options.state_dir.clone(),
                 own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
                 state_dir: options.state_dir.join(&profile.name),
                 guard: options.guard.clone(),
@@ -321,6 +322,8 @@ impl Pool {
 
 /// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
 async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
+    // Those that wait for room, with what each is known to need.
+    let mut held: VecDeque<(Server, u64)> = VecDeque::new();
     loop {
         tokio::time::sleep(every).await;
         let Some(all) = servers.upgrade().map(|servers| servers.lock().values().cloned().collect::<Vec<_>>()) else {
@@ -336,14 +339,31 @@ async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
         let Ok(mut up) = measured.await else { return };
         let mut costs: Vec<budget::Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
         while let Some((number, verdict)) = budget::next(&costs, budget) {
-            let (_, server) = up.remove(number);
+            let (memory, server) = up.remove(number);
             costs.remove(number);
-            server
-                .order(match verdict {
-                    budget::Verdict::Park => Order::Park,
-                    budget::Verdict::OverBudget => Order::OverBudget,
-                })
-                .await;
+            let order = match verdict {
+                budget::Verdict::Park => Order::Park,
+                budget::Verdict::Hold => Order::Hold,
+                budget::Verdict::OverBudget => Order::OverBudget,
+            };
+            server.order(order).await;
+            if verdict == budget::Verdict::Hold {
+                held.push_back((server, memory));
+            }
+        }
+        // What nobody waits for any more may start with its next question. Of the others the one that waits longest is first.
+        let (waiting, left) = held.into_iter().partition(|(server, _)| server.in_use().0 > 0);
+        held = waiting;
+        for (server, _) in Vec::from(left) {
+            server.order(Order::Release).await;
+        }
+        if let Some(ended) = held.front().and_then(|(_, need)| budget::room(&costs, *need, budget)) {
+            for number in ended {
+                up[number].1.order(Order::Park).await;
+            }
+            if let Some((server, _)) = held.pop_front() {
+                server.order(Order::Wake).await;
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::search::{Scope, list, read};
-use crate::server::canary;
+use crate::server::{canary, profile};
 use crate::syntax::{Kind, Language, declarations, family};
 
 /// A question about a language.
@@ -14,6 +14,8 @@ pub struct Tried {
     pub language: &'static str,
     /// A function, as the tools take names; `None` if none is declared.
     pub name: Option<String>,
+    /// Whether there is any judge for it that could be installed.
+    pub has_judge: bool,
 }
 
 /// How long functions are looked for in the files of one language.
@@ -29,7 +31,12 @@ pub fn tries(root: &Path) -> Vec<Tried> {
             by_family.entry(family(language)).or_default().insert(file);
         }
     }
-    by_family.into_iter().map(|(language, files)| Tried { language, name: name(root, language, &files) }).collect()
+    let tried = |(language, files): (&'static str, BTreeSet<PathBuf>)| Tried {
+        language,
+        name: name(root, language, &files),
+        has_judge: profile::all().iter().any(|profile| profile.family == language),
+    };
+    by_family.into_iter().map(tried).collect()
 }
 
 fn name(root: &Path, language: &str, files: &BTreeSet<PathBuf>) -> Option<String> {
@@ -61,8 +68,11 @@ mod tests {
         write("uses.py", "from geo import surface\nprint(surface(1))\n");
         write("Area.hs", "module Area where\n\narea :: Int -> Int\narea x = x\n");
         write("empty.go", "package empty\n");
-        let tried: Vec<_> = tries(&root).into_iter().map(|one| (one.language, one.name)).collect();
+        let tried: Vec<_> = tries(&root).into_iter().map(|one| (one.language, one.name, one.has_judge)).collect();
         let some = |name: &str| Some(name.to_owned());
-        assert_eq!(tried, [("Go", None), ("Haskell", some("Area.hs:area")), ("Python", some("geo.py:surface"))]);
+        assert_eq!(
+            tried,
+            [("Go", None, true), ("Haskell", some("Area.hs:area"), false), ("Python", some("geo.py:surface"), true),]
+        );
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Actor {
     pub life: u64,
     /// How often it died since it was last ready.
     deaths: usize,
+    /// Whether it waits for room, rather than for a question.
+    is_held: bool,
 }
 
 /// What ends a pause.
@@ -32,7 +34,7 @@ impl Actor {
         shown: watch::Sender<Seen>,
         group: watch::Sender<Option<Group>>,
     ) -> Actor {
-        Actor { start, orders, shown, group, life: 0, deaths: 0 }
+        Actor { start, orders, shown, group, life: 0, deaths: 0, is_held: false }
     }
 
     pub(super) async fn run(mut self) {
@@ -45,6 +47,10 @@ impl Actor {
             let next = match over {
                 Ending::Ended => return,
                 Ending::Parked => self.rest(State::Parked, None).await,
+                Ending::Held => {
+                    self.is_held = true;
+                    self.rest(State::Parked, None).await
+                }
                 Ending::OverBudget => self.rest(State::OverBudget, None).await,
                 Ending::Crashed { exit, stderr } => {
                     let retry_in = self.pause();
@@ -89,11 +95,20 @@ impl Actor {
                 order = self.orders.recv() => match order {
                     Some(Order::Open { reply, .. }) => {
                         let _ = reply.send(None);
-                        if is_parked {
+                        if is_parked && !self.is_held {
                             return Next::Again;
                         }
                     }
-                    Some(Order::Doubt | Order::Park | Order::OverBudget) => {}
+                    Some(Order::Wake) if is_parked => {
+                        self.is_held = false;
+                        return Next::Again;
+                    }
+                    Some(Order::Release) if is_parked => {
+                        self.is_held = false;
+                        // A question that has just come sees it, and asks again.
+                        self.show(State::Parked, |_| {});
+                    }
+                    Some(Order::Doubt | Order::Park | Order::Hold | Order::Wake | Order::Release | Order::OverBudget) => {}
                     Some(Order::End) | None => return Next::End,
                 },
             }

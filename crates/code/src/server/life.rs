@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use process::Group;
 use process::probe::{Doing, Prober};
+use process::{Group, Nonce};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
 use super::canary::{Probe, choose};
 use super::documents::Documents;
+use super::scratch::Scratch;
 use super::start::{copy, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Document, Order, Session, State};
@@ -23,8 +24,13 @@ use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locatio
 pub(super) enum Ending {
     Ended,
     Parked,
+    /// Parked until there is room for it.
+    Held,
     OverBudget,
-    Crashed { exit: String, stderr: Vec<String> },
+    Crashed {
+        exit: String,
+        stderr: Vec<String>,
+    },
     Hung,
 }
 
@@ -88,9 +94,21 @@ impl Life<'_> {
         let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
         let settings = widened(&start).await;
-        let mut child = match spawn(&start) {
+        let nonce = Nonce::random();
+        let unstarted = |exit| Ending::Crashed { exit, stderr: Vec::new() };
+        let scratch = match Scratch::make(&start.servers_dir, &nonce) {
+            Ok(scratch) => scratch,
+            Err(error) => {
+                let place = start.servers_dir.display();
+                return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
+            }
+        };
+        let mut child = match spawn(&start, nonce, scratch.path()) {
             Ok(child) => child,
-            Err(problem) => return Ending::Crashed { exit: problem, stderr: Vec::new() },
+            Err(problem) => {
+                scratch.remove().await;
+                return unstarted(problem);
+            }
         };
         let (group, exit) = (child.group.clone(), child.exit.clone());
         actor.record(Record::CodeServerStarted { server: name.clone(), root: start.root.clone(), pid: child.pid });
@@ -101,7 +119,7 @@ impl Life<'_> {
             tokio::spawn(keep_last(pipe, stderr.clone()));
         }
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Ending::Crashed { exit: "it has no streams".to_owned(), stderr: Vec::new() };
+            return unstarted("it has no streams".to_owned());
         };
         let folders = json!([{"uri": of_path(&start.root), "name": "root"}]);
         let answering = Answering { settings: settings.clone(), folders };
@@ -133,7 +151,7 @@ impl Life<'_> {
         let ended = *exit.borrow();
         let why = match &over {
             Ending::Ended => "ended",
-            Ending::Parked => "parked",
+            Ending::Parked | Ending::Held => "parked",
             Ending::OverBudget => "over_budget",
             Ending::Crashed { .. } => "crashed",
             Ending::Hung => "hung",
@@ -147,6 +165,7 @@ impl Life<'_> {
         }
         drop(client);
         actor.bury(&group).await;
+        scratch.remove().await;
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
         match over {
@@ -181,6 +200,8 @@ impl Life<'_> {
             match happening {
                 Happening::Order(None | Some(Order::End)) => return Ending::Ended,
                 Happening::Order(Some(Order::Park)) => return Ending::Parked,
+                Happening::Order(Some(Order::Hold)) => return Ending::Held,
+                Happening::Order(Some(Order::Wake | Order::Release)) => {}
                 Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
                 Happening::Order(Some(Order::Open { documents, reply })) => {

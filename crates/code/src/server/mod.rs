@@ -4,6 +4,7 @@
 //! - `canary`: what is known for certain, to ask a server that says it is ready.
 //! - `documents`: the texts that it has open, which are those that the syntax tier read.
 //! - `profile`: what differs between servers, as data.
+//! - `scratch`: where their temporary files lie.
 //!
 //! Start with `actor.rs`. Nothing here decides what an answer means.
 
@@ -12,6 +13,7 @@ pub(crate) mod canary;
 mod documents;
 mod life;
 pub(crate) mod profile;
+mod scratch;
 mod start;
 mod state;
 
@@ -25,6 +27,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
+pub use scratch::sweep_scratch;
 pub(crate) use state::State;
 
 use crate::journal::Record;
@@ -40,7 +43,9 @@ pub(crate) struct Start {
     pub root: PathBuf,
     pub worktree: PathBuf,
     pub env: Vec<(String, String)>,
-    /// A directory for all servers of its kind, and one of its own in there; outside of the worktree.
+    /// A directory for all servers, outside of the worktree.
+    pub servers_dir: PathBuf,
+    /// One in there for all servers of its kind, and one of its own.
     pub state_dir: PathBuf,
     pub own_dir: PathBuf,
     pub guard: Guard,
@@ -147,6 +152,11 @@ pub(crate) enum Order {
     Doubt,
     /// End it until the next question, or for good.
     Park,
+    /// End it though it is asked: the question waits until there is room for it again.
+    Hold,
+    /// There is room for one that was held: for the question that waits, or for the next one.
+    Wake,
+    Release,
     OverBudget,
     End,
 }

@@ -2,11 +2,12 @@
 //! error.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use process::{Bounds, Child, Spec};
+use process::{Bounds, Child, Nonce, Spec};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -17,11 +18,14 @@ use crate::programs;
 const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
 
-pub(super) fn spawn(start: &Start) -> Result<Child, String> {
+/// Starts the program as that session, with a directory for its temporary files.
+pub(super) fn spawn(start: &Start, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
     let command =
         command(start).map_err(|error| format!("copy what it reads to {}: {error}", start.own_dir.display()))?;
     let (program, args) = command.split_first().ok_or("its command is empty")?;
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
+    spec = spec.env([("TMPDIR", scratch)]);
+    spec.nonce = nonce;
     spec.guard = start.guard.clone();
     spec.records = start.records.clone();
     spec.nice = NICE;
@@ -145,17 +149,23 @@ pub(super) fn short_version(version: &str) -> String {
     version.split_whitespace().next().unwrap_or_default().chars().take(40).collect()
 }
 
-/// Keeps the last lines of the standard error, so that the pipe never fills.
+/// Keeps the last lines of the standard error, so that the pipe never fills. The frames of a stack come after what happened
+/// and are left out: they would be all that is kept.
 pub(super) async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Arc<Mutex<VecDeque<String>>>) {
     let mut pipe = BufReader::new(pipe);
+    // A long line comes in parts.
+    let mut in_frame = false;
     loop {
         let mut line = Vec::new();
         match (&mut pipe).take(STDERR_LINE).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let line = project::visible(String::from_utf8_lossy(&line).trim_end());
-        if line.is_empty() {
+        let text = String::from_utf8_lossy(&line);
+        let is_left_out = in_frame || is_frame(text.trim_end());
+        in_frame = is_left_out && !line.ends_with(b"\n");
+        let line = project::visible(text.trim_end());
+        if line.is_empty() || is_left_out {
             continue;
         }
         let mut lines = lines.lock();
@@ -164,6 +174,25 @@ pub(super) async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Ar
             lines.pop_front();
         }
     }
+}
+
+/// Whether a line is one of a stack's, or says that one comes: as Rust, LLVM, glibc, Node and Go print it.
+fn is_frame(line: &str) -> bool {
+    let text = line.trim_start();
+    let is_indented = text.len() < line.len();
+    // `  3: std::panicking::…`, ` #3 0x00007f… (clangd+0x…)`, `1.\tProgram arguments: …`.
+    let numbered = text.trim_start_matches('#');
+    let after = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after.len() < numbered.len()
+        && (text.starts_with('#') || after.starts_with(".\t") || is_indented && after.starts_with(": "));
+    let words = ["stack backtrace:", "Stack dump:", "PLEASE submit a bug report", "goroutine ", "created by "];
+    let notes = ["note: run with `RUST_BACKTRACE", "note: Some details are omitted", "Stack dump without symbol names"];
+    is_numbered
+        || is_indented && (text.starts_with("at ") || text.contains(" +0x"))
+        || text.ends_with(']') && text.contains("+0x") && text.contains(")[0x")
+        || text.ends_with("(...)")
+        || text.ends_with(')') && text.contains("(0x") && !text.contains(": ")
+        || words.iter().chain(&notes).any(|word| text.starts_with(word))
 }
 
 #[cfg(test)]
@@ -176,5 +205,38 @@ mod tests {
         let gopls =
             r#"{"GoVersion":"go1.19.5","Path":"x","Main":{"Path":"golang.org/x/tools/gopls","Version":"v0.11.0"}}"#;
         assert_eq!(short_version(gopls), "v0.11.0");
+    }
+
+    #[tokio::test]
+    async fn what_happened_is_kept_and_not_the_frames_of_the_stack() {
+        let kept = async |said: &str| {
+            let lines = Arc::default();
+            keep_last(said.as_bytes(), Arc::clone(&lines)).await;
+            let lines: Vec<String> = lines.lock().iter().cloned().collect();
+            lines
+        };
+        let frames = |one: &str| (0..20).map(|number| one.replace('N', &number.to_string())).collect::<String>();
+        let rust = "INFO started\n\nthread 'main' panicked at src/db.rs:3:5:\nno such file\nstack backtrace:\n";
+        let rust = format!(
+            "{rust}{}note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.\n",
+            frames("   N: core::panicking::panic_fmt\n             at /rustc/library/core/src/panicking.rs:N:14\n")
+        );
+        assert_eq!(kept(&rust).await, ["INFO started", "thread 'main' panicked at src/db.rs:3:5:", "no such file"]);
+        let long = format!(" #N 0x00005566778899aa clang::{}(clang::Sema&) (/usr/bin/clangd+0x1ff)\n", "x".repeat(900));
+        let clangd = format!(
+            "clangd: Assertion `x' failed.\nPLEASE submit a bug report to https://x\nStack dump:\n0.\tProgram arguments: clangd\n{}\
+             /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f12]\nclangd(_ZN4llvm3sysE+0x1f)[0x55]\n",
+            frames(&long)
+        );
+        assert_eq!(kept(&clangd).await, ["clangd: Assertion `x' failed."]);
+        let go = "panic: runtime error: index out of range [3]\n\ngoroutine 1 [running]:\n\
+                  golang.org/x/tools/gopls/internal/lsp.(*Server).Run(0xc0001, 0x2)\n\t/go/src/server.go:12 +0x1d\n\
+                  main.main()\n\t/go/main.go:3 +0x2a\nexit status 2\n";
+        let said = kept(go).await;
+        assert_eq!(said, ["panic: runtime error: index out of range [3]", "main.main()", "exit status 2"]);
+        let node = "TypeError: x is not a function\n    at run (/x/tsc.js:1:2)\n    at node:internal/main:3:4\n";
+        assert_eq!(kept(node).await, ["TypeError: x is not a function"]);
+        let others = "error: 3: no\n  hint: use (0x1): or not\n12 files read\nTraceback:\n  File \"a.py\", line 3, in <module>\n";
+        assert_eq!(kept(others).await.len(), 5);
     }
 }

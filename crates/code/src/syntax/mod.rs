@@ -10,6 +10,7 @@ mod go;
 mod haskell;
 mod occurrence;
 mod python;
+mod quoted;
 mod rules;
 mod rust;
 mod script;

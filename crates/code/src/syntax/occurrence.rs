@@ -170,6 +170,10 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         if node.kind() == "preproc_arg" {
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
+        if let Some(class) = super::quoted::in_text(language, trail) {
+            let in_macro = language == Language::Rust;
+            return Some(Occurrence { in_macro, is_member: !in_macro, ..plain(class) });
+        }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
         return is_text.then(|| plain(Class::Mention));

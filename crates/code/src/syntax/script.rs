@@ -78,16 +78,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     let kind = trail.node().kind();
     let is_member = trail.kind(1) == "member_expression" && trail.field(0) == "property";
     if is_member {
-        let up = 1 + through(&trail.above(1), RULES);
-        return Some(match (trail.kind(up + 1), trail.field(up)) {
-            ("call_expression", "function") | ("decorator", _) => Class::Call,
-            ("jsx_opening_element" | "jsx_self_closing_element", "name") => Class::Call,
-            ("new_expression", "constructor") => Class::Construct,
-            ("assignment_expression" | "augmented_assignment_expression", "left") | ("update_expression", _) => {
-                Class::FieldWrite
-            }
-            _ => Class::FieldRead,
-        });
+        return Some(of_member(trail));
     }
     if kind == "identifier" && matches!(trail.kind(1), "as_expression" | "satisfies_expression") {
         return classify(&trail.above(1));
@@ -105,6 +96,20 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         "property_identifier" | "private_property_identifier" => Class::FieldRead,
         _ => around(trail, AROUND).unwrap_or(Class::Value),
     })
+}
+
+/// What the member does whose name, or key, is the node at the end of the trail.
+pub(super) fn of_member(trail: &Trail<'_, '_>) -> Class {
+    let up = 1 + through(&trail.above(1), RULES);
+    match (trail.kind(up + 1), trail.field(up)) {
+        ("call_expression", "function") | ("decorator", _) => Class::Call,
+        ("jsx_opening_element" | "jsx_self_closing_element", "name") => Class::Call,
+        ("new_expression", "constructor") => Class::Construct,
+        ("assignment_expression" | "augmented_assignment_expression", "left") | ("update_expression", _) => {
+            Class::FieldWrite
+        }
+        _ => Class::FieldRead,
+    }
 }
 
 /// Whether the name stands in the pattern of `const { … } = require(…)`.

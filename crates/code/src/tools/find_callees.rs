@@ -55,7 +55,7 @@ pub(super) struct Output {
 #[schemars(inline)]
 struct Called {
     name: String,
-    /// Null if there are several definitions, or none that is known.
+    /// Null if there are several definitions, or none that is known. Of what a macro makes, `macro`, with its place.
     kind: Option<&'static str>,
     file: Option<String>,
     line: Option<usize>,
@@ -186,12 +186,12 @@ fn called(callee: &Callee) -> Called {
         [one] => Some(one),
         _ => None,
     };
-    let place = only.map(|one| (one.path.clone(), one.line)).or_else(|| callee.made_at.clone());
+    let known = only.map(|one| (one.path.clone(), one.line, one.kind)).or_else(|| callee.made_at.clone());
     Called {
         name: only.map_or_else(|| callee.name.clone(), |one| one.label.clone()),
-        kind: only.map(|one| one.kind.word()),
-        file: place.as_ref().map(|(path, _)| shown(path)),
-        line: place.map(|(_, line)| line),
+        kind: known.as_ref().map(|(.., kind)| kind.word()),
+        file: known.as_ref().map(|(path, ..)| shown(path)),
+        line: known.map(|(_, line, _)| line),
         external: callee.is_external(),
         via: match callee {
             _ if callee.is_value || callee.is_local => "value",
@@ -222,7 +222,7 @@ fn line(callee: &Callee, is_mixed: bool) -> String {
     match &callee.definitions[..] {
         [] if callee.is_local => format!("  {}  a local {at}", callee.name),
         [] => match &callee.made_at {
-            Some((path, line)) => format!("  {}  {}:{line} {at}", callee.name, shown(path)),
+            Some((path, line, kind)) => format!("  {}  {} {}:{line} {at}", callee.name, kind.word(), shown(path)),
             None => format!("  {}  not defined in this project {at}", callee.name),
         },
         [one] => format!("  {}  {} {}:{} {at}", one.label, one.kind.word(), shown(&one.path), one.line),

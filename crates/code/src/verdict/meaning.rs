@@ -20,7 +20,7 @@ use crate::lsp::{Failure, Location, of_path};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, occurrences_at, words};
+use crate::syntax::{Class, Kind, Language, bare_name, is_word, occurrences_at, words};
 
 /// A name at a place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +48,8 @@ pub(crate) struct Target {
     pub at: usize,
     /// What is declared there; nothing for a module, a local, or what a macro makes.
     pub declares: Option<Definition>,
+    /// What stands there, if nothing is declared: a module, a macro that makes what is meant, or nothing that is known.
+    pub stands: Kind,
     /// Whether a parameter or a variable is bound there.
     pub is_bound: bool,
     /// Whether the declaration leads on: an import, a prototype.
@@ -333,7 +335,15 @@ fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option
         first.or_else(|| here.iter().find(is_named)).or(here.first()).cloned()
     });
     let lines = Lines::of(text);
+    let stands = |at: usize| match text.get(at..).map(bare_name).unwrap_or_default() {
+        _ if at == 0 => Kind::Module,
+        rest if rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|byte| is_word(*byte)) => {
+            Kind::Unknown
+        }
+        _ => Kind::Macro,
+    };
     let plain = |at: usize| Target {
+        stands: stands(at),
         path: path.clone(),
         line: lines.line(at),
         at: at + sheet.skip,
@@ -358,6 +368,7 @@ fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option
         is_bound: one.class == Class::Binding && declares.is_none(),
         leads_on: is_import || is_prototype,
         declares,
+        stands: if one.in_macro { Kind::Macro } else { stands(place.start) },
         ..plain(place.start)
     })
 }

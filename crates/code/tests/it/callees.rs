@@ -182,3 +182,26 @@ fn homonyms_are_all_given_and_outsiders_counted() {
     expect!["`missing` is not defined in this project, so nobody knows its body; find_callers shows who calls it"]
         .assert_eq(&refused);
 }
+
+#[test]
+fn what_a_macro_makes_has_a_kind() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = crate::judged::Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "macro_rules! made {\n    ($name:ident) => {\n        pub fn $name() -> u8 { 1 }\n    };\n}\nmade!(one);\n\n\
+             #[derive(Clone)]\npub struct Shape;\n\npub fn run(shape: &Shape) -> Shape {\n    one();\n    shape.clone()\n}\n",
+        );
+    let (answer, text) = judged.until_final("find_callees", json!({"name": "run"}));
+    expect![[r#"
+        2 callees, 0 undecided · rust-analyzer ready
+        defined: src/lib.rs:11 function run
+          one  macro src/lib.rs:6  at 12
+          clone  macro src/lib.rs:8  at 13"#]]
+    .assert_eq(&text);
+    assert!(answer["callees"].as_array().unwrap().iter().all(|one| one["kind"] == "macro"), "{answer:#}");
+}

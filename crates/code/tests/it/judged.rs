@@ -1,7 +1,7 @@
 //! A worktree whose language servers run: real ones, or one that lies.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use code::tools::Questions;
@@ -16,10 +16,11 @@ use crate::worktree::{Worktree, said};
 pub(crate) struct Judged {
     pub worktree: Worktree,
     /// Goes with it.
-    _state: tempfile::TempDir,
+    state: tempfile::TempDir,
     options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
+    records: Arc<Mutex<Vec<Value>>>,
     /// Where programs are looked for; the test's own places if none.
     pub search_path: Option<String>,
 }
@@ -31,6 +32,8 @@ impl Judged {
 
     pub(crate) fn with(settings: CodeSettings, timing: Timing) -> Judged {
         let state = tempfile::tempdir().unwrap();
+        let records: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let written = records.clone();
         let options = Options {
             settings,
             withheld: Vec::new(),
@@ -40,11 +43,11 @@ impl Judged {
             records_dir: Some(state.path().join("records")),
             guard: process::Guard::Without,
             timing,
-            journal: None,
+            journal: Some(Arc::new(move |record| written.lock().unwrap().push(serde_json::to_value(record).unwrap()))),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = Questions::with_judges(options.clone());
-        Judged { worktree: Worktree::new(), _state: state, options, questions, runtime, search_path: None }
+        Judged { worktree: Worktree::new(), state, options, questions, runtime, records, search_path: None }
     }
 
     /// Another life of the daemon: with the same state, and these settings.
@@ -53,9 +56,29 @@ impl Judged {
         self.questions = Questions::with_judges(Options { settings, ..self.options.clone() });
     }
 
+    /// The temporary files of the servers.
+    pub(crate) fn scratch(&self) -> Vec<PathBuf> {
+        let mut open = vec![self.state.path().join("servers/tmp")];
+        let mut files = Vec::new();
+        while let Some(path) = open.pop() {
+            match std::fs::read_dir(&path) {
+                Ok(entries) => open.extend(entries.flatten().map(|entry| entry.path())),
+                // It went while it was looked for.
+                Err(_) if !path.exists() => {}
+                Err(_) => files.push(path),
+            }
+        }
+        files
+    }
+
     pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {
         self.worktree.write(path, text);
         self
+    }
+
+    /// What was written into the journal.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        self.records.lock().unwrap().clone()
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -1,7 +1,7 @@
 """A language server that lies on purpose, for tests. It knows the truth of small projects by their words: a word means what
 `other.*` declares where it stands in that file or after `other.`, and what any other file declares everywhere else.
 
-Usage: liar.py MODE SECONDS"""
+Usage: liar.py MODE SECONDS (for `heavy`, MiB more)"""
 
 import json
 import os
@@ -11,7 +11,7 @@ import time
 
 MODE, SECONDS = sys.argv[1], float(sys.argv[2])
 BEGAN = time.monotonic()
-BALLAST = b"x" * (48 << 20) if MODE == "heavy" else None
+BALLAST = b"x" * ((48 + (int(SECONDS) if MODE == "heavy" else 0)) << 20) if MODE in ("heavy", "slow") else None
 OPEN = {}
 ROOT = os.getcwd()
 COUNT = {"textDocument/references": 0}
@@ -86,7 +86,7 @@ def location(path, number, start, end):
 
 def answer(method, params):
     path = params["textDocument"]["uri"][len("file://") :]
-    if MODE in ("empty", "early") and time.monotonic() - BEGAN < SECONDS:
+    if MODE in ("empty", "early", "slow") and time.monotonic() - BEGAN < SECONDS:
         return []
     word, start = word_at(path, params["position"])
     if word is None or MODE == "withheld" and os.path.basename(path).startswith("passed."):

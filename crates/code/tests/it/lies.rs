@@ -288,6 +288,48 @@ fn two_that_do_not_fit_together_are_parked_in_turn() {
 }
 
 #[test]
+fn those_that_load_at_once_wait_for_each_other_instead_of_being_parked_in_turn() {
+    if !has_python() {
+        return;
+    }
+    let servers = BTreeMap::from([("ty".to_owned(), liar("slow", 1.0))]);
+    // Two of the four fit.
+    let settings = CodeSettings { memory: Some(140), servers, ..CodeSettings::default() };
+    // One that is asked too early is not believed for long.
+    let timing = Timing {
+        doubtful_after: Duration::from_secs(30),
+        measured_every: timing().measured_every,
+        ..Timing::default()
+    };
+    let judged = Judged::with(settings, timing);
+    let folders = ["a", "b", "c", "d"];
+    for folder in folders {
+        judged
+            .write(&format!("{folder}/pyproject.toml"), "")
+            .write(&format!("{folder}/geo.py"), format!("def area_{folder}(side):\n    return side\n"))
+            .write(
+                &format!("{folder}/uses.py"),
+                format!("from geo import area_{folder}\n\ndef run():\n    return area_{folder}(1)\n"),
+            );
+    }
+    std::thread::scope(|threads| {
+        for folder in folders {
+            let judged = &judged;
+            threads.spawn(move || {
+                let (answer, text) = judged.until_final("find_callers", json!({"name": format!("area_{folder}")}));
+                assert_eq!(answer["total"], 1, "{text}");
+            });
+        }
+    });
+    let mut starts = BTreeMap::<String, usize>::new();
+    for record in judged.records().iter().filter(|record| record["record"] == "code_server_started") {
+        *starts.entry(record["root"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    // Each was held once at most.
+    assert!(starts.len() == 4 && starts.values().all(|count| *count <= 2), "{starts:?}");
+}
+
+#[test]
 fn one_that_needs_more_than_all_may_have_is_ended() {
     if !has_python() {
         return;

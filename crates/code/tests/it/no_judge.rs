@@ -60,6 +60,19 @@ fn an_old_typescript_does_not_judge() {
 }
 
 #[test]
+fn without_any_judge_the_answer_says_how_to_get_one() {
+    for (mut judged, wanted) in [
+        (script(), "no judge for TypeScript and JavaScript is installed (npm install -g typescript@7)"),
+        (python(CodeSettings::default()), "no judge for Python is installed (pip install ty)"),
+    ] {
+        let empty = tempfile::tempdir().unwrap();
+        judged.search_path = Some(empty.path().display().to_string());
+        let text = said(&judged, "area");
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
+#[test]
 fn a_program_of_the_search_path_that_is_not_executable_is_named() {
     let mut judged = python(CodeSettings::default());
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

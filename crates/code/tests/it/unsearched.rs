@@ -53,6 +53,85 @@ fn what_include_brings_in_is_named_unless_it_was_searched() {
 }
 
 #[test]
+fn what_an_included_file_includes_and_what_is_named_after_include_are_named() {
+    let worktree = rust();
+    worktree.write("src/a.rs", "include!(\"one.in\");\n").write("src/one.in", "include!(\"deep/two.in\");\n");
+    worktree.write("src/deep/two.in", "include!(\"../one.in\");\n");
+    assert!(asked(&worktree, "area").is_empty());
+    worktree.write("src/deep/two.in", "pub fn i() { area(); }\n");
+    let said = asked(&worktree, "area");
+    assert!(said.len() == 1 && said[0].starts_with("src/one.in: brings in a file"), "{said:?}");
+    worktree.write("src/a.rs", "tonic::include_proto!(\"pb\");\n");
+    let said = asked(&worktree, "area");
+    assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file"), "{said:?}");
+    assert!(asked(&worktree, "alone").is_empty());
+}
+
+#[test]
+fn modules_in_folders_that_are_not_searched_are_named() {
+    let worktree = rust();
+    worktree
+        .write(
+            "src/lib.rs",
+            "pub fn area() {}\nmod gen;\nmod linked;\n#[path = \"../.hidden/at.rs\"]\nmod at;\nmod seen;\n",
+        )
+        .write(".gitignore", "/src/gen/\n")
+        .write("src/gen/mod.rs", "mod deep;\n")
+        .write("src/seen.rs", "")
+        .write(".hidden/at.rs", "fn q() {}\n")
+        .write("src/gen/deep.rs", "fn q() {}\n");
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("mod.rs"), "fn q() {}\n").unwrap();
+    std::os::unix::fs::symlink(outside.path(), worktree.path().join("src/linked")).unwrap();
+    assert!(asked(&worktree, "area").is_empty());
+    let uses = "fn q() { crate::area(); }\n";
+    worktree.write("src/gen/deep.rs", uses).write(".hidden/at.rs", uses);
+    std::fs::write(outside.path().join("mod.rs"), uses).unwrap();
+    let said = asked(&worktree, "area").join("\n");
+    for file in ["src/gen/deep.rs", "src/linked/mod.rs", "src/../.hidden/at.rs"] {
+        assert!(said.contains(file), "{file}: {said}");
+    }
+    assert!(
+        said.ends_with(
+            ": a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
+        ),
+        "{said}"
+    );
+    assert!(asked(&worktree, "alone").is_empty());
+}
+
+#[test]
+fn a_name_with_escapes_is_named() {
+    let worktree = Worktree::new();
+    worktree.write("geo.js", "export function area() {}\n").write("py.py", "def alone(): pass\n");
+    worktree.write("uses.js", "import * as geo from './geo';\ngeo.\\u0070i();\n");
+    assert!(asked(&worktree, "area").is_empty());
+    worktree.write("uses.js", "import * as geo from './geo';\ngeo.\\u0061rea();\ngeo.ar\\u{65}a();\n");
+    let (answer, _) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
+    let said = reasons(&answer);
+    assert!(said.len() == 1 && said[0].starts_with("uses.js: writes the name with escapes"), "{said:?}");
+    let reason = answer["head"]["reasons"].as_array().unwrap().iter().find(|one| one["code"] == "not_searched");
+    assert_eq!(reason.unwrap()["sites"], 2);
+    assert!(asked(&worktree, "alone").is_empty());
+}
+
+#[test]
+fn assembly_beside_go_is_named() {
+    let worktree = Worktree::new();
+    worktree
+        .write("geo/geo.go", "package geo\n\nfunc area() int\n\nfunc plain() {}\n")
+        .write("geo/geo_amd64.s", "TEXT ·twice(SB), 0, $0\n\tCALL ·area(SB)\n\tRET\n")
+        .write("other/start.s", "call area\n")
+        .write("a.rs", "pub fn start() {}\n");
+    let said = asked(&worktree, "area");
+    assert!(
+        said.len() == 1 && said[0] == "geo/geo_amd64.s: assembly that mentions the name: no judge reads it",
+        "{said:?}"
+    );
+    assert!(asked(&worktree, "plain").is_empty() && asked(&worktree, "start").is_empty());
+}
+
+#[test]
 fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
     if !has_python() {
         return;

@@ -30,7 +30,7 @@ impl Part for CodePart {
         let questions = Questions::with_judges(Options {
             settings: setup.config.of::<CodeSettings>(),
             withheld: withheld(setup.config),
-            state_dir: directory(&project).join("servers"),
+            state_dir: servers(&project),
             kept_dir: Some(directory(&project).join("verdicts")),
             prepare: Arc::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             records_dir: Some(directory(setup.project).join("records")),
@@ -100,6 +100,7 @@ impl Part for CodePart {
                 tool: "find_callers",
                 arguments: Map::from_iter([("name".to_owned(), json!(name)), ("wait_ms".to_owned(), json!(TRIED_MS))]),
                 is_whole: |result| result["head"]["final"] == true,
+                can_be_whole: tried.has_judge,
             })
         };
         ::code::tries(project.root()).into_iter().filter_map(trial).collect()
@@ -110,9 +111,14 @@ impl Part for CodePart {
     }
 
     fn clean_up_former_life(project: &Project) -> BoxFuture<'static> {
-        let records = directory(project).join("records");
+        let (servers, records) = (servers(project), directory(project).join("records"));
+        let sweep = move || {
+            let swept = ::process::records::sweep(&records);
+            ::code::sweep_scratch(&servers, &records);
+            swept
+        };
         Box::pin(async move {
-            match tokio::task::spawn_blocking(move || ::process::records::sweep(&records)).await {
+            match tokio::task::spawn_blocking(sweep).await {
                 Ok(Ok(swept)) if swept.ended + swept.left > 0 => {
                     tracing::warn!(ended = swept.ended, left = swept.left, "a former life had left servers running");
                 }
@@ -133,4 +139,9 @@ fn withheld(config: &Config) -> Vec<String> {
 /// Where this part keeps what outlives a call.
 fn directory(project: &Project) -> std::path::PathBuf {
     project.state_dir().join("code")
+}
+
+/// Where language servers keep what they make.
+fn servers(project: &Project) -> std::path::PathBuf {
+    directory(project).join("servers")
 }

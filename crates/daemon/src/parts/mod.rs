@@ -289,6 +289,8 @@ pub struct Trial {
     pub arguments: Map<String, Value>,
     /// Whether the structured result is all that could be wished for.
     pub is_whole: fn(&Value) -> bool,
+    /// Whether anything could be set up that makes it whole.
+    pub can_be_whole: bool,
 }
 
 /// The result of one check.
@@ -313,6 +315,11 @@ impl Finding {
         Finding { verdict: Verdict::Note, ..Finding::good(subject, detail) }
     }
 
+    /// Nothing would break, and nobody could set up more: hob has it not yet.
+    pub fn remark(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Remark, ..Finding::good(subject, detail) }
+    }
+
     /// Something would break.
     pub fn problem(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Problem, ..Finding::good(subject, detail) }
@@ -325,6 +332,8 @@ pub enum Verdict {
     Good,
     /// Nothing, but something could be improved.
     Note,
+    /// Nothing, and nothing that anybody could set up here.
+    Remark,
     Problem,
 }
 

@@ -98,6 +98,9 @@ fn twenty_killed_daemons_leave_no_server_and_none_is_doubled() {
         assert!(answer.starts_with("1 call, 0 undecided · ty ready"), "life {life}: {answer}");
         let all = running(&project, "ty server");
         let [server] = all[..] else { panic!("life {life}: {all:?}") };
+        // What the killed one kept for the time being is gone.
+        let scratch = project.state_dir().join("code/servers/tmp");
+        assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 1, "life {life}");
         assert_eq!(servers(&project).iter().map(pid).collect::<Vec<_>>(), [server], "life {life}");
         kill_hard(project.daemon_pid().unwrap());
         let since = std::time::Instant::now();
@@ -122,6 +125,8 @@ fn doctor_tries_a_question_of_each_language() {
     assert!(python.trim_start().starts_with("ok ") && python.contains(" s: 1 call, 0 undecided · ty ready"), "{tried}");
     let haskell = line("Haskell: find_callers Area.hs:area after ");
     assert!(haskell.trim_start().starts_with("-- ") && haskell.contains("no judge for Haskell"), "{tried}");
+    // Nobody here could set up more.
+    assert!(!tried.lines().last().unwrap().contains("Haskell"), "{tried}");
     let json: Value = serde_json::from_str(&project.run(["doctor", "--quick", "--try", "--json"]).stdout).unwrap();
     let findings = json["findings"].as_array().unwrap().iter().filter(|one| one["section"] == "Tried");
     assert_eq!(findings.map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), ["note", "ok"]);

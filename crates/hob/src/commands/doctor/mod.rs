@@ -73,7 +73,7 @@ impl Doctor {
             for Finding { verdict, subject, detail } in findings {
                 let mark = match verdict {
                     Verdict::Good => paint("ok", Style::Green),
-                    Verdict::Note => paint("--", Style::Yellow),
+                    Verdict::Note | Verdict::Remark => paint("--", Style::Yellow),
                     Verdict::Problem => paint("!!", Style::Red),
                 };
                 // Both contain names and paths of the checkout.
@@ -119,7 +119,7 @@ fn print_json(sections: impl Iterator<Item = (&'static str, Vec<Finding>)>, proo
             problems += usize::from(verdict == Verdict::Problem);
             let verdict = match verdict {
                 Verdict::Good => "ok",
-                Verdict::Note => "note",
+                Verdict::Note | Verdict::Remark => "note",
                 Verdict::Problem => "problem",
             };
             shown.push(json!({"section": section, "verdict": verdict, "subject": subject, "detail": detail}));

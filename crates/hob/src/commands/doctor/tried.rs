@@ -28,7 +28,8 @@ fn finding(project: &Project, trial: Trial) -> Finding {
             match result["isError"] == true {
                 true => Finding::problem(trial.subject, detail),
                 false if (trial.is_whole)(&result["structuredContent"]) => Finding::good(trial.subject, detail),
-                false => Finding::note(trial.subject, detail),
+                false if trial.can_be_whole => Finding::note(trial.subject, detail),
+                false => Finding::remark(trial.subject, detail),
             }
         }
     }

@@ -1,0 +1,164 @@
+//! Names in texts that mean code all the same: a path in an attribute of Rust (`#[serde(default = "geo::area")]`), the text by
+//! which Python looks a name up (`getattr(geo, "area")`), the key of an access in JavaScript (`geo["area"]`), Go's directive
+//! `//go:linkname area`. Whether one means a definition is a judge's to say; a text that is computed is not seen.
+
+use super::trail::{Trail, named_children};
+use super::{Class, Language, script};
+
+/// What a name in a text does; `None` where a text is only a text.
+pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class> {
+    match language {
+        Language::Rust => in_attribute(trail).then_some(Class::Value),
+        Language::Python => looked_up(trail),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => key(trail),
+        Language::Go => is_linkname(trail).then_some(Class::Value),
+        Language::C | Language::Cpp | Language::Haskell => None,
+    }
+}
+
+/// Attributes of Rust whose texts are read by people or by the compiler, not as code.
+const TEXTUAL: &[&str] = &[
+    "allow",
+    "arg",
+    "clap",
+    "command",
+    "deny",
+    "deprecated",
+    "doc",
+    "error",
+    "expect",
+    "export_name",
+    "forbid",
+    "ignore",
+    "link",
+    "link_name",
+    "link_section",
+    "must_use",
+    "path",
+    "should_panic",
+    "structopt",
+    "warn",
+];
+/// Keys of the others whose texts are such: those of conditions, and serde's names of data.
+const TEXTUAL_KEYS: &[&str] = &[
+    "alias",
+    "content",
+    "expecting",
+    "feature",
+    "rename",
+    "rename_all",
+    "rename_all_fields",
+    "serialize",
+    "deserialize",
+    "tag",
+];
+
+/// Whether the text is a path, or as much of one as a name, in an attribute that may read it as one.
+fn in_attribute(trail: &Trail<'_, '_>) -> bool {
+    let Some(up) = trail.nearest(&["attribute"]).filter(|_| trail.node().kind() == "string_content") else {
+        return false;
+    };
+    let text = trail.text_of(trail.node());
+    let is_path = |c: char| c.is_alphanumeric() || "_:<>, &'".contains(c);
+    let (before, after) = around(trail);
+    let is_segment = (before.is_empty() || before.ends_with(['<', ' ', ',', '&']) || before.ends_with("::"))
+        && (after.is_empty() || after.starts_with(['<', '>', ',']) || after.starts_with("::"));
+    // Words apart are prose, but in brackets.
+    let is_prose = text.split('<').next().is_some_and(|plain| plain.contains([' ', ',']));
+    if !text.chars().all(is_path) || !is_segment || is_prose {
+        return false;
+    }
+    let start = trail.node().start_byte();
+    let word_before = |mut at: usize| {
+        let end = trail.text[..at].trim_ascii_end().len();
+        at = end;
+        while at > 0 && super::is_word(trail.text[at - 1]) {
+            at -= 1;
+        }
+        String::from_utf8_lossy(&trail.text[at..end]).into_owned()
+    };
+    let literal = trail.up(1).map_or(start, |literal| literal.start_byte());
+    let equals = trail.text[..literal].trim_ascii_end().strip_suffix(b"=").map(<[u8]>::len);
+    // The name of what the tokens stand in: `serde` in `cfg_attr(unix, serde(default = "area"))`.
+    let name = match trail.nearest(&["token_tree"]).and_then(|tokens| trail.up(tokens)) {
+        Some(tokens) => word_before(tokens.start_byte()),
+        None => trail
+            .up(up)
+            .and_then(|attribute| attribute.named_child(0))
+            .map(|name| trail.text_of(name).into_owned())
+            .unwrap_or_default(),
+    };
+    let is_condition = name.starts_with("cfg") || matches!(name.as_str(), "any" | "all" | "not");
+    let key = equals.map(word_before).unwrap_or_default();
+    !is_condition
+        && !TEXTUAL.contains(&name.as_str())
+        && !TEXTUAL_KEYS.contains(&key.as_str())
+        && !TEXTUAL_KEYS.contains(&name.as_str())
+}
+
+/// What stands in the text around the name.
+fn around<'a>(trail: &Trail<'a, '_>) -> (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>) {
+    let text = trail.node().byte_range();
+    let said = |range: std::ops::Range<usize>| String::from_utf8_lossy(trail.text.get(range).unwrap_or_default());
+    (said(text.start..trail.at.0), said(trail.at.1..text.end))
+}
+
+/// Whether a directive of Go links the name with another package's.
+fn is_linkname(trail: &Trail<'_, '_>) -> bool {
+    trail.node().kind() == "comment" && trail.text_of(trail.node()).starts_with("//go:linkname ")
+}
+
+/// Functions of Python that look a name up, by their last name; those of `operator`, `importlib` and `unittest.mock` too.
+const LOOK_UP: &[&str] = &[
+    "__import__",
+    "attrgetter",
+    "delattr",
+    "getattr",
+    "getattr_static",
+    "hasattr",
+    "import_module",
+    "methodcaller",
+    "object",
+    "patch",
+    "setattr",
+];
+
+/// Whether Python looks the text up, as a name or a path of names.
+fn looked_up(trail: &Trail<'_, '_>) -> Option<Class> {
+    if trail.node().kind() != "string_content" || trail.kind(1) != "string" {
+        return None;
+    }
+    let (before, after) = around(trail);
+    let is_name = |part: &str| part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let is_segment = (before.is_empty() || before.ends_with('.')) && (after.is_empty() || after.starts_with('.'));
+    if !is_segment || !is_name(&before) || !is_name(&after) {
+        return None;
+    }
+    let last =
+        |node: tree_sitter::Node<'_>| trail.text_of(node).rsplit('.').next().unwrap_or_default().trim().to_owned();
+    if trail.kind(2) == "subscript" && trail.field(1) == "subscript" {
+        // `globals()["area"]`, `geo.__dict__["area"]`.
+        let of = trail.up(2).and_then(|subscript| subscript.child_by_field_name("value"))?;
+        let called = of.child_by_field_name("function").map(last).unwrap_or_default();
+        let is_namespace = matches!(called.as_str(), "globals" | "locals" | "vars") || last(of) == "__dict__";
+        return is_namespace.then_some(Class::Value);
+    }
+    if trail.kind(2) != "argument_list" || trail.kind(3) != "call" {
+        return None;
+    }
+    let function = last(trail.up(3)?.child_by_field_name("function")?);
+    match function.as_str() {
+        "setattr" | "delattr" => Some(Class::FieldWrite),
+        name if LOOK_UP.contains(&name) => Some(Class::Value),
+        _ => None,
+    }
+}
+
+/// What the key of an access does, as the name behind a dot would.
+fn key(trail: &Trail<'_, '_>) -> Option<Class> {
+    let text = trail.up(1)?;
+    let is_whole = trail.node().byte_range() == (trail.at.0..trail.at.1) && named_children(text).len() == 1;
+    let is_text = matches!(text.kind(), "string" | "template_string") && trail.node().kind() == "string_fragment";
+    let is_key = trail.kind(2) == "subscript_expression" && trail.field(1) == "index";
+    (is_whole && is_text && is_key).then(|| script::of_member(&trail.above(1)))
+}

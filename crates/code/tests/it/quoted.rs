@@ -1,0 +1,90 @@
+//! Names in texts that mean code all the same, by real language servers: each is judged, or the answer is not final. Where a
+//! server is not installed the test says so and is skipped; CI has them all.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+/// The sites, once the judge is ready; the answer is not final for their sake.
+fn not_final(judged: &Judged, name: &str) -> Vec<String> {
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
+    loop {
+        let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
+        assert_eq!(answer["head"]["final"], false, "{text}");
+        let reasons = answer["head"]["reasons"].as_array().unwrap();
+        let is_judged = |reason: &serde_json::Value| {
+            let code = reason["code"].as_str().unwrap();
+            ["dynamic", "macro", "inactive_code"].contains(&code)
+        };
+        if answer["head"]["judges"][0]["state"] == "ready" && reasons.iter().all(is_judged) {
+            return sites(&answer);
+        }
+        assert!(Instant::now() < until, "{text}\n{:#}", answer["head"]);
+    }
+}
+
+#[test]
+fn an_attribute_in_rust() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub mod geo;\n\n#[serde(default = \"crate::geo::area\", rename = \"area\")]\npub struct Shape;\n",
+        )
+        .write("src/geo.rs", "pub fn area() -> u8 {\n    1\n}\n\npub fn run() -> u8 {\n    area()\n}\n");
+    let sites = not_final(&judged, "area");
+    assert_eq!(sites, ["src/geo.rs:6 call confirmed src/geo.rs:1", "src/lib.rs:3 value undecided -"]);
+}
+
+#[test]
+fn a_name_that_python_looks_up() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("geo.py", "def area(x):\n    return x\n\ndef run():\n    return area(1)\n")
+        .write("uses.py", "import geo\n\nprint(getattr(geo, \"area\")(1), \"area\")\n");
+    let sites = not_final(&judged, "geo.py:area");
+    assert_eq!(sites, ["geo.py:5 call confirmed geo.py:1", "uses.py:3 value undecided -"]);
+}
+
+#[test]
+fn a_link_of_names_in_go() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write("geo/geo.go", "package geo\n\nfunc area() int { return 1 }\n\nfunc Run() int { return area() }\n")
+        .write("geo/empty.s", "")
+        .write(
+            "uses/uses.go",
+            "package uses\n\nimport _ \"unsafe\"\n\n//go:linkname far made/geo.area\nfunc far() int\n",
+        )
+        .write("uses/empty.s", "");
+    let sites = not_final(&judged, "area");
+    assert_eq!(sites, ["geo/geo.go:5 call confirmed geo/geo.go:3", "uses/uses.go:5 value undecided -"]);
+}
+
+#[test]
+fn the_key_of_an_access_in_typescript() {
+    if !testkit::has_program("tsc") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}}\n")
+        .write("geo.ts", "export function area(x: number) {\n  return x;\n}\n")
+        .write("uses.ts", "import * as geo from './geo';\ngeo.area(1);\ngeo['area'](1);\nconst other = { area: 1 };\nother['area'];\n");
+    let (answer, _) = judged.until_final("find_callers", json!({"name": "area"}));
+    assert_eq!(sites(&answer), ["uses.ts:2 call confirmed geo.ts:1", "uses.ts:3 call confirmed geo.ts:1"]);
+}
