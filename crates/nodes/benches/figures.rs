@@ -1,8 +1,9 @@
 //! What a node costs beside the bare request, one `name<TAB>value` a line, microseconds where nothing else is said.
-//! `cargo xtask bench nodes` runs this program and sets each figure beside its floor and its target.
+//! `cargo xtask bench nodes` runs this program with `--model URL`, a server that answers every request at once and alike, and sets
+//! each figure beside its floor and its target.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,11 +22,12 @@ fn say(name: &str, value: f64) {
 
 fn main() {
     let quick = std::env::args().any(|arg| arg == "--quick");
+    let url = std::env::args().skip_while(|arg| arg != "--model").nth(1).expect("--model URL, as the task gives it");
     let times = |full: usize| if quick { full / 10 } else { full };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    calls(&runtime, times(5_000));
-    replays(&runtime, times(10_000));
+    calls(&runtime, &url, times(5_000));
+    replays(&runtime, &url, times(10_000));
     loading(&runtime, times(10).max(3));
     saves(&runtime, times(200));
 }
@@ -45,64 +47,11 @@ fn input() -> Map<String, Value> {
     Map::from_iter([("text".to_owned(), Value::from("It rained all day, and the river rose."))])
 }
 
-/// Answers every request on every connection with the same value, as a model's server does.
-fn server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
-    let message = json!({"role": "assistant", "content": "{\"reason\":\"It is about the weather.\",\"score\":2}"});
-    let body = json!({
-        "choices": [{"message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 90, "completion_tokens": 12},
-    });
-    let body = body.to_string();
-    let answer =
-        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-    std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let answer = answer.clone();
-            std::thread::spawn(move || {
-                stream.set_nodelay(true).expect("set");
-                let mut reader = BufReader::new(stream);
-                while read_request(&mut reader).is_some() {
-                    if reader.get_mut().write_all(answer.as_bytes()).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    url
-}
-
-/// The body of the next request or answer.
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some(body)
-}
-
 /// A call beside the same bytes over one kept connection, in turns.
-fn calls(runtime: &Runtime, times: usize) {
-    let url = server();
-    let models = Models::at(&url, "m").expect("an address");
+fn calls(runtime: &Runtime, url: &str, times: usize) {
+    let models = Models::at(url, "m").expect("an address");
     let node = node();
     let address = url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
-    let mut floor = TcpStream::connect(&address).expect("connected");
-    floor.set_nodelay(true).expect("set");
-    let mut reader = BufReader::new(floor.try_clone().expect("a clone"));
     let system =
         format!("You rate texts.\n\nAnswer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
     let schema = json!({"name": "rate", "schema": node.output.json});
@@ -117,11 +66,19 @@ fn calls(runtime: &Runtime, times: usize) {
         "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
+    // All answers are alike, so the first says how long each is.
+    let mut answer = Vec::new();
+    let mut first = TcpStream::connect(&address).expect("connected");
+    first.write_all(request.as_bytes()).expect("written");
+    first.shutdown(Shutdown::Write).expect("shut");
+    first.read_to_end(&mut answer).expect("answered");
+    let mut floor = TcpStream::connect(&address).expect("connected");
+    floor.set_nodelay(true).expect("set");
     let (mut bare, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..times {
         let begun = Instant::now();
         floor.write_all(request.as_bytes()).expect("written");
-        read_request(&mut reader).expect("answered");
+        floor.read_exact(&mut answer).expect("answered");
         bare.push(begun.elapsed());
         let begun = Instant::now();
         runtime.block_on(nodes::run(&node, input(), &models)).expect("a value");
@@ -134,9 +91,8 @@ fn calls(runtime: &Runtime, times: usize) {
 }
 
 /// Calls from a recording, and what they leave behind.
-fn replays(runtime: &Runtime, times: usize) {
-    let url = server();
-    let models = Models::at(&url, "m").expect("an address");
+fn replays(runtime: &Runtime, url: &str, times: usize) {
+    let models = Models::at(url, "m").expect("an address");
     let place = tempfile::tempdir().expect("a directory");
     let node = node();
     let folder = Folder::new(place.path(), "nodes");

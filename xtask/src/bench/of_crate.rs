@@ -8,18 +8,19 @@ use anyhow::{Result, bail};
 use super::report::{self, Figure, Page};
 use crate::workspace::{cargo, read, root};
 
-/// Runs the bench `figures` of a crate, has its values (by name, in microseconds where nothing else is said) made figures, and
+/// Runs the bench `figures` of a crate with these arguments, has its values (by name, in microseconds where nothing else is said) made figures, and
 /// writes the page; fails when a target is missed.
 pub(super) fn run(
     package: &str,
     page: &Page,
     is_quick: bool,
+    arguments: &[&str],
     figures: impl FnOnce(&HashMap<&str, f64>) -> Result<Vec<Figure>>,
 ) -> Result<()> {
     let mut command: Command = cargo();
-    command.args(["bench", "--quiet", "-p", package, "--bench", "figures"]).current_dir(root());
+    command.args(["bench", "--quiet", "-p", package, "--bench", "figures", "--"]).args(arguments).current_dir(root());
     if is_quick {
-        command.args(["--", "--quick"]);
+        command.arg("--quick");
     }
     let said = read(&mut command)?;
     let lines = said.lines().filter_map(|line| line.split_once('\t'));

@@ -23,7 +23,7 @@ const TIMES: f64 = 1.5;
 
 /// Measures everything; fails when a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
-    of_crate::run("work", &PAGE, is_quick, |values| figures(values, is_quick))
+    of_crate::run("work", &PAGE, is_quick, &[], |values| figures(values, is_quick))
 }
 
 fn figures(values: &HashMap<&str, f64>, is_quick: bool) -> Result<Vec<Figure>> {

@@ -187,6 +187,8 @@ pub fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     let schema = &declaration.input_schema;
     let unknown = unknown_field(problem, schema);
     let problem = unknown.as_deref().unwrap_or(problem);
+    let problem =
+        problem.replace("recursion limit exceeded", "it is nested too deeply; write it with at most 120 levels");
     Outcome::error(format!("{}: {problem}\n{}", declaration.name, schema::usage(schema)))
 }
 

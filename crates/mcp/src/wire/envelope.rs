@@ -79,7 +79,14 @@ pub enum Message<'a> {
     Batch(Vec<Json<'a>>),
 }
 
-/// A line that is not JSON text, to be ignored with a line in the log.
+/// A line that is not JSON text, to be ignored with a line in the log; a body of HTTP is refused with −32700.
+///
+/// JSON-RPC has an answer with −32700 and a null id for it. On a stream of lines there is nobody to read one: no request waits for
+/// an answer without an id, and up to revision 2025-06-18 the schema has no such message (later an error may be without
+/// an id, and null is none), so that a client that validates finds a fault of the server in the middle of its stream. What
+/// such a line usually is, is output of a program that got into the pipe, and an answer to each line of it is an error storm. The
+/// official servers in TypeScript, Python and Rust answer none either. JSON that is no message is answered: its sender
+/// writes JSON-RPC, and its id can often be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable(
     /// What is wrong, as a clause.

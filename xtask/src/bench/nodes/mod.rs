@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 
+use self::model::Model;
 use super::report::{Figure, Page, Target};
 use super::{Bench, of_crate};
 use crate::workspace::{Profile, build};
@@ -28,7 +29,8 @@ const PAGE: Page = Page {
 /// Measures everything; fails when a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
-    of_crate::run("nodes", &PAGE, is_quick, |values| {
+    let model = Model::prompt()?;
+    of_crate::run("nodes", &PAGE, is_quick, &["--model", &model.url], |values| {
         let mut figures = figures(values)?;
         for measure in [daemon::without_files, daemon::replayed, daemon::beside_waiting_calls] {
             let bench = Bench::new(programs.clone(), is_quick)?;

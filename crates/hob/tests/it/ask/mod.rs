@@ -8,7 +8,7 @@ mod races;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use testkit::{McpPeer, Ran, Screen, TestProject, has_program, kill_hard, until};
+use testkit::{McpPeer, Ran, Screen, TestProject, has_program, is_alive, kill_hard, until};
 
 use crate::fresh;
 
@@ -227,7 +227,10 @@ fn who_comes_right_after_an_agent_was_killed_asks_nothing_twice() {
     let arguments = json!({"action": "Push?", "wait_s": 60});
     killed.start_call("confirm_action", arguments.clone());
     until("it is asked", || project.run(["questions"]).stdout.contains("Push?").then_some(()));
-    kill_hard(front_end_of(&killed));
+    let front_end = front_end_of(&killed);
+    kill_hard(front_end);
+    // As long as it is not gone, the other is an agent beside it, whose question is its own.
+    until("it is gone", || (!is_alive(front_end)).then_some(()));
     let call = next.start_call("confirm_action", arguments);
     let ping = next.request("ping", json!({}));
     next.response(ping);
