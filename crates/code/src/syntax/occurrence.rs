@@ -172,7 +172,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         }
         if let Some(class) = super::quoted::in_text(language, trail) {
             let in_macro = language == Language::Rust;
-            return Some(Occurrence { in_macro, is_member: !in_macro, ..plain(class) });
+            return Some(Occurrence { tokens: in_macro.then(Tokens::default), is_member: !in_macro, ..plain(class) });
         }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);

@@ -368,7 +368,7 @@ fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option
         is_bound: one.class == Class::Binding && declares.is_none(),
         leads_on: is_import || is_prototype,
         declares,
-        stands: if one.in_macro { Kind::Macro } else { stands(place.start) },
+        stands: if one.tokens.is_some() { Kind::Macro } else { stands(place.start) },
         ..plain(place.start)
     })
 }
