@@ -63,7 +63,11 @@ pub(super) fn uses(copy: &Path, items: &[(usize, &Item)]) -> Result<Vec<(usize, 
         let (found, errors) = read(&said?)?;
         if errors.is_empty() {
             // The fields of a variant are deprecated with it: those are uses of the fields.
-            let is_of = |one: &Warning| left.iter().any(|(id, item)| *id == one.id && item.name == one.name);
+            // What derives write stands where the definition does: it is nobody's use.
+            let is_at = |item: &Item, place: &Use| item.file == place.file && item.line == place.first.0;
+            let is_of = |one: &Warning| {
+                left.iter().any(|(id, item)| *id == one.id && item.name == one.name && !is_at(item, &one.place))
+            };
             return Ok(found.into_iter().filter(is_of).map(|one| (one.id, one.place)).collect());
         }
         let is_named = |item: &Item| errors.iter().any(|(file, line)| (file, line) == (&item.file, &item.line));

@@ -1,10 +1,15 @@
 //! A trait's method and those of its implementations in Rust: a call that means the one may run the other. Servers name one of
 //! them only, so it is looked at which trait each belongs to.
 
+use serde_json::json;
+
+use super::pass::{left, places};
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
+use crate::lsp::{Location, of_path};
+use crate::server::Session;
 use crate::syntax::{Language, occurrences_at};
 use std::time::{Duration, Instant};
 
@@ -13,6 +18,8 @@ use std::time::{Duration, Instant};
 pub(super) enum Dispatched {
     /// To this one of our definitions.
     To(usize),
+    /// To one of ours, or to that of another trait of the same name: [`between`] asks.
+    Either,
     /// Not known.
     Undecided(Code),
 }
@@ -27,7 +34,7 @@ pub(super) fn dispatched(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<
     if let Some((at, ..)) = ours.clone().filter(is_other_side).find(is_same) {
         // Two traits of one name are told apart by no syntax.
         let is_one = found.traits.iter().filter(|name| **name == other.name).count() <= 1;
-        return Some(if is_one { Dispatched::To(at) } else { Dispatched::Undecided(Code::Dynamic) });
+        return Some(if is_one { Dispatched::To(at) } else { Dispatched::Either });
     }
     // `use geo::Shape as Form; impl Form for Circle`.
     let is_renamed = |one: &OfTrait, text: &[u8]| {
@@ -38,6 +45,39 @@ pub(super) fn dispatched(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<
         there || found.texts.get(&*one.path).is_some_and(|text| is_renamed(our, text))
     };
     ours.find(is_other_side).filter(|one| may_be(*one)).map(|_| Dispatched::Undecided(Code::Dynamic))
+}
+
+/// Which of our definitions the method at a spot comes to, where several traits have the name: the implementations of the
+/// trait's method are asked for.
+pub(super) async fn between(
+    found: &Found,
+    spot: &Spot,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> Option<Dispatched> {
+    let other = trait_at(spot, sheets)?;
+    for (at, one) in found.definitions.iter().enumerate() {
+        let Some(our) = one.of_trait.as_ref().filter(|our| our.name == other.name && our.is_impl != other.is_impl)
+        else {
+            continue;
+        };
+        let ours = (sheets.path(&one.path), one.at);
+        let there = (spot.path.clone(), spot.start);
+        let (declared, implemented) = if our.is_impl { (there, ours) } else { (ours, there) };
+        let Some(sheet) = sheets.get(&declared.0) else { return Some(Dispatched::Undecided(Code::Dynamic)) };
+        let position = sheet.position(declared.1, session.encoding);
+        let params = json!({"textDocument": {"uri": of_path(&declared.0)}, "position": position});
+        let answer = places(&session.client, "textDocument/implementation", &params, left(until, session)).await;
+        let Ok(all) = answer else { return Some(Dispatched::Undecided(Code::Dynamic)) };
+        let is_it = |place: &Location| {
+            sheets.spot(place).is_some_and(|spot| spot.path == implemented.0 && spot.start == implemented.1)
+        };
+        if all.iter().any(is_it) {
+            return Some(Dispatched::To(at));
+        }
+    }
+    None
 }
 
 /// The trait that the method at a spot belongs to.

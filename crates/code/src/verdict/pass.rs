@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::decide::{Decided, Said, decide};
-use super::dispatch::{Dispatched, dispatched};
+use super::dispatch::{Dispatched, between, dispatched};
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
 use super::texts::{Sheets, Spot};
@@ -37,6 +37,8 @@ pub(super) struct Pass {
 
 /// How many sites are asked for; more are undecided, over a limit.
 pub(super) const MOST_SITES: usize = 2000;
+/// How many methods are told apart whose traits have one name.
+const MOST_BETWEEN: usize = 100;
 /// How many files are open at once, besides those of the definitions.
 pub(super) const FILES: usize = 180;
 
@@ -250,9 +252,16 @@ impl Pass {
             said[at] = Said::Failed(Code::OverALimit);
         }
         let mut known = BTreeMap::new();
+        let mut open: Vec<(usize, Vec<Location>)> = Vec::new();
         while let Some(Ok((at, answer))) = asking.join_next().await {
             said[at] = match answer {
-                Ok(places) => read(found, at, &places, sheets, &mut known),
+                Ok(places) => {
+                    let said = read(found, at, &places, sheets, &mut known);
+                    if said == Said::Failed(Code::Dynamic) {
+                        open.push((at, places));
+                    }
+                    said
+                }
                 Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
                 Err(Failure::Closed) => {
                     self.is_lost = true;
@@ -260,6 +269,17 @@ impl Pass {
                 }
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Nothing,
             };
+        }
+        let of_either = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
+            (*come_to == Some(Dispatched::Either)).then(|| spot.clone())
+        };
+        let spots: Vec<Spot> = known.iter().filter_map(of_either).collect();
+        for spot in spots.into_iter().take(MOST_BETWEEN) {
+            let come_to = between(found, &spot, session, sheets, asked.call.until).await;
+            known.insert(spot, come_to);
+        }
+        for (at, places) in open {
+            said[at] = read(found, at, &places, sheets, &mut known);
         }
     }
 
@@ -339,6 +359,7 @@ fn read(
                     let come_to = known.entry(spot.clone()).or_insert_with(|| dispatched(found, &spot, sheets));
                     match come_to {
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
+                        Some(Dispatched::Either) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
                         None => other,
                     }

@@ -108,6 +108,11 @@ impl Sheets {
         &rest[..end]
     }
 
+    /// The path of a file of the project.
+    pub(super) fn path(&self, below: &Path) -> PathBuf {
+        self.root.join(below)
+    }
+
     /// The path below the root; `None` if it is outside.
     pub(super) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.root).ok()

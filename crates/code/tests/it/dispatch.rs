@@ -59,6 +59,33 @@ fn a_call_through_a_trait_is_a_use_of_both_sides() {
 }
 
 #[test]
+fn two_traits_of_one_name_are_told_apart() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub mod a { pub trait Go {\nfn go(&self) {} } }\n\
+             pub mod b { pub trait Go { fn go(&self) {} } }\n\
+             pub struct T; impl a::Go for T {\nfn go(&self) {} }\n\
+             pub struct U; impl b::Go for U {\nfn go(&self) {} }\n\
+             pub fn one(x: &dyn a::Go) { x.go() }\n\
+             pub fn two(x: &dyn b::Go) { x.go() }\n",
+        );
+    let (answer, text) = judged.until_final("find_uses", json!({"name": "src/lib.rs:2"}));
+    assert_eq!(
+        sites(&answer),
+        ["src/lib.rs:5 binding confirmed src/lib.rs:2 interface", "src/lib.rs:8 call confirmed src/lib.rs:2"],
+        "{text}"
+    );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:7"}));
+    assert_eq!(sites(&answer), ["src/lib.rs:9 call confirmed src/lib.rs:7 interface"], "{text}");
+}
+
+#[test]
 fn python_calls_some_names_itself() {
     if !testkit::has_program("ty") {
         return;
