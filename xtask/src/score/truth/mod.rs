@@ -356,8 +356,8 @@ right is a floor; the share that is found is not touched by that.
 const JUDGED: &str = "
 ## As rust-analyzer judges it
 
-The same definitions, in the whole crate. Where something is confirmed that rustc does not report, it is asked again with that \
-definition alone marked. Declarations are no uses to rustc, nor is what stands in the definition itself; what is in tests it does not compile.
+The same definitions, in the whole crate, which both compile with all features. Where something is confirmed that rustc does not report, it is asked again with that \
+definition alone marked. Declarations are no uses to rustc, nor is what stands in the definition itself or what its derives write; what is in tests it does not compile.
 
 | crate | answers | final | uses by rustc | confirmed | R | confirmed outside of tests | by rustc | P | in tests |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
