@@ -2,9 +2,9 @@
 //! document hides the file from the server, so one whose file has changed since is closed before the next question.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -35,8 +35,8 @@ struct Open {
     used: u64,
 }
 
-/// What tells that a file changed.
-type Stamp = (SystemTime, u64);
+/// What tells that a file changed: the time at which it or what is known of it changed, which nobody sets, its number and size.
+type Stamp = (i64, i64, u64, u64);
 
 /// How many are open at once.
 const MOST: usize = 200;
@@ -64,14 +64,7 @@ impl Documents {
                     }
                 }
                 None => {
-                    let extension = document.path.extension().and_then(|extension| extension.to_str());
-                    let item = json!({
-                        "uri": uri,
-                        "languageId": language_id(document.language, extension),
-                        "version": 1,
-                        "text": &*document.text,
-                    });
-                    told.push(("textDocument/didOpen", json!({"textDocument": item})));
+                    told.push(opened(document));
                     let open = Open { version: 1, text: document.text.clone(), stamp, used: self.clock };
                     self.open.insert(document.path.clone(), open);
                 }
@@ -92,15 +85,53 @@ impl Documents {
         closing.extend(kept.into_iter().take(over).map(|(used, path)| (used, path.clone())));
         for (_, path) in closing {
             self.open.remove(&path);
-            told.push(("textDocument/didClose", json!({"textDocument": {"uri": of_path(&path)}})));
+            told.push(closed(&path));
         }
         told
     }
+
+    /// Whether the server has a text for it that is not the file's.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.open.contains_key(path)
+    }
+}
+
+/// What to tell a server of files that changed and are not open, so that it reads those that it would take for what they were:
+/// some (ty) look at size and time alone, unless a file was open. Blocks.
+pub(crate) fn read_again(changed: Vec<PathBuf>) -> Vec<(&'static str, Value)> {
+    let document = |path: PathBuf| {
+        let language = Language::by_name(&path)?;
+        let text = String::from_utf8(crate::search::read(&path).ok()?).ok()?;
+        Some(Document { path, language, text: text.into() })
+    };
+    let documents = changed.into_iter().filter(|path| is_back_dated(path)).filter_map(document).take(MOST);
+    documents.flat_map(|document| [opened(&document), closed(&document.path)]).collect()
+}
+
+fn opened(document: &Document) -> (&'static str, Value) {
+    let extension = document.path.extension().and_then(|extension| extension.to_str());
+    let item = json!({
+        "uri": of_path(&document.path),
+        "languageId": language_id(document.language, extension),
+        "version": 1,
+        "text": &*document.text,
+    });
+    ("textDocument/didOpen", json!({"textDocument": item}))
+}
+
+fn closed(path: &Path) -> (&'static str, Value) {
+    ("textDocument/didClose", json!({"textDocument": {"uri": of_path(path)}}))
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
+    Some((metadata.ctime(), metadata.ctime_nsec(), metadata.ino(), metadata.len()))
+}
+
+/// Whether a file says that it changed earlier than it did, as one that was copied with its time.
+fn is_back_dated(path: &Path) -> bool {
+    let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file);
+    metadata.is_some_and(|one| (one.mtime(), one.mtime_nsec()) < (one.ctime(), one.ctime_nsec()))
 }
 
 #[cfg(test)]

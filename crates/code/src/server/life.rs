@@ -1,6 +1,7 @@
 //! One life of a server's program, from its start to its end.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,13 +13,14 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
 use super::canary::{Probe, choose};
-use super::documents::Documents;
+use super::documents::{Documents, read_again};
 use super::scratch::Scratch;
 use super::start::{copy, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Document, Order, Session, State};
 use crate::journal::Record;
 use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locations, of_path};
+use crate::syntax::{Language, family as language_family};
 
 /// How a life ended.
 pub(super) enum Ending {
@@ -405,6 +407,17 @@ impl Life<'_> {
         if !changes.is_empty() {
             self.is_settling = true;
             self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
+            let family = &self.actor.start.profile.family;
+            let is_read = |path: &PathBuf| {
+                let is_of_it = Language::by_name(path).is_some_and(|one| language_family(one) == family);
+                is_of_it && !self.documents.has(path)
+            };
+            let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
+            let files: Vec<PathBuf> = files.filter(is_read).collect();
+            let told = tokio::task::spawn_blocking(move || read_again(files)).await;
+            for (method, params) in told.unwrap_or_default() {
+                self.client.notify(method, params).await?;
+            }
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod back_dated;
 mod borderline;
 mod broken;
 mod callees;
