@@ -36,12 +36,13 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
 pub fn text(file: File, most: u64) -> io::Result<String> {
     // The claimed length of a file says little below /proc: it is room, and no promise.
     let room = file.metadata().map_or(0, |metadata| metadata.len().min(most)) + 1;
-    let mut text = String::with_capacity(usize::try_from(room).unwrap_or_default());
-    file.take(most + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > most {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"))),
-        false => Ok(text),
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes")));
     }
+    let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8; save it as one");
+    String::from_utf8(bytes).map_err(no_text)
 }
 
 /// Whether an error says that there is no such file.
@@ -68,6 +69,11 @@ mod tests {
         for name in ["pipe", "zero", ".", "pages"] {
             read(&at(name), 1000).unwrap_err();
         }
+        // What is too long is not blamed for the character that the limit cuts.
+        std::fs::write(at("umlauts"), "ää").unwrap();
+        assert_eq!(read(&at("umlauts"), 2).unwrap_err().to_string(), "it is longer than 2 bytes");
+        std::fs::write(at("latin"), b"a\xe4").unwrap();
+        assert_eq!(read(&at("latin"), 2).unwrap_err().to_string(), "it is no text in UTF-8; save it as one");
         assert_eq!(read(&at("absent"), 1).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -80,6 +80,7 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
         let line = line_of(body, variable).map_or(body_offset + 1, |line| body_offset + line);
         reader.say(line, format!("the template reads `{variable}`, which is no input{near}"));
     }
+    reader.problems.extend(template.impossible(&input.json));
     for unused in known.iter().filter(|name| !read.iter().any(|variable| variable == *name)) {
         lints.push(Problem::at(input_line, format!("the template never reads the input `{unused}`")));
     }

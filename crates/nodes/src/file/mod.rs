@@ -9,6 +9,7 @@ mod include;
 mod places;
 mod policy;
 mod reader;
+mod reads;
 mod short;
 mod split;
 mod subset;

@@ -2,29 +2,58 @@
 
 use serde_json::Value;
 
-/// The first part of a place that no value of the schema has there; `None` where it may have it, or where the schema does not say.
-pub(super) fn impossible<'a>(schema: &Value, parts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Where a part of a value leads.
+pub(super) enum Step<'a> {
+    /// To what has this schema.
+    To(&'a Value),
+    /// No value of the schema has it.
+    Nowhere,
+    /// The schema does not say.
+    Unknown,
+}
+
+/// The part of that name of what has this schema.
+pub(super) fn step<'a>(schema: &'a Value, part: &str) -> Step<'a> {
     const OPEN: [&str; 10] =
         ["$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "not", "const", "enum", "patternProperties"];
+    if OPEN.iter().any(|keyword| schema.get(keyword).is_some()) {
+        return Step::Unknown;
+    }
+    match schema["type"].as_str() {
+        Some("object") => match (&schema["properties"][part], &schema["additionalProperties"]) {
+            (Value::Null, Value::Bool(false)) => Step::Nowhere,
+            (Value::Null, _) => Step::Unknown,
+            (property, _) => Step::To(property),
+        },
+        Some("array") if part.bytes().all(|byte| byte.is_ascii_digit()) && schema["items"].is_object() => {
+            Step::To(&schema["items"])
+        }
+        Some("string" | "integer" | "number" | "boolean" | "null") => Step::Nowhere,
+        _ => Step::Unknown,
+    }
+}
+
+/// The first part of a place that no value of the schema has there; `None` where it may have it, or where the schema does not say.
+pub(super) fn impossible<'a>(schema: &Value, parts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut here = schema;
     for part in parts {
-        if OPEN.iter().any(|keyword| here.get(keyword).is_some()) {
-            return None;
-        }
-        match here["type"].as_str() {
-            Some("object") => match (&here["properties"][part], &here["additionalProperties"]) {
-                (Value::Null, Value::Bool(false)) => return Some(part),
-                (Value::Null, _) => return None,
-                (property, _) => here = property,
-            },
-            Some("array") if part.bytes().all(|byte| byte.is_ascii_digit()) && here["items"].is_object() => {
-                here = &here["items"];
-            }
-            Some("string" | "integer" | "number" | "boolean" | "null") => return Some(part),
-            _ => return None,
+        match step(here, part) {
+            Step::To(there) => here = there,
+            Step::Nowhere => return Some(part),
+            Step::Unknown => return None,
         }
     }
     None
+}
+
+/// The word for the values of a schema.
+pub(super) fn word(schema: &Value) -> &'static str {
+    match schema["type"].as_str() {
+        Some("string") => "a text",
+        Some("integer" | "number") => "a number",
+        Some("boolean") => "a boolean",
+        _ => "it",
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ const FILTERS: &[&str] = &[
     "upper",
 ];
 /// The filters of what a loop goes over.
-const LIST_FILTERS: &[&str] = &["items", "list", "reverse", "sort", "unique"];
+pub(super) const LIST_FILTERS: &[&str] = &["items", "list", "reverse", "sort", "unique"];
 
 /// What a text uses that it may not, or that is no template. Lines are from 1.
 pub(super) fn body(text: &str) -> Vec<Problem> {

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 use super::include::{Parts, names};
-use super::subset;
+use super::{reads, subset};
 
 /// What renders: another version may render otherwise.
 pub(crate) const ENGINE: &str = "minijinja 3.1.0";
@@ -103,6 +103,21 @@ impl Template {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// What it reads of its inputs that none of them can have.
+    pub(super) fn impossible(&self, input: &Value) -> Vec<Problem> {
+        let texts = std::iter::once(NAME).chain(self.parts.iter().map(String::as_str));
+        let texts = texts.filter_map(|name| Some((name, self.environment.get_template(name).ok()?)));
+        let problems = texts.flat_map(|(name, template)| {
+            let problems = reads::impossible(template.source(), input);
+            let placed = move |problem: Problem| match name {
+                NAME => Problem { line: self.offset + problem.line, ..problem },
+                part => Problem::at(self.offset + 1, format!("{part}:{problem}")),
+            };
+            problems.into_iter().map(placed)
+        });
+        problems.collect()
     }
 
     /// What can be found without knowing the inputs: filters, tests and functions that do not exist.

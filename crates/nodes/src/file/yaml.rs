@@ -1,13 +1,19 @@
 //! YAML with the line of everything in it: what a front matter is read from. Depth, aliases and size are bounded.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-use serde_saphyr::Spanned;
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::{DefaultMessageFormatter, Error, MessageFormatter, Spanned};
 
 use super::Problem;
+
+const DEPTH_MAX: usize = 64;
+const NODES_MAX: usize = 20_000;
+const ALIASES_MAX: usize = 100;
 
 /// A value and the line it begins at, from 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,20 +42,65 @@ pub(super) struct Key {
 /// Reads a text whose first line has this number in its file.
 pub(super) fn parse(text: &str, first_line: usize) -> Result<Tree, Problem> {
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: 64, max_nodes: 20_000, max_aliases: 100, max_documents: 1 },
+        budget: serde_saphyr::budget! {
+            max_depth: DEPTH_MAX, max_nodes: NODES_MAX, max_aliases: ALIASES_MAX, max_documents: 1
+        },
         merge_keys: serde_saphyr::MergeKeyPolicy::Error,
         with_snippet: false,
     };
     let located = serde_saphyr::from_str_with_options::<Spanned<Kind>>(text, options);
     let mut tree = located.map(Tree::of).map_err(|error| {
         let line = error.location().map_or(1, |location| to_usize(location.line()));
-        let said = error.without_snippet().render();
+        let said = error.without_snippet().render_with_formatter(&Words);
         // The place is said once, in the form that all problems have.
         let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
         Problem::at(line + first_line - 1, format!("the front matter is no valid YAML: {said}"))
     })?;
     tree.shift(first_line - 1);
     Ok(tree)
+}
+
+/// What the parser says, where its own words are for who programs with it.
+struct Words;
+
+impl MessageFormatter for Words {
+    fn format_message<'a>(&self, error: &'a Error) -> Cow<'a, str> {
+        let said = match error {
+            Error::DuplicateMappingKey { key: Some(key), .. } => format!("`{key}` is there twice"),
+            Error::DuplicateMappingKey { .. } => "a key is there twice".to_owned(),
+            Error::NullIntoString { .. } => "a key is empty".to_owned(),
+            Error::MultipleDocuments { .. } | Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
+                "it has several documents, and it is one map".to_owned()
+            }
+            Error::MergeKeyNotAllowed { .. } | Error::MergeValueNotMapOrSeqOfMaps { .. } => {
+                "merge keys (`<<`) are not read: write the keys out".to_owned()
+            }
+            Error::UnsupportedTag { tag, .. } => format!("the tag `{tag}` is not read: leave it out"),
+            Error::BinaryNotUtf8 { .. }
+            | Error::InvalidBinaryBase64 { .. }
+            | Error::TaggedScalarCannotDeserializeIntoString { .. } => {
+                "tags (`!name`) are not read: leave this one out".to_owned()
+            }
+            Error::NonFiniteFloat { value, .. } => format!("`{value}` is no number of JSON"),
+            Error::UnknownAnchor { .. } => {
+                "the alias (`*name`) has no anchor (`&name`) before it; a text that begins with `*` stands in quotes"
+                    .to_owned()
+            }
+            Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands within its own anchor".to_owned(),
+            Error::AliasReplayCounterOverflow { .. }
+            | Error::AliasReplayLimitExceeded { .. }
+            | Error::AliasExpansionLimitExceeded { .. }
+            | Error::AliasReplayStackDepthExceeded { .. } => "its aliases stand for too much: write it out".to_owned(),
+            Error::Message { msg, .. } if !msg.starts_with("recursion limit") => return Cow::Borrowed(msg),
+            Error::Budget { .. } | Error::Message { .. } => {
+                format!(
+                    "it is too large: at most {NODES_MAX} values, {ALIASES_MAX} aliases, and {DEPTH_MAX} levels are read"
+                )
+            }
+            other => return DefaultMessageFormatter.format_message(other),
+        };
+        Cow::Owned(said)
+    }
 }
 
 impl Tree {

@@ -5,6 +5,7 @@ mod circle;
 mod form;
 pub mod keywords;
 mod strict;
+mod words;
 mod work;
 
 use jsonschema::Validator;
@@ -32,9 +33,14 @@ impl Schema {
     /// Compiles a schema. References outside of it are not followed.
     pub fn new(json: Value) -> Result<Schema, String> {
         let options = jsonschema::options().should_validate_formats(true);
-        let validator = options.build(&json).map_err(|error| match error.schema_path().as_str() {
-            "" => error.to_string(),
-            place => format!("{place}: {error}"),
+        let validator = options.build(&json).map_err(|error| {
+            // It is an error of the schema as a value: its place there is what its author looks for.
+            let said = words::said(&error);
+            match (error.instance_path().as_str(), error.instance().as_ref()) {
+                ("", _) => said,
+                (place, Value::Object(_) | Value::Array(_)) => format!("{place}: {said}"),
+                (place, scalar) => format!("{place}: {said}, got {}", shortened(&scalar.to_string())),
+            }
         })?;
         if let Some(reference) = circle::find(&json) {
             return Err(format!(
@@ -66,7 +72,7 @@ impl Schema {
                 }
                 _ => String::new(),
             };
-            let said = error.masked_with("it").to_string();
+            let said = words::said(&error);
             let got = match value.pointer(&path) {
                 Some(Value::Object(_) | Value::Array(_)) | None => String::new(),
                 Some(scalar) => format!(", got {}", shortened(&scalar.to_string())),

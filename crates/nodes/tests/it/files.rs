@@ -163,6 +163,141 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
+fn what_a_library_says_is_said_in_words_of_ours() {
+    check(
+        &[("acme.team: search", "acme.team: search\nacme.team: find")],
+        expect![[r#"
+            11: the front matter is no valid YAML: `acme.team` is there twice
+        "#]],
+    );
+    check(
+        &[("acme.team: search", "acme.team: *none")],
+        expect![[r#"
+        10: the front matter is no valid YAML: the alias (`*name`) has no anchor (`&name`) before it; a text that begins with `*` stands in quotes
+    "#]],
+    );
+    check(
+        &[("acme.team: search", "acme.team: { <<: { a: 1 } }")],
+        expect![[r#"
+        10: the front matter is no valid YAML: merge keys (`<<`) are not read: write the keys out
+    "#]],
+    );
+    check(
+        &[("acme.team: search", "acme.team: .nan")],
+        expect![[r#"
+        10: the front matter is no valid YAML: `.nan` is no number of JSON
+    "#]],
+    );
+    check(
+        &[("acme.team: search", "acme.team: !!binary 8J")],
+        expect![[r#"
+        10: the front matter is no valid YAML: tags (`!name`) are not read: leave this one out
+    "#]],
+    );
+    check(
+        &[("acme.team: search", "acme.team: a\n...\nb: c")],
+        expect![[r#"
+            12: the front matter is no valid YAML: it has several documents, and it is one map
+        "#]],
+    );
+    check(
+        &[("acme.team: search", "acme.team: &a [*a]")],
+        expect![[r#"
+        10: the front matter is no valid YAML: an alias stands within its own anchor
+    "#]],
+    );
+    let json_schema = |schema: &str| format!("output: {{ schema: {schema} }}");
+    let output = "output: { schema: { reason: \"string ..200, one sentence\", relevance: \"integer 1..5\" } }";
+    check(
+        &[(output, &json_schema("{ type: object, properties: { reason: { type: strng } } }"))],
+        expect![[r#"
+            6: the schema of the output: /properties/reason/type: it fits none of the 2 forms that it may have (it is not one of "array", "boolean" or 5 other candidates; or it is not of type "array"), got "strng"
+        "#]],
+    );
+    check(
+        &[(output, &json_schema("{ type: object, required: reason, properties: {} }"))],
+        expect![[r#"
+            6: the schema of the output: /required: it is not of type "array", got "reason"
+        "#]],
+    );
+    let said = |schema: serde_json::Value, value: serde_json::Value| {
+        nodes::schema::Schema::new(schema).expect("a schema").problems(&value).join("\n")
+    };
+    let union = json!({"anyOf": [
+        {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}, {"type": "string", "maxLength": 2},
+    ]});
+    expect![[r#"/x: it fits none of the 2 forms that it may have (/a: it is not of type "integer"; or it is not of type "string") (keys there: a)"#]].assert_eq(&said(json!({"type": "object", "properties": {"x": union}}), json!({"x": {"a": "b"}})));
+    let one = json!({"oneOf": [{"minimum": 1}, {"minimum": 2}, {"const": 0}]});
+    expect!["the whole value: it fits more than one of the forms of which it has one (oneOf), got 3"]
+        .assert_eq(&said(one.clone(), json!(3)));
+    expect!["the whole value: it fits none of the 3 forms that it may have (it is less than the minimum of 1; or it is less than the minimum of 2; or 0 was expected), got -1"].assert_eq(&said(one, json!(-1)));
+    expect![[r#"the whole value: it is what it may not be: {"type":"null"}, got null"#]]
+        .assert_eq(&said(json!({"not": {"type": "null"}}), json!(null)));
+    expect!["/a: nothing may stand here, got 1"].assert_eq(&said(json!({"properties": {"a": false}}), json!({"a": 1})));
+    expect![[r#"the whole value: the name "ab" of a field: it is longer than 1 character (keys there: ab)"#]]
+        .assert_eq(&said(json!({"propertyNames": {"maxLength": 1}}), json!({"ab": 1})));
+    expect!["the whole value: none of its items is as one of them has to be (contains)"]
+        .assert_eq(&said(json!({"contains": {"const": 1}}), json!([2])));
+}
+
+#[test]
+fn what_no_input_has_is_no_part_of_one() {
+    let input = "input: { schema: { question: string, symbol: string, hover?: string } }";
+    let nested = "input: { schema: { question: string, symbol: { name: string, at: { line: integer } }, hover?: string, list(array): { a: { b: string } } } }";
+    let example = ("examples: [ { input: { question: a, symbol: b }, output: { reason: c, relevance: 3 } } ]\n", "");
+    let template = |body: &str, expected: Expect| {
+        check(
+            &[
+                (input, nested),
+                example,
+                ("{{ symbol }}", &format!("{{{{ list | length }}}} {{{{ symbol.name }}}}\n{body}")),
+            ],
+            expected,
+        );
+    };
+    template(
+        "{{ symbol.at.line }} {{ symbol['name'] }} {{ list[0].a.b }}{% for one in list | reverse %}{{ loop.index }} {{ one.a.b }}{% endfor %}",
+        expect![[r#""#]],
+    );
+    template(
+        "{{ symbol.name.first }}",
+        expect![[r#"
+        14: the template reads `symbol.name.first`, and a text has no parts
+    "#]],
+    );
+    template(
+        "\n{% if symbol.at.line.end and question %}{{ symbol.naem | upper }}{% endif %}",
+        expect![[r#"
+        15: the template reads `symbol.at.line.end`, and a number has no parts
+        15: the template reads `symbol.naem`, and there is no `naem`; did you mean `name`?
+    "#]],
+    );
+    template(
+        "{% for one in list if one.a.c %}{{ one.b }}{% for two in one.a.b.d %}{{ two }}{% endfor %}{% endfor %}",
+        expect![[r#"
+            14: the template reads `one.a.c`, and there is no `c`
+            14: the template reads `one.b`, and there is no `b`
+            14: the template reads `one.a.b.d`, and a text has no parts
+        "#]],
+    );
+    template(
+        "{{ list.a }} {{ list[symbol.x] }} {{ question['a'] | default(symbol.y) }} {{ 1 if symbol.z is defined }}",
+        expect![[r#"
+            14: the template reads `list.a`, and that is of a list: name a part by its number, such as `[0]`, or use a `for`
+            14: the template reads `symbol.x`, and there is no `x`
+            14: the template reads `question.a`, and a text has no parts
+            14: the template reads `symbol.y`, and there is no `y`
+            14: the template reads `symbol.z`, and there is no `z`
+        "#]],
+    );
+    // A name that a loop binds is not the input of that name.
+    template(
+        "{% for symbol in list %}{{ symbol.a.b }}{% endfor %}{% for key, symbol in symbol | items %}{{ symbol.q }}{% endfor %}",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
 fn hostile_files_are_refused_in_bounded_time() {
     let wide = "&a [x,x,x,x,x,x,x,x,x,x]".to_owned();
     let mut bomb = format!("---\nl0: {wide}\n");
@@ -176,7 +311,7 @@ fn hostile_files_are_refused_in_bounded_time() {
         problems.iter().map(|problem| format!("{problem}\n")).collect::<String>()
     };
     expect![[r#"
-        6: the front matter is no valid YAML: budget breached: Nodes { nodes: 20001 }
+        6: the front matter is no valid YAML: it is too large: at most 20000 values, 100 aliases, and 64 levels are read
     "#]]
     .assert_eq(&said(&bomb));
     expect![[r#"

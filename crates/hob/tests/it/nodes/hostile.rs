@@ -103,7 +103,7 @@ fn files_that_mean_no_good_are_refused_with_a_sentence_and_nothing_else_stops() 
     let said = peer.call("nodes_status", json!({})).text;
     for word in [
         "nodes/bomb.node.md:",
-        "budget breached",
+        "it is too large: at most 20000 values",
         "nodes/climbs.node.md:7: ",
         "nodes/deep.node.md:",
         "nodes/large.node.md: ",
