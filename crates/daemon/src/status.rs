@@ -28,6 +28,9 @@ pub struct Status {
     pub withheld: Vec<project::trust::Request>,
     /// Whether that was granted since this daemon started: the next one knows it.
     pub granted_since: bool,
+    /// What settings take from the environment, and that of this daemon does not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
     /// Why the daemon is ending, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopping: Option<String>,
@@ -137,6 +140,7 @@ impl Status {
             profiles: merged(catalog.profiles().map(line)),
             withheld: daemon.config.withheld.clone(),
             granted_since: daemon.config.is_granted_by_now(&daemon.project, &parts::sections()),
+            lacks: parts::lacks(&daemon.config),
             stopping: daemon.stop.borrow().clone(),
         }
     }

@@ -2,6 +2,7 @@
 //! follows them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::FileType;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use crate::{Node, Problem};
 
 /// How many node files a worktree may have.
 const MAX_FILES: usize = 500;
+/// How many of those that are no node files are named.
+const MAX_PASSED_OVER: usize = 20;
 
 /// The node files of one worktree.
 #[derive(Debug, Clone)]
@@ -24,11 +27,32 @@ pub struct Folder {
     taken: Arc<BTreeSet<String>>,
 }
 
+/// What lies in the directory of node files.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The names of the nodes, sorted.
+    pub names: Vec<String>,
+    /// What looks like a node file and is none, sorted; the first of them.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// What looks like a node file and is none.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PassedOver {
+    /// The node that it would be.
+    name: String,
+    pub why: String,
+    /// Whether it has the name of a node file. Another one may be meant for something else.
+    pub is_named_so: bool,
+}
+
 /// Why there is no node.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("there is no node {name:?} in {folder}: {}", known(.there, .near))]
     Unknown { name: String, folder: String, there: Vec<String>, near: Option<String> },
+    #[error("there is no node {name:?}: {why}")]
+    PassedOver { name: String, why: String },
     #[error("{file} is invalid:\n{}", listed(.file, .problems))]
     Invalid { file: String, problems: Vec<Problem> },
     #[error("{file}: {why}")]
@@ -103,35 +127,70 @@ impl Folder {
 
     /// The names of the files, sorted. None where there is no directory.
     pub fn names(&self) -> Result<Vec<String>, FolderError> {
-        let Some(directory) = self.directory()? else { return Ok(Vec::new()) };
+        Ok(self.listing()?.names)
+    }
+
+    /// The node files, and what looks like one. Nothing where there is no directory.
+    pub fn listing(&self) -> Result<Listing, FolderError> {
+        let Some(directory) = self.directory()? else { return Ok(Listing::default()) };
         let entries =
             std::fs::read_dir(&directory).map_err(|source| FolderError::Read { file: self.shown(), source })?;
-        let mut names = Vec::new();
+        let Listing { mut names, mut passed_over } = Listing::default();
         for entry in entries.flatten() {
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            let name = entry.file_name().into_string().ok();
-            if let Some(name) = name.as_deref().and_then(|name| name.strip_suffix(SUFFIX)).filter(|_| is_file) {
-                names.push(name.to_owned());
+            let Ok(kind) = entry.file_type() else { continue };
+            let file = entry.file_name();
+            let name = file.to_str().and_then(|name| name.strip_suffix(SUFFIX));
+            match name.filter(|_| kind.is_file()) {
+                Some(name) => names.push(name.to_owned()),
+                None if passed_over.len() < MAX_FILES => {
+                    passed_over.extend(self.passed_over(&file.to_string_lossy(), kind));
+                }
+                None => {}
             }
             if names.len() > MAX_FILES {
                 return Err(FolderError::TooMany { folder: self.shown() });
             }
         }
         names.sort();
-        Ok(names)
+        passed_over.sort();
+        passed_over.truncate(MAX_PASSED_OVER);
+        Ok(Listing { names, passed_over })
+    }
+
+    /// Why an entry of the directory is no node file, if it looks like one.
+    fn passed_over(&self, file: &str, kind: FileType) -> Option<PassedOver> {
+        let (name, is_named_so) = match file.strip_suffix(SUFFIX) {
+            Some(name) => (name, true),
+            None => (near_miss(file).filter(|_| !kind.is_dir())?, false),
+        };
+        let shown = project::visible::path(&self.path.join(file)).to_string();
+        let why = match is_named_so {
+            true if kind.is_symlink() => "a link, and links are not followed; put the file itself there".to_owned(),
+            true if kind.is_dir() => "a directory, and a node is a file; rename the directory".to_owned(),
+            true if kind.is_file() => "no name in UTF-8; rename the file".to_owned(),
+            true => "no regular file; put one there".to_owned(),
+            false => format!(
+                "no node file, because its name does not end with {SUFFIX}; if it is meant as one, rename it to {}",
+                project::visible(&format!("{name}{SUFFIX}"))
+            ),
+        };
+        Some(PassedOver { name: name.to_owned(), why: format!("{shown} is {why}"), is_named_so })
     }
 
     /// The node of this name, as its file is now.
     pub fn node(&self, name: &str) -> Result<Node, FolderError> {
-        let names = self.names()?;
-        if !names.iter().any(|known| known == name) {
-            return Err(self.unknown(name, names));
+        let listing = self.listing()?;
+        if !listing.names.iter().any(|known| known == name) {
+            return Err(self.unknown(name, listing.names, &listing.passed_over));
         }
         self.file_node(name)
     }
 
     /// That there is no node of that name among these.
-    pub(crate) fn unknown(&self, name: &str, names: Vec<String>) -> FolderError {
+    pub(crate) fn unknown(&self, name: &str, names: Vec<String>, passed_over: &[PassedOver]) -> FolderError {
+        if let Some(meant) = passed_over.iter().find(|passed_over| passed_over.name == name) {
+            return FolderError::PassedOver { name: name.to_owned(), why: meant.why.clone() };
+        }
         let near = mcp::tool::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
         FolderError::Unknown { name: name.to_owned(), folder: self.shown(), there: names, near }
     }
@@ -212,5 +271,32 @@ pub fn check_name(name: &str) -> Result<(), String> {
     match (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
         true => Ok(()),
         false => Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned()),
+    }
+}
+
+/// The node that a file is probably meant to be whose name ends otherwise: `a.nodes.md`, `a.node.MD`, `a.node.txt`. What begins
+/// with a dot or ends with `~` is an editor's.
+fn near_miss(file: &str) -> Option<&str> {
+    let (name, ending) = file.split_once('.').filter(|(name, _)| !name.is_empty())?;
+    let ending = ending.to_lowercase();
+    let (kind, more) = ending.split_once('.').unwrap_or((&ending, ""));
+    let is_near = match more {
+        "" | "md" => matches!(kind, "node" | "nodes" | "nod" | "noed"),
+        "mdx" | "markdown" | "txt" | "md.txt" | "yaml" | "yml" => matches!(kind, "node" | "nodes"),
+        _ => false,
+    };
+    is_near.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nearly_the_name_of_a_node_file_is_noticed() {
+        let near = ["a.nodes.md", "a.node.MD", "a.Node.md", "a.node", "a.node.txt", "a.node.md.txt", "a.nod.md"];
+        near.iter().for_each(|file| assert_eq!(near_miss(file), Some("a"), "{file}"));
+        let others = ["a.md", "node.md", ".node.md", ".a.nodes.md", "a.node.md~", "a.node.md.orig", "a.code.md", "a"];
+        others.iter().for_each(|file| assert_eq!(near_miss(file), None, "{file}"));
     }
 }

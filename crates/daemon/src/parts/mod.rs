@@ -186,6 +186,14 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What settings take from the environment of the daemon, and this process's does not have: a sentence each.
+    fn lacks(_: &Config) -> Vec<String>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+
     /// The part's findings for `hob doctor`. Changes nothing.
     fn health(_: &Project, _: &Config) -> Option<Health>
     where
@@ -334,6 +342,7 @@ struct Entry {
     open: fn(&Setup<'_>) -> Arc<dyn Part>,
     declared: fn() -> Arc<dyn Part>,
     faults: fn(&Config) -> Vec<String>,
+    lacks: fn(&Config) -> Vec<String>,
     health: fn(&Project, &Config) -> Option<Health>,
     trials: fn(&Project) -> Vec<Trial>,
     clean_up_former_life: fn(&Project) -> BoxFuture<'static>,
@@ -346,6 +355,7 @@ impl Entry {
             open: |setup| Arc::new(P::open(setup)),
             declared: || Arc::new(P::declared()),
             faults: P::faults,
+            lacks: P::lacks,
             health: P::health,
             trials: P::trials,
             clean_up_former_life: P::clean_up_former_life,
@@ -387,6 +397,11 @@ pub fn faults(config: &Config) -> Vec<String> {
     let toolset =
         choice::unknown(config.toolsets.as_deref().unwrap_or_default(), &names).map(|problem| problem.to_string());
     toolset.into_iter().chain(PARTS.iter().flat_map(|entry| (entry.faults)(config))).collect()
+}
+
+/// What settings take from the environment of the daemon, and this process's does not have: a sentence each.
+pub fn lacks(config: &Config) -> Vec<String> {
+    PARTS.iter().flat_map(|entry| (entry.lacks)(config)).collect()
 }
 
 /// The parts' findings for `hob doctor`. Changes nothing.

@@ -73,16 +73,30 @@ impl Part for NodesPart {
         })
     }
 
+    fn faults(config: &Config) -> Vec<String> {
+        let models = Models::new(&config.of::<NodesSettings>());
+        let ignored = models.ignored().to_vec();
+        unusable(config, false).into_iter().chain(ignored).collect()
+    }
+
+    /// Keys that are not there.
+    fn lacks(config: &Config) -> Vec<String> {
+        unusable(config, true)
+    }
+
     fn section() -> Option<Section> {
         Some(Section::of::<NodesSettings>())
     }
+}
 
-    fn faults(config: &Config) -> Vec<String> {
-        let models = Models::new(&config.of::<NodesSettings>());
-        let unusable = models.list().filter_map(|(alias, model)| Some((alias.to_owned(), model.err()?.to_owned())));
-        let unusable = unusable.map(|(alias, why)| format!("the model {alias:?} of nodes: {why}"));
-        unusable.chain(models.ignored().iter().cloned()).collect()
-    }
+/// The models that cannot be used: those whose key is in the environment, or the others.
+fn unusable(config: &Config, of_environment: bool) -> Vec<String> {
+    let settings = config.of::<NodesSettings>();
+    let is_of_it = |alias: &str| settings.models.get(alias).is_some_and(|model| model.key_env.is_some());
+    let models = Models::new(&settings);
+    let unusable = models.list().filter_map(|(alias, model)| Some((alias, model.err()?)));
+    let wanted = unusable.filter(|(alias, _)| is_of_it(alias) == of_environment);
+    wanted.map(|(alias, why)| format!("the model {alias:?} of nodes: {why}")).collect()
 }
 
 /// The nodes of a worktree.

@@ -60,10 +60,13 @@ pub enum Submitted {
         value: Value,
         /// Whether another value was accepted before, which stays.
         was_answered: bool,
+        /// Whether a value was accepted before, this one or another, so that this one does not count.
+        is_repeated: bool,
     },
     /// It does not conform.
     Rejected {
         node: String,
+        node_hash: String,
         problems: Vec<String>,
         attempts_left: u32,
         /// Whether it is the value that was submitted before, which counts once.
@@ -149,20 +152,19 @@ impl Delegation {
         let node_of_ticket = Node::parse_with(&call.node, &call.text, parts).ok();
         let is_of_ticket = is_of_node && digest(&call.input) == ticket.input;
         let Some(node) = node_of_ticket.filter(|_| is_of_ticket) else { return Ok(Submitted::Unknown) };
-        let accepted = |value, was_answered| Submitted::Accepted {
-            node: node.name.clone(),
-            node_hash: node.hash.clone(),
-            value,
-            was_answered,
+        let named = || (node.name.clone(), node.hash.clone());
+        let accepted = |value, was_answered, is_repeated| {
+            let (node, node_hash) = named();
+            Submitted::Accepted { node, node_hash, value, was_answered, is_repeated }
         };
         let rejected = |problems, attempts_left, is_repeated| {
-            let node = node.name.clone();
-            Submitted::Rejected { node, problems, attempts_left, is_repeated }
+            let (node, node_hash) = named();
+            Submitted::Rejected { node, node_hash, problems, attempts_left, is_repeated }
         };
         let (value, problems) = judged(&node, &call.input, value);
         if let Some(last) = &call.last {
             if last.problems.is_empty() {
-                return Ok(accepted(last.value.clone(), last.value != value));
+                return Ok(accepted(last.value.clone(), last.value != value, true));
             }
             if last.value == value {
                 return Ok(rejected(last.problems.clone(), call.attempts_left, true));
@@ -176,7 +178,10 @@ impl Delegation {
         }
         call.last = Some(Answered { value: value.clone(), problems: problems.clone() });
         self.store.put(&ticket.id(), &call)?;
-        Ok(if problems.is_empty() { accepted(value, false) } else { rejected(problems, call.attempts_left, false) })
+        Ok(match problems.is_empty() {
+            true => accepted(value, false, false),
+            false => rejected(problems, call.attempts_left, false),
+        })
     }
 }
 

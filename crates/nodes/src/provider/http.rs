@@ -3,12 +3,12 @@
 
 use std::fmt;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
@@ -120,11 +120,11 @@ impl Client {
             transport(format!("{host} cannot be reached: {}", cause.map_or_else(String::new, ToString::to_string)))
         })?;
         let text = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-        let seconds = text(RETRY_AFTER).and_then(|value| value.trim().parse().ok());
+        let retry_after = text(RETRY_AFTER).and_then(|value| pause(value, text(DATE)));
         let is_stream = text(CONTENT_TYPE).is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"));
         Ok(Answering {
             status: response.status().as_u16(),
-            retry_after: seconds.map(Duration::from_secs),
+            retry_after,
             is_stream,
             host: host.clone(),
             secret: endpoint.secret.clone(),
@@ -186,10 +186,44 @@ impl Answering {
     }
 }
 
+/// What `retry-after` asks for: seconds, or a date (RFC 9110, 10.2.3), which is of the server's clock where it says its time.
+fn pause(value: &str, date: Option<&str>) -> Option<Duration> {
+    if let Ok(seconds) = value.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(value.trim()).ok()?;
+    let now = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok()).unwrap_or_else(SystemTime::now);
+    // One that is over asks for none.
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
 fn connect() -> Result<Https, String> {
     let provider =
         HttpsConnectorBuilder::new().with_provider_and_native_roots(rustls::crypto::ring::default_provider());
     let builder = provider.map_err(|error| format!("the machine's certificates cannot be read: {error}"))?;
     let connector = builder.https_or_http().enable_http1().build();
     Ok(Pool::builder(TokioExecutor::new()).pool_idle_timeout(Duration::from_secs(60)).build(connector))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_seconds_or_a_date() {
+        const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let seconds = |value, date| pause(value, date).map(|pause| pause.as_secs());
+        assert_eq!(seconds(" 7 ", None), Some(7));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:07 GMT", Some(DATE)), Some(30));
+        // The two older forms that a recipient must accept.
+        assert_eq!(seconds("Sunday, 06-Nov-94 08:50:07 GMT", Some(DATE)), Some(30));
+        assert_eq!(seconds("Sun Nov  6 08:50:07 1994", Some(DATE)), Some(30));
+        assert_eq!(seconds(DATE, Some(DATE)), Some(0));
+        assert_eq!(seconds(DATE, None), Some(0), "it is over");
+        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(90));
+        assert!((80..=90).contains(&seconds(&soon, Some("no date")).unwrap_or_default()));
+        for wrong in ["", "soon", "-1", "1.5", "99999999999999999999", "Sun, 99 Nov 1994 08:49:37 GMT"] {
+            assert_eq!(seconds(wrong, None), None, "{wrong}");
+        }
+    }
 }

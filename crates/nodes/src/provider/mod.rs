@@ -371,10 +371,13 @@ pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
 fn key_of_environment(variable: &str) -> Result<String, String> {
     let key = project::handed::secret(variable).unwrap_or_default().trim().to_owned();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_key {
-        Ok(key)
-    } else {
-        Err(format!("its key_env {variable} is not set where the daemon was started, or holds no key"))
+    match is_key {
+        true => Ok(key),
+        false if project::handed::is_handed_over() => Err(format!(
+            "its key_env {variable} is not set where the daemon was started, or holds no key; end the daemon (`hob stop`), and make \
+             the next call from where it is set"
+        )),
+        false => Err(format!("its key_env {variable} is not set here, or holds no key; set it")),
     }
 }
 

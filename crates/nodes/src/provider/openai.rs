@@ -1,7 +1,5 @@
 //! The codec of OpenAI-compatible chat completions (llama.cpp, vLLM, Ollama's `/v1`, OpenAI and many more). No I/O.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
 use super::http::Response;
@@ -92,12 +90,8 @@ fn failed(response: &Response, body: &Value) -> Failed {
     Failed {
         class,
         why: format!("the model's server answered {status}{said}{numbers}{hint}"),
-        retry_after: response.retry_after.map(at_most_a_minute),
+        retry_after: response.retry_after,
     }
-}
-
-fn at_most_a_minute(time: Duration) -> Duration {
-    time.min(Duration::from_secs(60))
 }
 
 fn shortened(text: &str) -> String {

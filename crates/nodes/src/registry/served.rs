@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::file::hash;
-use crate::folder::{Folder, FolderError};
+use crate::folder::{Folder, FolderError, Listing, PassedOver};
 use crate::{Node, Record};
 
 /// The nodes of a worktree at one moment.
 #[derive(Debug, Default, PartialEq)]
 pub struct Served {
     pub entries: BTreeMap<String, Entry>,
+    /// What looks like a node file and is none.
+    pub passed_over: Vec<PassedOver>,
     /// Why the directory cannot be read; the entries are then what they were.
     pub error: Option<String>,
 }
@@ -55,13 +57,20 @@ impl Entry {
 }
 
 impl Served {
+    /// Why there is no node of that name.
+    pub(crate) fn unknown(&self, folder: &Folder, name: &str) -> String {
+        let names = || self.entries.keys().cloned().collect();
+        self.error.clone().unwrap_or_else(|| folder.unknown(name, names(), &self.passed_over).to_string())
+    }
+
     /// What is served once the files are read, and what is new.
     pub(crate) fn read(folder: &Folder, before: &Served) -> (Served, Vec<Record>) {
         let worktree = project::visible::path(folder.worktree()).to_string();
-        let names = match folder.names() {
-            Ok(names) => names,
+        let Listing { names, passed_over } = match folder.listing() {
+            Ok(listing) => listing,
             Err(error) => {
-                let served = Served { entries: before.entries.clone(), error: Some(error.to_string()) };
+                let entries = before.entries.clone();
+                let served = Served { entries, error: Some(error.to_string()), ..Served::default() };
                 return (served, Vec::new());
             }
         };
@@ -86,7 +95,7 @@ impl Served {
         }
         let gone = before.entries.keys().filter(|name| !entries.contains_key(*name));
         news.extend(gone.map(|name| Record::NodeGone { node: name.clone(), worktree: worktree.clone() }));
-        (Served { entries, error: None }, news)
+        (Served { entries, passed_over, error: None }, news)
     }
 }
 

@@ -25,8 +25,8 @@ use crate::schema::Form;
 const OUTPUT_TOKENS: u64 = 2_000;
 /// The first pause.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The longest pause that a server may ask for.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// How often a pause that no server has named becomes twice as long.
+const DOUBLINGS: u32 = 6;
 
 /// What to do next.
 #[derive(Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl<'a> Machine<'a> {
         let action = match failed.class {
             Class::Transport | Class::Busy => {
                 self.failures += 1;
-                let pause = failed.retry_after.unwrap_or(PAUSE * 2_u32.pow(self.failures.min(6))).min(MAX_PAUSE);
+                let pause = failed.retry_after.unwrap_or(PAUSE * 2_u32.pow(self.failures.min(DOUBLINGS)));
                 let is_over = self.failures >= 2 || pause >= left;
                 let after = if is_over && self.next_model() { Duration::ZERO } else { pause };
                 self.again(failed, after)

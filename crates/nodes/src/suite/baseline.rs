@@ -119,7 +119,7 @@ mod tests {
 
     fn report(node: &str, id: &str, passed: u32) -> Report {
         let tried = Tried { passed, failures: Vec::new(), ledgers: Vec::new() };
-        Report { node: node.to_owned(), id: id.to_owned(), line: 3, tried, of: (2, 2) }
+        Report { node: node.to_owned(), id: id.to_owned(), line: 3, number: None, tried, of: (2, 2) }
     }
 
     #[test]

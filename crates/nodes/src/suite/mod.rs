@@ -37,6 +37,8 @@ pub struct Report {
     pub id: String,
     /// Of the test, in the node's file.
     pub line: usize,
+    /// Which of the line's tests it is, where there are several.
+    pub number: Option<usize>,
     pub tried: Tried,
     /// How often it was run, and how many of these had to pass.
     pub of: (u32, u32),
@@ -90,10 +92,13 @@ impl Suite<'_> {
                 cache: None,
                 heard: None,
             };
-            for trial in trials(&node) {
-                let tried = tried(&trial, &node, means, engine.is_none()).await;
-                let (id, of) = (trial.id.clone(), (trial.repeat, trial.pass));
-                each(Report { node: name.clone(), id, line: trial.line, tried, of });
+            let trials = trials(&node);
+            let of_line = |trials: &[Trial], line| trials.iter().filter(|trial| trial.line == line).count();
+            for (index, trial) in trials.iter().enumerate() {
+                let tried = tried(trial, &node, means, engine.is_none()).await;
+                let (id, of, line) = (trial.id.clone(), (trial.repeat, trial.pass), trial.line);
+                let number = (of_line(&trials, line) > 1).then(|| of_line(&trials[..=index], line));
+                each(Report { node: name.clone(), id, line, number, tried, of });
             }
         }
         Ok(())

@@ -173,8 +173,7 @@ impl Nodes {
         if let Some(followed) = self.followed(&worktree) {
             let served = followed.served();
             let Some(entry) = served.entries.get(&name) else {
-                let unknown = folder.unknown(&name, served.entries.keys().cloned().collect());
-                return Err(ToolError::user(served.error.clone().unwrap_or_else(|| unknown.to_string())));
+                return Err(ToolError::user(served.unknown(&folder, &name)));
             };
             let error = || ToolError::user(entry.error.clone().unwrap_or_default());
             return entry.node.clone().ok_or_else(error);

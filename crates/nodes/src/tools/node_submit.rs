@@ -10,7 +10,10 @@ use serde_json::{Map, Value, json};
 use super::Nodes;
 use crate::Record;
 use crate::delegate::Submitted;
+use crate::outcome::{Class, Tokens};
 use crate::run::META;
+use crate::settings::DELEGATE;
+use crate::usage::Spent;
 
 /// Gives the value of a node that you answered yourself. It is checked: you get it back, or what is wrong with it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,6 +23,17 @@ pub(super) struct Args {
     ticket: String,
     /// Your answer, JSON of the schema that the node gave.
     value: Value,
+    /// Tokens that it took, if you know.
+    tokens: Option<Took>,
+}
+
+/// Tokens of an answer, as its caller counts them.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Took {
+    r#in: u64,
+    out: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,7 +61,7 @@ pub(super) struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     #[serde(skip)]
-    node_hash: Option<String>,
+    ledger: Option<Value>,
 }
 
 pub(super) struct NodeSubmit(pub Arc<Nodes>);
@@ -66,8 +80,12 @@ impl Tool for NodeSubmit {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (nodes, principal) = (self.0.clone(), cx.principal());
-        let submitted =
-            tokio::task::spawn_blocking(move || nodes.delegation.submit(&args.ticket, args.value, &principal));
+        let tokens = args.tokens.map(|took| Tokens { input: took.r#in, output: took.out, cached: None });
+        let submitted = tokio::task::spawn_blocking(move || {
+            let submitted = nodes.delegation.submit(&args.ticket, args.value, &principal)?;
+            spent(&submitted, tokens).into_iter().for_each(|spent| nodes.usage.note(spent));
+            Ok::<_, std::io::Error>(submitted)
+        });
         let submitted = submitted.await.map_err(ToolError::internal)?.map_err(|error| {
             ToolError::user(format!("the answer could not be kept: {error}"))
                 .hint("Free some space, and call node_submit again with the same ticket and value.")
@@ -79,7 +97,8 @@ impl Tool for NodeSubmit {
             Submitted::Unknown => ("unknown", None),
         };
         self.0.record(Record::NodeSubmitted { status, node });
-        Ok(output(submitted))
+        let ledger = ledger(&submitted, tokens);
+        Ok(Output { ledger, ..output(submitted) })
     }
 
     fn text(output: &Output) -> String {
@@ -98,22 +117,50 @@ impl Tool for NodeSubmit {
     }
 
     fn result_meta(output: &Output) -> Option<Map<String, Value>> {
-        let attempt = json!({"via": "delegate", "class": "done", "tokens": null});
-        let total = json!({"tokens": 0, "complete": false});
-        let ledger = json!({"node_hash": output.node_hash.as_ref()?, "attempts": [attempt], "total": total});
-        Some(Map::from_iter([(META.to_owned(), ledger)]))
+        Some(Map::from_iter([(META.to_owned(), output.ledger.clone()?)]))
     }
+}
+
+/// The class of the attempt that an answer was, and what is wrong with it.
+fn judged(submitted: &Submitted) -> Option<(&str, Class, &[String])> {
+    match submitted {
+        Submitted::Accepted { node_hash, .. } => Some((node_hash, Class::Done, &[])),
+        Submitted::Rejected { node_hash, problems, .. } => Some((node_hash, Class::Invalid, problems)),
+        Submitted::Spent { .. } | Submitted::Expired | Submitted::Unknown => None,
+    }
+}
+
+/// What a program finds beside the result, in the form of a model's call.
+fn ledger(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Value> {
+    let (node_hash, class, problems) = judged(submitted)?;
+    let attempt = json!({
+        "model": DELEGATE, "via": DELEGATE, "enforced": "none", "class": class, "tokens": tokens, "cost": null, "problems": problems,
+    });
+    let total = json!({"tokens": tokens.map_or(0, Tokens::sum), "complete": tokens.is_some(), "cost": null});
+    Some(json!({"node_hash": node_hash, "attempts": [attempt], "repaired": false, "total": total}))
+}
+
+/// The attempt for the usage; none of an answer that came before.
+fn spent(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Spent> {
+    let (hash, class, _) = judged(submitted)?;
+    let (Submitted::Accepted { node, is_repeated: false, .. } | Submitted::Rejected { node, is_repeated: false, .. }) =
+        submitted
+    else {
+        return None;
+    };
+    let (node, hash, model) = (node.clone(), hash.to_owned(), DELEGATE.to_owned());
+    // What an agent's own model costs is not the day's budget of hob.
+    Some(Spent { at: 0, node, hash, model, class, tokens, cost: None, counted: 0, leaves: false })
 }
 
 fn output(submitted: Submitted) -> Output {
     let said = |status, next: String| Output { status: Some(status), next: Some(next), ..Output::default() };
     match submitted {
-        Submitted::Accepted { value, node_hash, was_answered, .. } => {
+        Submitted::Accepted { value, was_answered, .. } => {
             let next = was_answered.then(|| "The ticket was answered before, and that value stays.".to_owned());
-            let status = Some(Status::Accepted);
-            Output { status, value: Some(value), next, node_hash: Some(node_hash), ..Output::default() }
+            Output { status: Some(Status::Accepted), value: Some(value), next, ..Output::default() }
         }
-        Submitted::Rejected { node, problems, attempts_left, is_repeated } => {
+        Submitted::Rejected { node, problems, attempts_left, is_repeated, .. } => {
             let same = if is_repeated { "It is the same value as before, and counts once. " } else { "" };
             let next = match attempts_left {
                 0 => format!("That was the last attempt; call {node} again for a new ticket."),

@@ -59,8 +59,9 @@ impl AnyTool for NodeTool {
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
         let input = serde_json::from_str::<Map<String, Value>>(arguments.map_or("{}", RawValue::get));
         Box::pin(async move {
-            let Ok(input) = input else {
-                return Ok(wrong_arguments(&self.declaration, "the arguments must be an object"));
+            let input = match input {
+                Ok(input) => input,
+                Err(error) => return Ok(wrong_arguments(&self.declaration, &unread(&error))),
             };
             // Over HTTP one listing is for all worktrees.
             if cx.caller::<Caller>().is_some_and(|caller| caller.worktree != self.worktree) {
@@ -72,4 +73,11 @@ impl AnyTool for NodeTool {
             called::call(&self.nodes, &cx, self.node.clone(), input, false).await
         })
     }
+}
+
+/// Why arguments cannot be read.
+fn unread(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let is_deep = said.split(" at line ").next().filter(|said| said.starts_with("recursion"));
+    is_deep.unwrap_or("the arguments must be an object").to_owned()
 }

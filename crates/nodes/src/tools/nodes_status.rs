@@ -29,6 +29,9 @@ pub(super) struct Output {
     /// What of `hob.toml` is not used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<String>,
+    /// What looks like a node file and is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    passed_over: Vec<String>,
     /// Why the directory of node files cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -84,14 +87,16 @@ impl Tool for NodesStatus {
             }
         };
         if let Some(name) = args.node.as_ref().filter(|name| !served.entries.contains_key(*name)) {
-            let unknown = folder.unknown(name, served.entries.keys().cloned().collect());
-            return Err(ToolError::user(served.error.clone().unwrap_or_else(|| unknown.to_string())));
+            return Err(ToolError::user(served.unknown(&folder, name)));
         }
         let wanted = served.entries.iter().filter(|(name, _)| args.node.as_ref().is_none_or(|node| node == *name));
         let nodes = wanted.map(|(name, entry)| status(name, entry, &self.0.models)).collect();
         let (left_today, tokens_per_day) = (self.0.usage.spent_today(), self.0.usage.per_day());
         let ignored = self.0.models.ignored().to_vec();
-        Ok(Output { nodes, left_today, tokens_per_day, ignored, error: served.error.clone() })
+        // Who asks for one node is not told of others.
+        let passed_over = served.passed_over.iter().filter(|_| args.node.is_none());
+        let passed_over = passed_over.map(|passed_over| passed_over.why.clone()).collect();
+        Ok(Output { nodes, left_today, tokens_per_day, ignored, passed_over, error: served.error.clone() })
     }
 
     fn text(output: &Output) -> String {
@@ -102,6 +107,7 @@ impl Tool for NodesStatus {
             .error
             .iter()
             .chain(&output.ignored)
+            .chain(&output.passed_over)
             .cloned()
             .chain(output.nodes.iter().map(line))
             .chain(usage)

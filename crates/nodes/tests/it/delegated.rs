@@ -40,10 +40,10 @@ fn without_a_model_the_caller_answers() {
     // A wrong value, the same again, another wrong one, and then it is over.
     let submit = |value: Value| format!("{:?}", calls.submit(&asked.ticket, value, "me").expect("kept"));
     let wrong = json!({"reason": "r", "score": 9});
-    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: false }"#]]
+    expect![[r#"Rejected { node: "rate", node_hash: "87e71ebfb2fc7c39", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: false }"#]]
         .assert_eq(&submit(wrong.clone()));
-    expect![[r#"Rejected { node: "rate", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: true }"#]].assert_eq(&submit(wrong));
-    expect![[r#"Rejected { node: "rate", problems: ["only what is perfect gets a 5"], attempts_left: 0, is_repeated: false }"#]]
+    expect![[r#"Rejected { node: "rate", node_hash: "87e71ebfb2fc7c39", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: true }"#]].assert_eq(&submit(wrong));
+    expect![[r#"Rejected { node: "rate", node_hash: "87e71ebfb2fc7c39", problems: ["only what is perfect gets a 5"], attempts_left: 0, is_repeated: false }"#]]
         .assert_eq(&submit(json!({"reason": "r", "score": 5})));
     // A right value comes too late, and is not blamed for what another one had.
     expect![[r#"Spent { node: "rate" }"#]].assert_eq(&submit(json!({"reason": "r", "score": 4})));

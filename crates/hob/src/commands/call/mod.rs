@@ -203,23 +203,29 @@ pub(crate) fn control_failure(error: ControlError) -> Failure {
 
 /// Prints a result: as text for people, or as JSON for programs.
 pub(crate) fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
-    let blocks = result["content"].as_array().into_iter().flatten();
-    let text: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
-    let text = text.join("\n");
     let is_error = result["isError"] == true;
     if as_json {
-        let value = match (&result["structuredContent"], is_error) {
-            (Value::Null, true) => json!({"error": text}),
-            (Value::Null, false) => json!({"text": text}),
-            (structured, _) => structured.clone(),
-        };
-        terminal::json(&value);
+        terminal::json(&as_value(result));
     } else if is_error {
-        return Err(Failure::new(text).exit(Exit::ToolError));
+        return Err(Failure::new(text(result)).exit(Exit::ToolError));
     } else {
-        terminal::line(text.trim_end_matches('\n'));
+        terminal::line(text(result).trim_end_matches('\n'));
     }
     Ok(if is_error { Exit::ToolError } else { Exit::Done })
+}
+
+/// A result as a program reads it.
+pub(crate) fn as_value(result: &Value) -> Value {
+    match (&result["structuredContent"], result["isError"] == true) {
+        (Value::Null, true) => json!({"error": text(result)}),
+        (Value::Null, false) => json!({"text": text(result)}),
+        (structured, _) => structured.clone(),
+    }
+}
+
+fn text(result: &Value) -> String {
+    let blocks = result["content"].as_array().into_iter().flatten();
+    blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 fn unknown(name: &str, tools: &[Tool]) -> Failure {

@@ -12,6 +12,7 @@ mod tried;
 use std::path::Path;
 
 use clap::Args;
+use client::control::Control;
 use daemon::parts::{Finding, Verdict};
 use project::{Config, Project, UserConfig};
 use serde_json::{Value, json};
@@ -51,7 +52,7 @@ impl Doctor {
         let tried = tried::findings(project, trials);
         let hooks = hooks::report(project, self.quick);
         let proofs = hooks.proofs;
-        let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
+        let sections = [("Project", project_findings(project)), ("Daemon", of_daemon(project, &config))]
             .into_iter()
             .chain(parts)
             .chain((!tried.is_empty()).then_some((TRIED, tried)))
@@ -236,30 +237,45 @@ fn socket(project: &Project) -> Finding {
     }
 }
 
-fn daemon(project: &Project) -> Finding {
-    match super::connect(project) {
-        Ok(None) => Finding::good("daemon", "does not run; it starts when it is needed"),
+/// The daemon, and what its environment does not have; without one, what the one would not have that is started from here.
+fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
+    let (daemon, lacks): (Finding, Vec<Finding>) = match super::connect(project) {
+        Ok(None) => {
+            let here = |what| Finding::note("environment", format!("{what} before a daemon is started from here"));
+            let finding = Finding::good("daemon", "does not run; it starts when it is needed");
+            (finding, daemon::lacks(config).into_iter().map(here).collect())
+        }
         Ok(Some(mut control)) => match control.status() {
             Ok(status) => {
-                let ack = control.daemon();
-                let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-                let runs = format!("runs (hob {}{pid})", ack.version);
-                if let Some(other) = ack.pid.and_then(super::other_program::notice) {
-                    return Finding::note("daemon", format!("{runs}; {other}"));
-                }
-                match status["granted_since"] == true {
-                    true => Finding::note(
-                        "daemon",
-                        format!(
-                            "{runs}; what hob.toml asks for was granted since this daemon started: `hob stop`, and the next \
-                             call knows it"
-                        ),
-                    ),
-                    false => Finding::good("daemon", runs),
-                }
+                let lacks = status["lacks"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                let lacks = lacks.map(|what| Finding::problem("environment", what)).collect();
+                (running(&control, &status), lacks)
             }
-            Err(error) => Finding::problem("daemon", error.to_string()),
+            Err(error) => (Finding::problem("daemon", error.to_string()), Vec::new()),
         },
-        Err(failure) => Finding::problem("daemon", format!("{}. {}", failure.message, failure.hints.join(" "))),
+        Err(failure) => {
+            let why = format!("{}. {}", failure.message, failure.hints.join(" "));
+            (Finding::problem("daemon", why), Vec::new())
+        }
+    };
+    [socket(project), daemon].into_iter().chain(lacks).collect()
+}
+
+/// A daemon that runs.
+fn running(control: &Control, status: &Value) -> Finding {
+    let ack = control.daemon();
+    let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
+    let runs = format!("runs (hob {}{pid})", ack.version);
+    if let Some(other) = ack.pid.and_then(super::other_program::notice) {
+        return Finding::note("daemon", format!("{runs}; {other}"));
+    }
+    match status["granted_since"] == true {
+        true => Finding::note(
+            "daemon",
+            format!(
+                "{runs}; what hob.toml asks for was granted since this daemon started: `hob stop`, and the next call knows it"
+            ),
+        ),
+        false => Finding::good("daemon", runs),
     }
 }

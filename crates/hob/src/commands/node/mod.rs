@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use nodes::file::SUFFIX;
-use nodes::folder::{self, Folder};
+use nodes::folder::{self, Folder, Listing};
 use nodes::{Models, Node, NodesSettings};
 use project::visible::path as shown;
 use project::{Config, Project};
 use serde_json::{Map, Value};
 
-use super::call::{control_failure, finish};
+use super::call::{as_value, control_failure, finish};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -69,7 +69,7 @@ struct Run {
     /// Its input, an object of JSON, or - to read it from stdin
     #[arg(default_value = "{}")]
     input: String,
-    /// Print JSON
+    /// Print JSON, with what the call has cost
     #[arg(long)]
     json: bool,
 }
@@ -96,7 +96,8 @@ impl NodeCommand {
                         .exit(Exit::Usage)
                 })?;
                 let arguments = Map::from_iter([("node".to_owned(), run.name.into()), ("input".to_owned(), input)]);
-                let result = called(project, "node_run", arguments)?;
+                let mut result = called(project, "node_run", arguments)?;
+                add_ledger(&mut result);
                 let exit = finish(&result, run.json)?;
                 if let (false, Some(line)) = (run.json, submits(&result["structuredContent"]["delegate"])) {
                     terminal::line(format!("\nFrom a shell, with your answer in the place of this one:\n{line}"));
@@ -104,6 +105,16 @@ impl NodeCommand {
                 Ok(exit)
             }
         }
+    }
+}
+
+/// What the call has cost stands beside its value, for programs.
+fn add_ledger(result: &mut Value) {
+    let ledger = result["_meta"][nodes::run::META].clone();
+    if !ledger.is_null() {
+        let mut value = as_value(result);
+        value["ledger"] = ledger;
+        result["structuredContent"] = value;
     }
 }
 
@@ -212,11 +223,22 @@ impl Check {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (worktree, path) = place(project)?;
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
+        let mut wrong = 0;
+        let mut count = self.files.len();
         let files: Vec<PathBuf> = match self.files.is_empty() {
             false => self.files.into_iter().map(|file| named(&worktree, &folder, file)).collect(),
             true => {
-                let names = folder.names().map_err(Failure::new)?;
-                if names.is_empty() {
+                let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
+                for entry in &passed_over {
+                    wrong += usize::from(entry.is_named_so);
+                    terminal::line(if entry.is_named_so {
+                        entry.why.clone()
+                    } else {
+                        format!("{} (a note)", entry.why)
+                    });
+                }
+                count = names.len() + wrong;
+                if count == 0 {
                     return Err(Failure::new(format_args!("{}/ has no node files", shown(&path)))
                         .hint("`hob node new NAME` writes one."));
                 }
@@ -225,7 +247,6 @@ impl Check {
         };
         let models = Models::of(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
         models.ignored().iter().for_each(terminal::line);
-        let mut wrong = 0;
         for file in &files {
             let named = file.strip_prefix(&worktree).unwrap_or(file);
             let name = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(SUFFIX));
@@ -246,7 +267,7 @@ impl Check {
         }
         match wrong {
             0 => Ok(Exit::Done),
-            count => Err(Failure::new(format_args!("{count} of {} node files cannot be used", files.len()))),
+            wrong => Err(Failure::new(format_args!("{wrong} of {count} node files cannot be used"))),
         }
     }
 }

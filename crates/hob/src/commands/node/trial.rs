@@ -111,7 +111,8 @@ fn told(report: &Report, verdict: &Verdict) {
     let times = if report.of.0 == 1 { String::new() } else { format!(" ({} of {})", report.tried.passed, report.of.0) };
     let of_each = report.tried.ledgers.iter().map(nodes::run::Ledger::tokens);
     let tokens = of_each.fold(0, u64::saturating_add);
-    terminal::line(format!("{}:{}: {word}{times}, {tokens} tokens", report.node, report.line));
+    let number = report.number.map_or(String::new(), |number| format!(" #{number}"));
+    terminal::line(format!("{}:{}{number}: {word}{times}, {tokens} tokens", report.node, report.line));
     for failure in &report.tried.failures {
         terminal::line(format!("  {failure}"));
     }

@@ -57,6 +57,59 @@ fn an_agent_answers_a_node_itself() {
 }
 
 #[test]
+fn what_an_answer_took_is_counted_once() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let ticket = begin(&mut peer);
+    let mut ledger = |score: u8, tokens: Value| {
+        let mut arguments = json!({"ticket": ticket, "value": {"reason": "r", "score": score}});
+        if !tokens.is_null() {
+            arguments["tokens"] = tokens;
+        }
+        let result = peer.result("tools/call", json!({"name": "node_submit", "arguments": arguments}));
+        let ledger = &result["_meta"]["hob/ledger"];
+        (ledger["attempts"][0].clone(), ledger["total"].clone())
+    };
+    let (attempt, total) = ledger(7, json!({"in": 100, "out": 20}));
+    assert_eq!((&attempt["class"], &attempt["tokens"]), (&json!("invalid"), &json!({"in": 100, "out": 20})));
+    assert!(attempt["problems"][0].as_str().is_some_and(|problem| problem.contains("got 7")), "{attempt}");
+    assert_eq!(total, json!({"tokens": 120, "complete": true, "cost": null}));
+    // The same again, as after a lost answer.
+    ledger(7, json!({"in": 100, "out": 20}));
+    // Who does not know says nothing.
+    let (attempt, total) = ledger(4, Value::Null);
+    assert_eq!((&attempt["class"], &attempt["tokens"]), (&json!("done"), &Value::Null));
+    assert_eq!(total, json!({"tokens": 0, "complete": false, "cost": null}));
+    ledger(4, json!({"in": 5, "out": 5}));
+    let usage = project.run(["node", "usage"]).ok();
+    assert!(
+        usage.contains("rate on delegate: 2 attempts (1 failed, 1 without counts), 100 tokens in, 20 out\n0 of 200000"),
+        "{usage}"
+    );
+}
+
+#[test]
+fn a_value_that_is_nested_too_deeply_is_said_to_be() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let ticket = begin(&mut peer);
+    let deep = (0..200).fold(json!(1), |value, _| json!([value]));
+    for (tool, arguments) in [
+        ("node_submit", json!({"ticket": ticket, "value": deep})),
+        ("node_run", json!({"node": "rate", "input": {"text": deep}})),
+        ("rate", json!({"text": deep})),
+    ] {
+        let said = peer.call(tool, arguments);
+        let is_said = said.text.contains("it is nested too deeply; write it with at most 120 levels");
+        assert!(said.is_error && is_said, "{tool}: {said:?}");
+    }
+}
+
+#[test]
 fn a_ticket_is_its_agents_alone() {
     let project = fresh();
     project.write("nodes/rate.node.md", RATE);

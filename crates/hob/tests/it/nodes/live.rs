@@ -28,6 +28,14 @@ fn a_file_is_a_tool_that_its_model_answers() {
     goes_from_its_first_save_to_its_end(&project, "model engine, local", |answer| {
         assert_eq!(*answer, json!({"state": "done", "result": {"reason": "", "score": 1}}));
     });
+    // A script has what a call has cost beside its value.
+    project.write("nodes/rate.node.md", RATE);
+    let ran = project.run(["node", "run", "rate", r#"{"text": "a"}"#, "--json"]).ok();
+    let ran: Value = serde_json::from_str(&ran).unwrap();
+    assert_eq!((&ran["state"], &ran["result"]["score"]), (&json!("done"), &json!(1)));
+    let (attempt, total) = (&ran["ledger"]["attempts"][0], &ran["ledger"]["total"]["tokens"]);
+    assert_eq!((&attempt["model"], &attempt["via"]), (&json!("engine"), &json!("direct")), "{ran}");
+    assert!(total.as_u64().is_some_and(|tokens| tokens > 0), "{ran}");
     // Each call is in the usage, and none of them left the machine.
     let usage = project.run(["node", "usage"]).ok();
     assert!(usage.contains("rate") && usage.contains("0 of 200000 tokens were sent off"), "{usage}");

@@ -74,3 +74,14 @@ fn what_the_engine_said_is_replayed_with_it_stopped() {
     assert!(swept.starts_with("2 recordings removed, 2 kept"), "{swept}");
     assert_eq!(project.read("nodes/cassettes/weigh.jsonl"), before[1]);
 }
+
+#[test]
+fn two_tests_of_one_line_are_told_apart() {
+    let project = fresh();
+    let tests = "tests: [ { input: { text: a } }, { input: { text: b } } ]\nexamples:\n- { input: { text: c }, output: { reason: r, score: 1 } }\npolicy:";
+    project.write("nodes/rate.node.md", &RATE.replace("policy:", tests));
+    let ran = project.run(["node", "test"]);
+    for name in ["rate:5 #1: failed", "rate:5 #2: failed", "rate:7: failed"] {
+        assert!(ran.stdout.contains(name), "{name}: {ran:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What is written wrongly: each is a sentence with the next step.
 
 use serde_json::json;
-use testkit::{Ran, TestProject};
+use testkit::{McpPeer, Ran, TestProject, until};
 
 use super::RATE;
 use crate::fresh;
@@ -60,6 +60,46 @@ fn two_files_of_one_name_and_an_illegal_one() {
     assert_eq!(peer.call("rate", json!({"text": "a"})).structured["state"], "delegate");
     let status = peer.call("nodes_status", json!({"node": "other"}));
     assert!(status.text.contains("name both alike"), "{}", status.text);
+}
+
+#[test]
+fn what_looks_like_a_node_file_and_is_none() {
+    let project = fresh();
+    project.write("elsewhere.md", RATE);
+    project.write("nodes/rate.nodes.md", RATE);
+    project.write("nodes/tone.md", "Be kind.");
+    std::fs::create_dir(project.root().join("nodes/box.node.md")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere.md", project.root().join("nodes/far.node.md")).unwrap();
+    let link = "nodes/far.node.md is a link, and links are not followed; put the file itself there";
+    let directory = "nodes/box.node.md is a directory, and a node is a file; rename the directory";
+    let misnamed = "nodes/rate.nodes.md is no node file, because its name does not end with .node.md; if it is meant as one, \
+                    rename it to rate.node.md";
+    let checked = project.run(["node", "check"]);
+    says(&checked, &[link, directory, misnamed, "2 of 2 node files cannot be used"]);
+    let listed = project.run(["node", "list"]).ok();
+    for words in [link, directory, misnamed] {
+        assert!(listed.contains(words), "{words}: {listed}");
+    }
+    assert!(!listed.contains("tone.md"), "what nodes include is not meant as one: {listed}");
+    says(&run(&project, "far"), &["there is no node \"far\": ", link]);
+    says(&run(&project, "rate"), &["there is no node \"rate\": ", misnamed]);
+    // Who follows the files is told as they change.
+    project.write("nodes/real.node.md", RATE);
+    let mut peer = project.mcp(&["nodes"]);
+    peer.initialize();
+    assert!(peer.call("nodes_status", json!({})).text.contains(misnamed));
+    assert_eq!(peer.call("nodes_status", json!({"node": "real"})).structured.get("passed_over"), None);
+    std::fs::rename(project.root().join("nodes/rate.nodes.md"), project.root().join("nodes/rate.node.md")).unwrap();
+    until("it is a node", || {
+        let status = peer.call("nodes_status", json!({})).text;
+        (status.contains("rate: Rates a text.") && !status.contains(misnamed)).then_some(())
+    });
+    // A name that is only nearly one may be meant for something else, and fails nothing.
+    std::fs::remove_dir(project.root().join("nodes/box.node.md")).unwrap();
+    std::fs::remove_file(project.root().join("nodes/far.node.md")).unwrap();
+    project.write("nodes/notes.node.txt", "not a prompt");
+    let checked = project.run(["node", "check"]).ok();
+    assert!(checked.contains("rename it to notes.node.md (a note)"), "{checked}");
 }
 
 #[test]
@@ -142,4 +182,40 @@ fn the_last_good_version_answers_a_shell_too() {
     project.run(["stop"]).ok();
     project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
     says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);
+}
+
+#[test]
+fn doctor_says_what_the_daemon_has_of_keys() {
+    let project = fresh();
+    let config = project.home().join(".config/hob");
+    std::fs::create_dir_all(&config).unwrap();
+    let model = "models.paid = { url = \"http://127.0.0.1:9/v1\", model = \"m\", key_env = \"PLANTED_API_KEY\" }";
+    std::fs::write(config.join("config.toml"), format!("[nodes]\n{model}\n")).unwrap();
+    let doctor = |key: Option<&str>| {
+        let mut command = project.hob(["doctor", "--quick"]);
+        if let Some(key) = key {
+            command.env("PLANTED_API_KEY", key);
+        }
+        Ran::of(&mut command).stdout
+    };
+    // Without a daemon, this shell counts.
+    let said = doctor(None);
+    let lacks = "-- environment: the model \"paid\" of nodes: its key_env PLANTED_API_KEY is not set here, or holds no key; set it \
+                 before a daemon is started from here";
+    assert!(said.contains(lacks), "{said}");
+    let said = doctor(Some("sk-1"));
+    assert!(!said.contains("PLANTED_API_KEY"), "{said}");
+    // A daemon has its own.
+    let mut command = project.hob(["mcp"]);
+    command.env("PLANTED_API_KEY", "sk-1");
+    let mut peer = McpPeer::spawn(command);
+    peer.initialize();
+    let said = doctor(None);
+    assert!(!said.contains("PLANTED_API_KEY"), "{said}");
+    drop(peer);
+    project.run(["stop"]).ok();
+    project.run(["node", "list"]).ok();
+    let said = doctor(Some("sk-1"));
+    let lacks = "!! environment: the model \"paid\" of nodes: its key_env PLANTED_API_KEY is not set where the daemon was started";
+    assert!(said.contains(lacks) && said.contains("`hob stop`"), "{said}");
 }
