@@ -57,7 +57,7 @@ pub enum FolderError {
     Invalid { file: String, problems: Vec<Problem> },
     #[error("{file}: {why}")]
     Name { file: String, why: String },
-    #[error("{file}: {source}")]
+    #[error("{}", unread(.file, .source))]
     Read { file: String, source: io::Error },
     #[error("{folder} has more than {MAX_FILES} node files, the limit")]
     TooMany { folder: String },
@@ -73,6 +73,12 @@ fn known(there: &[String], near: &Option<String>) -> String {
         (Some(near), _) => format!("did you mean {near:?}?"),
         (None, there) => format!("there are {}", there.join(", ")),
     }
+}
+
+/// Some errors name their file, and some do not.
+fn unread(file: &str, source: &io::Error) -> String {
+    let said = source.to_string();
+    if said.starts_with(file) { said } else { format!("{file}: {said}") }
 }
 
 fn listed(file: &str, problems: &[Problem]) -> String {
@@ -140,7 +146,7 @@ impl Folder {
             let Ok(kind) = entry.file_type() else { continue };
             let file = entry.file_name();
             let name = file.to_str().and_then(|name| name.strip_suffix(SUFFIX));
-            match name.filter(|_| kind.is_file()) {
+            match name.filter(|name| kind.is_file() && !name.is_empty()) {
                 Some(name) => names.push(name.to_owned()),
                 None if passed_over.len() < MAX_FILES => {
                     passed_over.extend(self.passed_over(&file.to_string_lossy(), kind));
@@ -167,6 +173,7 @@ impl Folder {
         let why = match is_named_so {
             true if kind.is_symlink() => "a link, and links are not followed; put the file itself there".to_owned(),
             true if kind.is_dir() => "a directory, and a node is a file; rename the directory".to_owned(),
+            true if name.is_empty() => "an ending without a name; put a name before it".to_owned(),
             true if kind.is_file() => "no name in UTF-8; rename the file".to_owned(),
             true => "no regular file; put one there".to_owned(),
             false => format!(
@@ -191,6 +198,8 @@ impl Folder {
         if let Some(meant) = passed_over.iter().find(|passed_over| passed_over.name == name) {
             return FolderError::PassedOver { name: name.to_owned(), why: meant.why.clone() };
         }
+        // One that is no name of a node is no advice, and may be anything.
+        let names: Vec<String> = names.into_iter().filter(|name| check_name(name).is_ok()).collect();
         let near = mcp::tool::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
         FolderError::Unknown { name: name.to_owned(), folder: self.shown(), there: names, near }
     }

@@ -18,6 +18,8 @@ use crate::schema::Schema;
 
 /// How long checking the examples of a file may take: a reload waits for it.
 const EXAMPLES_TIME: Duration = Duration::from_secs(5);
+/// How many problems of a file are said.
+const PROBLEMS_MAX: usize = 30;
 const KEYS: &[&str] = &[
     "name",
     "variant",
@@ -33,8 +35,17 @@ const KEYS: &[&str] = &[
     "tests",
 ];
 
-/// Reads a whole file.
+/// Reads a whole file. The first problems are said, and how many there are.
 pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
+    read_all(name, text, parts).map_err(|mut problems| {
+        let more = problems.len().saturating_sub(PROBLEMS_MAX);
+        problems.truncate(PROBLEMS_MAX);
+        problems.extend((more > 0).then(|| Problem::at(1, format!("there are {more} problems more"))));
+        problems
+    })
+}
+
+fn read_all(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
     let (front, body, body_offset) = split(text).map_err(|problem| vec![problem])?;
     let tree = yaml::parse(front, 2).map_err(|problem| vec![problem])?;
     let mut reader = Reader::default();
@@ -49,7 +60,7 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
         declared = said;
     }
     let description = match keys.get("description") {
-        Some(tree) => reader.text(tree, "description").unwrap_or_default().trim().to_owned(),
+        Some(tree) => project::visible::escaped(reader.text(tree, "description").unwrap_or_default().trim()),
         None => String::new(),
     };
     if description.is_empty() {
@@ -81,9 +92,8 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
         reader.say(line, format!("the template reads `{variable}`, which is no input{near}"));
     }
     reader.problems.extend(template.impossible(&input.json));
-    for unused in known.iter().filter(|name| !read.iter().any(|variable| variable == *name)) {
-        lints.push(Problem::at(input_line, format!("the template never reads the input `{unused}`")));
-    }
+    let unused = known.iter().filter(|name| !read.iter().any(|variable| variable == *name));
+    lints.extend(unread(unused.copied().collect()).map(|message| Problem::at(input_line, message)));
     lints.extend(score_before_reason(&output.json).map(|message| Problem::at(output_line, message)));
     reader.problems.extend(template.rehearse(&sample(&input.json)));
     let node = Node {
@@ -364,6 +374,21 @@ fn line_of(body: &str, name: &str) -> Option<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let holds = |line: &str| line.split(|c: char| !is_word(c)).any(|word| word == name);
     body.lines().position(|line| line.contains('{') && holds(line)).map(|index| index + 1)
+}
+
+/// What is said of inputs that the template does not read.
+fn unread(names: Vec<&str>) -> Option<String> {
+    const NAMED: usize = 5;
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("the template never reads the input `{one}`")),
+        [first @ .., last] if names.len() <= NAMED => {
+            Some(format!("the template never reads the inputs `{}` and `{last}`", first.join("`, `")))
+        }
+        all => {
+            Some(format!("the template never reads {} of its inputs: `{}`, …", all.len(), all[..NAMED].join("`, `")))
+        }
+    }
 }
 
 /// A model writes the fields in their order: a score that comes before its reason is made without it.

@@ -44,8 +44,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn at(line: usize, message: impl Into<String>) -> Problem {
-        Problem { line, message: message.into() }
+    /// What it quotes of a file is shown, never obeyed.
+    pub(crate) fn at(line: usize, message: impl AsRef<str>) -> Problem {
+        Problem { line, message: project::visible::escaped(message.as_ref()) }
     }
 }
 
@@ -142,6 +143,11 @@ impl Node {
     /// Reads a node file with what it includes.
     pub(crate) fn parse_with(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
         front::read(name, text, parts)
+    }
+
+    /// How long it is as a tool in a listing, but for where it comes from.
+    pub(crate) fn listed_bytes(&self) -> usize {
+        self.description.len() + self.input.json.to_string().len() + self.output.json.to_string().len()
     }
 
     /// The same version of the node on another model.

@@ -19,7 +19,7 @@ impl<'a> Keys<'a> {
 }
 
 impl Reader {
-    pub(super) fn say(&mut self, line: usize, message: impl Into<String>) {
+    pub(super) fn say(&mut self, line: usize, message: impl AsRef<str>) {
         self.problems.push(Problem::at(line, message));
     }
 

@@ -17,6 +17,7 @@ pub(super) fn schema(tree: &Tree) -> Result<Value, Problem> {
         Kind::Text(text) => scalar(text, tree.line),
         Kind::Map(entries) if is_json_schema(entries) => Ok(tree.to_json()),
         Kind::Map(_) => object(tree),
+        Kind::Null => Err(Problem::at(tree.line, "there is no type here; that of null stands in quotes: \"null\"")),
         _ => Err(Problem::at(tree.line, format!("a schema is a map or a text such as `string`, not {}", tree.word()))),
     }
 }

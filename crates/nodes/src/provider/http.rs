@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, DATE, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request};
@@ -161,6 +161,13 @@ impl Answering {
         match self.body.frame().await {
             None => Ok(None),
             Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+            Some(Err(error)) if error.is::<LengthLimitError>() => {
+                let most = ANSWER_MAX / 1024 / 1024;
+                Err(Failed::new(
+                    Class::Transport,
+                    format!("the answer of {} is longer than {most} MiB, the limit", self.host),
+                ))
+            }
             Some(Err(error)) => Err(self.torn(error)),
         }
     }

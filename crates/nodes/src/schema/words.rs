@@ -20,12 +20,16 @@ fn plain(error: &ValidationError<'_>) -> String {
             format!("it fits none of the {} forms that it may have", context.len())
         }
         Kind::OneOfMultipleValid { .. } => "it fits more than one of the forms of which it has one (oneOf)".to_owned(),
+        Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => "it has no fields".to_owned(),
         Kind::FalseSchema => "nothing may stand here".to_owned(),
         Kind::Not { schema } => format!("it is what it may not be: {schema}"),
         Kind::Contains => "none of its items is as one of them has to be (contains)".to_owned(),
         Kind::PropertyNames { error } => format!("the name {} of a field: {}", error.instance(), plain(error)),
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
             "it takes too long to compare with its pattern".to_owned()
+        }
+        Kind::Referencing(_) => {
+            "it refers to what is not in it, and nothing outside is read: put that into its $defs, and refer to #/$defs/NAME".to_owned()
         }
         Kind::FromUtf8 { .. } => "what it encodes is no text in UTF-8".to_owned(),
         _ => error.masked_with("it").to_string(),

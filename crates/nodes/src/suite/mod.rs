@@ -79,8 +79,16 @@ impl Suite<'_> {
         };
         let of_engine = engine.as_ref().map(|engine| engine.models(FIXED));
         let cassettes = Cassettes::new(if answering == Answering::Record { Mode::Record } else { Mode::Replay });
+        let mut wrong = Vec::new();
         for name in names {
-            let mut node = self.folder.node(&name).map_err(said)?;
+            let mut node = match self.folder.node(&name) {
+                Ok(node) => node,
+                // It keeps no other from being tested.
+                Err(error) => {
+                    wrong.push(error.to_string());
+                    continue;
+                }
+            };
             if engine.is_some() {
                 node.models = vec![FIXED.to_owned()];
             }
@@ -101,7 +109,7 @@ impl Suite<'_> {
                 each(Report { node: name.clone(), id, line, number, tried, of });
             }
         }
-        Ok(())
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
     }
 }
 

@@ -32,6 +32,10 @@ use crate::{Delegation, Heard, Means, Models, Node, NodesSettings, Record};
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
 
+/// How long a node that is a tool of its own may be in a listing, and all of them together, in bytes.
+const LISTED_MAX: usize = 16 * 1024;
+const LISTED_ROOM: usize = 64 * 1024;
+
 /// What the tools share.
 pub struct Nodes {
     /// The directory of node files, relative to each worktree.
@@ -121,9 +125,16 @@ impl Nodes {
         self.listed(&worktree.served()).map(node_prompt::node_prompt).collect()
     }
 
+    /// Those that are tools of their own: the first by name for which there is room. Every agent reads them at every turn.
     fn listed<'a>(&self, served: &'a Served) -> impl Iterator<Item = &'a Arc<Node>> {
+        let mut room = LISTED_ROOM;
         let nodes = served.entries.values().filter_map(|entry| entry.node.as_ref());
-        nodes.filter(|node| node.policy.tool).take(self.listed)
+        let fits = move |node: &&Arc<Node>| {
+            let fits = node.policy.tool && node.listed_bytes() <= room.min(LISTED_MAX);
+            room -= if fits { node.listed_bytes() } else { 0 };
+            fits
+        };
+        nodes.filter(fits).take(self.listed)
     }
 
     fn record(&self, record: Record) {

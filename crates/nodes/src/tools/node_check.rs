@@ -72,7 +72,10 @@ impl Tool for NodeCheck {
                 let read =
                     tokio::task::spawn_blocking(move || Inside::open(&worktree, &directory)?.read(&file, FILE_MAX));
                 let text = read.await.map_err(ToolError::internal)?;
-                (name.to_owned(), text.map_err(|error| ToolError::user(format!("{shown}: {error}")))?)
+                (
+                    name.to_owned(),
+                    text.map_err(|source| ToolError::user(FolderError::Read { file: shown, source }.to_string()))?,
+                )
             }
             _ => return Err(ToolError::user("give `path` or `text`, one of them")),
         };

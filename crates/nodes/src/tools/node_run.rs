@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{Nodes, called};
+use crate::settings::DELEGATE;
 
 /// After how long a call becomes a job.
 pub(super) const JOB_AFTER: Duration = Duration::from_secs(45);
@@ -74,6 +75,10 @@ impl AnyTool for NodeRun {
                 None => called::call(&self.nodes, &cx, node, input, fresh).await,
                 Some(model) => {
                     let node = Arc::new(node.on_model(&model).map_err(ToolError::internal)?);
+                    // Who names a model wants that one.
+                    if model != DELEGATE && self.nodes.delegates(&node) {
+                        self.nodes.models.for_node(&node).map_err(ToolError::user)?;
+                    }
                     called::call(&self.nodes, &cx, node, input, fresh).await
                 }
             }

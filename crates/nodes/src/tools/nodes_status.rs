@@ -1,5 +1,6 @@
 //! `nodes_status`: the nodes of the caller's worktree, what each takes and gives, and what is wrong with the others.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Tool, ToolError};
@@ -65,6 +66,9 @@ struct Status {
     hash: Option<String>,
 }
 
+/// The longest schema that is shown beside others, in bytes.
+const SHOWN_MAX: usize = 2_000;
+
 pub(super) struct NodesStatus(pub Arc<Nodes>);
 
 impl Tool for NodesStatus {
@@ -90,7 +94,12 @@ impl Tool for NodesStatus {
             return Err(ToolError::user(served.unknown(&folder, name)));
         }
         let wanted = served.entries.iter().filter(|(name, _)| args.node.as_ref().is_none_or(|node| node == *name));
-        let nodes = wanted.map(|(name, entry)| status(name, entry, &self.0.models)).collect();
+        let listed: BTreeSet<&str> = self.0.listed(&served).map(|node| node.name.as_str()).collect();
+        let nodes = wanted.map(|(name, entry)| {
+            let is_listed = listed.contains(name.as_str());
+            Status { notes: notes(entry, is_listed), ..status(name, entry, &self.0.models) }
+        });
+        let nodes = nodes.collect();
         let (left_today, tokens_per_day) = (self.0.usage.spent_today(), self.0.usage.per_day());
         let ignored = self.0.models.ignored().to_vec();
         // Who asks for one node is not told of others.
@@ -109,7 +118,7 @@ impl Tool for NodesStatus {
             .chain(&output.ignored)
             .chain(&output.passed_over)
             .cloned()
-            .chain(output.nodes.iter().map(line))
+            .chain(output.nodes.iter().map(|node| line(node, output.nodes.len() > 1)))
             .chain(usage)
             .collect();
         if lines.is_empty() {
@@ -131,15 +140,34 @@ fn status(name: &str, entry: &Entry, models: &Models) -> Status {
         output: node.map(|node| node.output.json.clone()),
         answered_by: node.map(|node| answered_by(models, node)),
         error: entry.error.clone().or(cannot_run),
-        notes: node.iter().flat_map(|node| &node.lints).map(|lint| format!("line {lint}")).collect(),
+        notes: Vec::new(),
         hash: node.map(|node| node.hash.clone()),
     }
 }
 
-fn line(node: &Status) -> String {
+fn notes(entry: &Entry, is_listed: bool) -> Vec<String> {
+    let node = entry.node.as_deref();
+    let lints = node.into_iter().flat_map(|node| &node.lints).map(|lint| format!("line {lint}"));
+    let unlisted = node.filter(|node| node.policy.tool && !is_listed);
+    let unlisted = unlisted.map(|_| {
+        "it is called through node_run: as tools of their own the first by name are listed, as far as nodes.listed and 64 KiB go, \
+         and none above 16 KiB"
+            .to_owned()
+    });
+    lints.chain(unlisted).collect()
+}
+
+/// `is_one` of many: what is long is left out then.
+fn line(node: &Status, is_one: bool) -> String {
     let mut text = format!("{}: ", project::visible(&node.name));
     if let (Some(description), Some(input), Some(output)) = (&node.description, &node.input, &node.output) {
-        text.push_str(&format!("{}\n  input {input}\n  output {output}", project::visible(description)));
+        let shown = |text: String| match is_one && text.len() > SHOWN_MAX {
+            true => format!("of {} bytes; nodes_status with `node` shows it", text.len()),
+            false => text,
+        };
+        let described = shown(project::visible(description));
+        let (input, output) = (shown(input.to_string()), shown(output.to_string()));
+        text.push_str(&format!("{described}\n  input {input}\n  output {output}"));
     }
     if let Some(answered_by) = &node.answered_by {
         text.push_str(&format!("\n  {answered_by}"));

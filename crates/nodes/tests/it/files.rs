@@ -191,8 +191,8 @@ fn what_a_library_says_is_said_in_words_of_ours() {
     check(
         &[("acme.team: search", "acme.team: !!binary 8J")],
         expect![[r#"
-        10: the front matter is no valid YAML: tags (`!name`) are not read: leave it out
-    "#]],
+            10: the front matter is no valid YAML: tags (`!name`) are not read: leave this one out
+        "#]],
     );
     check(
         &[("acme.team: search", "acme.team: a\n...\nb: c")],
@@ -220,6 +220,19 @@ fn what_a_library_says_is_said_in_words_of_ours() {
             6: the schema of the output: /required: it is not of type "array", got "reason"
         "#]],
     );
+    check(
+        &[(output, &json_schema("{ a: null }"))],
+        expect![[r#"
+        6: there is no type here; that of null stands in quotes: "null"
+    "#]],
+    );
+    let remote = "{ $ref: \"http://127.0.0.1:9/x\" }";
+    check(
+        &[(output, &json_schema(remote))],
+        expect![[r#"
+        6: the schema of the output: it refers to what is not in it, and nothing outside is read: put that into its $defs, and refer to #/$defs/NAME
+    "#]],
+    );
     let said = |schema: serde_json::Value, value: serde_json::Value| {
         nodes::schema::Schema::new(schema).expect("a schema").problems(&value).join("\n")
     };
@@ -234,10 +247,26 @@ fn what_a_library_says_is_said_in_words_of_ours() {
     expect![[r#"the whole value: it is what it may not be: {"type":"null"}, got null"#]]
         .assert_eq(&said(json!({"not": {"type": "null"}}), json!(null)));
     expect!["/a: nothing may stand here, got 1"].assert_eq(&said(json!({"properties": {"a": false}}), json!({"a": 1})));
+    let closed = json!({"type": "object", "additionalProperties": false});
+    expect!["the whole value: it has no fields (keys there: a)"].assert_eq(&said(closed, json!({"a": 1})));
     expect![[r#"the whole value: the name "ab" of a field: it is longer than 1 character (keys there: ab)"#]]
         .assert_eq(&said(json!({"propertyNames": {"maxLength": 1}}), json!({"ab": 1})));
     expect!["the whole value: none of its items is as one of them has to be (contains)"]
         .assert_eq(&said(json!({"contains": {"const": 1}}), json!([2])));
+}
+
+#[test]
+fn however_much_is_wrong_what_is_said_of_it_is_short() {
+    let fields: String = (0..300).map(|field| format!(", f{field}?: string")).collect();
+    check(&[("hover?: string }", &format!("hover?: string{fields} }}"))], expect![[r#"
+        note 5: the template never reads 300 of its inputs: `f0`, `f1`, `f2`, `f3`, `f4`, …
+    "#]]);
+    check(&[("hover?: string }", "hover?: string, a?: string, b?: string }")], expect![[r#"
+        note 5: the template never reads the inputs `a` and `b`
+    "#]]);
+    let keys: String = (0..300).map(|key| format!("k{key}: 1\n")).collect();
+    let wrong = Node::parse("rate", &RATE.replace("acme.team", &format!("{keys}acme.team"))).expect_err("300 keys");
+    assert_eq!((wrong.len(), wrong[30].message.as_str()), (31, "there are 270 problems more"));
 }
 
 #[test]
@@ -283,7 +312,7 @@ fn what_no_input_has_is_no_part_of_one() {
     template(
         "{{ list.a }} {{ list[symbol.x] }} {{ question['a'] | default(symbol.y) }} {{ 1 if symbol.z is defined }}",
         expect![[r#"
-            14: the template reads `list.a`, and it is part of a list: name one by its number, or use a `for`
+            14: the template reads `list.a`, and that is of a list: name a part by its number, such as `[0]`, or use a `for`
             14: the template reads `symbol.x`, and there is no `x`
             14: the template reads `question.a`, and a text has no parts
             14: the template reads `symbol.y`, and there is no `y`

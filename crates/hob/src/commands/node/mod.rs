@@ -5,11 +5,11 @@ mod trial;
 
 use std::fs::OpenOptions;
 use std::io::{Write, read_to_string};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use nodes::file::SUFFIX;
-use nodes::folder::{self, Folder, Listing};
+use nodes::folder::{self, Folder, FolderError, Listing};
 use nodes::{Models, Node, NodesSettings};
 use project::visible::path as shown;
 use project::{Config, Project};
@@ -226,7 +226,20 @@ impl Check {
         let mut wrong = 0;
         let mut count = self.files.len();
         let files: Vec<PathBuf> = match self.files.is_empty() {
-            false => self.files.into_iter().map(|file| named(&worktree, &folder, file)).collect(),
+            false => {
+                let (cwd, mut files) = (super::cwd()?, Vec::new());
+                for file in self.files {
+                    match named(&folder, &file) {
+                        Some(Ok(file)) => files.push(worktree.join(file)),
+                        Some(Err(error)) => {
+                            wrong += 1;
+                            terminal::line(error.to_string());
+                        }
+                        None => files.push(cwd.join(file)),
+                    }
+                }
+                files
+            }
             true => {
                 let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
                 for entry in &passed_over {
@@ -254,7 +267,7 @@ impl Check {
                 return Err(Failure::new(format_args!("{}: the name of a node file ends with {SUFFIX}", shown(named))));
             };
             // A file may be checked wherever it lies.
-            let directory = file.parent().map_or_else(PathBuf::new, std::path::Path::to_path_buf);
+            let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
             let within = directory.strip_prefix(&worktree).unwrap_or(&directory);
             let here = Folder::new(&worktree, within).without(daemon::tool_names().into());
             match here.file_node(name) {
@@ -272,15 +285,17 @@ impl Check {
     }
 }
 
-/// The file that is meant: a node's name stands for its file in the folder.
-fn named(worktree: &std::path::Path, folder: &Folder, file: PathBuf) -> PathBuf {
-    match file.to_str() {
-        Some(name) if folder::check_name(name).is_ok() => worktree.join(folder.file(name)),
-        _ => file,
-    }
+/// The file of the node that is meant, where the words are a node's name.
+fn named(folder: &Folder, words: &Path) -> Option<Result<PathBuf, FolderError>> {
+    let name = words.to_str().filter(|name| folder::check_name(name).is_ok())?;
+    Some(match folder.node(name) {
+        Err(error @ (FolderError::Unknown { .. } | FolderError::PassedOver { .. })) => Err(error),
+        // What is wrong in it is said with the others.
+        _ => Ok(folder.file(name)),
+    })
 }
 
-fn told(file: &std::path::Path, node: &Node, models: &Models) {
+fn told(file: &Path, node: &Node, models: &Models) {
     terminal::line(format!("{}: good, {}", shown(file), node.hash));
     for lint in node.lints.iter().chain(&models.lints(node)) {
         terminal::line(format!("{}:{lint} (a note)", shown(file)));

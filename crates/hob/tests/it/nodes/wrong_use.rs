@@ -81,6 +81,7 @@ fn what_looks_like_a_node_file_and_is_none() {
         assert!(listed.contains(words), "{words}: {listed}");
     }
     assert!(!listed.contains("tone.md"), "what nodes include is not meant as one: {listed}");
+    says(&project.run(["node", "check", "far", "rate"]), &[link, misnamed, "2 of 2 node files"]);
     says(&run(&project, "far"), &["there is no node \"far\": ", link]);
     says(&run(&project, "rate"), &["there is no node \"rate\": ", misnamed]);
     // Who follows the files is told as they change.
@@ -100,6 +101,83 @@ fn what_looks_like_a_node_file_and_is_none() {
     project.write("nodes/notes.node.txt", "not a prompt");
     let checked = project.run(["node", "check"]).ok();
     assert!(checked.contains("rename it to notes.node.md (a note)"), "{checked}");
+}
+
+#[test]
+fn a_file_is_looked_for_where_the_shell_stands_and_named_once() {
+    let project = fresh();
+    project.write("hob.toml", "");
+    project.write("nodes/rate.node.md", RATE);
+    std::os::unix::fs::symlink("rate.node.md", project.root().join("nodes/far.node.md")).unwrap();
+    let check = |directory: &str, file: &str| {
+        let mut command = project.hob(["node", "check", file]);
+        command.current_dir(project.root().join(directory));
+        Ran::of(&mut command)
+    };
+    assert!(check("nodes", "rate.node.md").ok().contains("nodes/rate.node.md: good"));
+    assert!(check("", "nodes/rate.node.md").ok().contains("nodes/rate.node.md: good"));
+    check("nodes", "rate").ok();
+    let link = check("nodes", "far.node.md");
+    says(&link, &["nodes/far.node.md is a link"]);
+    assert_eq!(link.stdout.matches("far.node.md").count(), 1, "{}", link.stdout);
+    says(&check("", "rat"), &["there is no node \"rat\" in nodes/: did you mean \"rate\"?"]);
+}
+
+#[test]
+fn a_name_that_is_none_is_no_advice() {
+    let project = fresh();
+    project.write("nodes/a\u{1b}[31m.node.md", RATE);
+    project.write("nodes/.node.md", RATE);
+    project.write("nodes/bad.node.md", "---\n\"k\\e[32m\": 1\ndescription: \"d\\e[33m\\u202e\"\n---\nx\n");
+    let said = run(&project, "nosuch");
+    assert!(said.stderr.contains("there are bad") && !said.stderr.contains('\u{1b}'), "{said:?}");
+    let listed = project.run(["node", "list"]).ok();
+    let shown = listed.contains("nodes/.node.md is an ending without a name") && listed.contains(r"`k\x1b[32m`");
+    assert!(shown && !listed.contains('\u{1b}'), "{listed}");
+    // One bad file keeps no other from being tested.
+    project.write("nodes/rate.node.md", &RATE.replace("policy:", "tests: [ { input: { text: a } } ]\npolicy:"));
+    let tested = project.run(["node", "test"]);
+    says(&tested, &["rate:5: failed", "nodes/bad.node.md is invalid"]);
+}
+
+#[test]
+fn a_model_that_is_named_and_not_there_is_no_other() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let on = |model: &str| {
+        project.run(["call", "node_run", "--node", "rate", "--input", r#"{"text": "a"}"#, "--model", model])
+    };
+    says(&on("large"), &["no model large is configured (none is): add [nodes.models.\"large\"]"]);
+    assert!(on("delegate").ok().contains("node_submit"));
+}
+
+#[test]
+fn what_would_fill_a_listing_is_called_through_node_run() {
+    let project = fresh();
+    let wide: String = (0..200).map(|field| format!(", f{field}?: string")).collect();
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+        let node = RATE
+            .replace("text: string }", &format!("text: string{wide} }}"))
+            .replace("Rates a text.", &"d".repeat(2_500));
+        project.write(&format!("nodes/{name}.node.md"), &node);
+    }
+    project.write("nodes/huge.node.md", &RATE.replace("Rates a text.", &"d".repeat(20_000)));
+    project.write("nodes/rate.node.md", RATE);
+    let mut peer = project.mcp(&["nodes"]);
+    peer.initialize();
+    let listed = peer.result("tools/list", json!({}));
+    let names: Vec<&str> =
+        listed["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(listed.to_string().len() < 120_000, "{}", listed.to_string().len());
+    assert!(names.contains(&"a") && names.contains(&"rate"), "{names:?}");
+    assert!(!names.contains(&"i") && !names.contains(&"huge"), "{names:?}");
+    let status = peer.call("nodes_status", json!({})).text;
+    assert!(status.len() < 20_000, "{}", status.len());
+    assert!(status.contains("of 20000 bytes; nodes_status with `node` shows it"), "{status}");
+    assert_eq!(status.matches("note: it is called through node_run").count(), 2, "{status}");
+    assert!(peer.call("nodes_status", json!({"node": "huge"})).text.len() > 20_000);
+    let called = peer.call("node_run", json!({"node": "huge", "input": {"text": "a"}}));
+    assert_eq!(called.structured["state"], "delegate");
 }
 
 #[test]
