@@ -5,6 +5,7 @@
 //! have the same name does not mean that they mean the same thing.
 
 mod c;
+mod conditions;
 mod declaration;
 mod go;
 mod haskell;
@@ -26,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
+pub(crate) use conditions::conditional;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
 pub(crate) use occurrence::{

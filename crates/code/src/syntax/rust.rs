@@ -177,7 +177,8 @@ pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
     let is_led = before.ends_with(b"::") || before.ends_with(b".") && !before.ends_with(b"..");
     let is_known = |node: Node<'_>| {
         let name = trail.text_of(node);
-        OF_EXPRESSIONS.contains(&&*name) || is_led && takes_whole_parts(trail, &name)
+        let is_own = || memchr::memmem::find(trail.text, format!("macro_rules! {name}").as_bytes()).is_some();
+        OF_EXPRESSIONS.contains(&&*name) && !is_own() || is_led && takes_whole_parts(trail, &name)
     };
     (0..trail.steps.len()).all(|up| {
         let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };

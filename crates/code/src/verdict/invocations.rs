@@ -30,14 +30,21 @@ fn given_to(scope: &Scope, name: &str) -> Option<BTreeSet<String>> {
         for start in &hit.starts {
             let (before, after) = (&hit.text[..*start], hit.text[start + name.len()..].trim_ascii_start());
             let is_definition = before.trim_ascii_end().ends_with(b"macro_rules!");
-            // Others may use what is exported, and what has another name.
             let is_exported = is_definition && memchr::memmem::find(&hit.text, b"macro_export").is_some();
-            if is_exported || after.starts_with(b"as") && !after.get(2).is_some_and(|byte| is_word(*byte)) {
+            // Others may use what is exported, what has another name, and what is handed on.
+            let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            let is_comment = line.trim_ascii_start().starts_with(b"//");
+            let is_brought = matches!(after.first(), Some(b';' | b',' | b'}')) && in_use(before);
+            if is_exported || !is_definition && !is_comment && !is_brought && !after.starts_with(b"!") {
                 return None;
+            }
+            if is_comment {
+                continue;
             }
             if let Some(arguments) = after.strip_prefix(b"!").filter(|rest| !rest.starts_with(b"=")) {
                 let arguments = in_brackets(arguments.trim_ascii_start())?;
-                if arguments.contains(&b'$') {
+                let has_self = arguments.split(|byte| !is_word(*byte)).any(|word| word == b"Self");
+                if arguments.contains(&b'$') || has_self {
                     return None;
                 }
                 is_used = true;
@@ -47,6 +54,21 @@ fn given_to(scope: &Scope, name: &str) -> Option<BTreeSet<String>> {
         }
     }
     is_used.then_some(all)
+}
+
+/// Whether the statement that a text ends in is a `use`, or an `extern crate`. Comments do not count.
+pub(super) fn in_use(before: &[u8]) -> bool {
+    for line in before.rsplit(|byte| *byte == b'\n') {
+        let code = memchr::memmem::find(line, b"//").map_or(line, |at| &line[..at]);
+        let statement = code.rsplit(|byte| *byte == b';').next().unwrap_or_default();
+        if statement.split(|byte| !is_word(*byte)).any(|word| word == b"use" || word == b"extern") {
+            return true;
+        }
+        if statement.len() < code.len() {
+            return false;
+        }
+    }
+    false
 }
 
 /// What stands in the brackets that a text begins with.
@@ -120,5 +142,8 @@ mod tests {
         check("macro_rules! m { () => {} } use m as n; m!(A);", None);
         check("macro_rules! m { () => {} } m!(A", None);
         check("pub(crate) use m; m!(A);", Some(&["A"]));
+        check("macro_rules! m { () => {} } impl A { fn a() { m!(Self) } }", None);
+        check("macro_rules! m { () => {} } each!(m); m!(A);", None);
+        check("macro_rules! m { () => {} }\n// m is one\nm!(A);", Some(&["A"]));
     }
 }

@@ -2,6 +2,7 @@
 //! definition have it, and what the judge says is defined there. What the judge says without the text to show for it is asked
 //! again and never believed.
 //!
+//! - `conditions`: definitions of which each configuration compiles another one.
 //! - `decide`: what two answers mean for a site; pure.
 //! - `dispatch`: what a call of a trait's method, or of an implementation's, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
@@ -15,6 +16,7 @@
 //!
 //! Start with [`judge`].
 
+mod conditions;
 mod decide;
 mod dispatch;
 mod grammar;

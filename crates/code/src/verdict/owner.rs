@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use super::invocations::{Given, given};
+use super::invocations::{Given, given, in_use};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::search::{Scope, search_by};
@@ -16,6 +16,10 @@ use crate::syntax::{Class, Kind, Language, is_word};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
     Named(String),
+    /// `crate::name`: no other crate.
+    OfCrate(String),
+    /// The type in whose literal or pattern it stands, if it is a field.
+    OfFields(String),
     /// What the macro of this name, in whose body the site stands, is given.
     OfMacro(String),
 }
@@ -47,7 +51,7 @@ impl Renamed {
         let (mut names, mut macros) = (BTreeSet::new(), BTreeSet::new());
         for owner in owners {
             match owner {
-                Owner::Named(name) => names.insert(name),
+                Owner::Named(name) | Owner::OfCrate(name) | Owner::OfFields(name) => names.insert(name),
                 Owner::OfMacro(name) => macros.insert(name),
             };
         }
@@ -118,21 +122,6 @@ fn others(text: &[u8]) -> Vec<(usize, Other<'_>)> {
     found
 }
 
-/// Whether the statement that a text ends in is a `use`, or an `extern crate`. Comments do not count.
-fn in_use(before: &[u8]) -> bool {
-    for line in before.rsplit(|byte| *byte == b'\n') {
-        let code = memchr::memmem::find(line, b"//").map_or(line, |at| &line[..at]);
-        let statement = code.rsplit(|byte| *byte == b';').next().unwrap_or_default();
-        if statement.split(|byte| !is_word(*byte)).any(|word| word == b"use" || word == b"extern") {
-            return true;
-        }
-        if statement.len() < code.len() {
-            return false;
-        }
-    }
-    false
-}
-
 /// What a site names as its owner; `None` where no syntax tells.
 pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
     let text = found.texts.get(&*site.path)?;
@@ -144,7 +133,11 @@ pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
             Word::Plain("Self") if site.tokens.is_some() => None,
             Word::Plain("Self") => site.self_type.clone().filter(|name| name.bytes().all(is_word)).map(Owner::Named),
             Word::Plain("self" | "super" | "crate") => None,
-            Word::Plain(word) => Some(Owner::Named(word.to_owned())),
+            Word::Plain(word) => {
+                let path = without_arguments(path)?;
+                let is_of_crate = path.strip_suffix(word.as_bytes()).is_some_and(|path| path.ends_with(b"crate::"));
+                Some(if is_of_crate { Owner::OfCrate(word.to_owned()) } else { Owner::Named(word.to_owned()) })
+            }
         };
     }
     // A field in a literal or in a pattern: `Circle { radius }`.
@@ -152,7 +145,7 @@ pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
     let of = text.get(opened..)?.starts_with(b"{").then(|| text.get(..opened)).flatten()?.trim_ascii_end();
     match last_word(of)? {
         Word::Plain(word) if word != "Self" && word.starts_with(char::is_uppercase) => {
-            Some(Owner::Named(word.to_owned()))
+            Some(Owner::OfFields(word.to_owned()))
         }
         _ => None,
     }
@@ -206,12 +199,14 @@ pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owne
     if !renamed.is_known {
         return false;
     }
-    if let (Kind::Function, Owner::Named(module)) = (definition.kind, owner) {
+    // Another crate may bear the name of a module.
+    if let (Kind::Function, Owner::OfCrate(module)) = (definition.kind, owner) {
         return is_in_another_module(found, definition, module, renamed);
     }
     let Some(types) = definition.inside.last() else { return false };
     match (definition.kind, owner) {
         (Kind::Constructor, _) if renamed.has_unknown_modules => return false,
+        (kind, Owner::OfFields(_)) if kind != Kind::Field => return false,
         // What a trait declares or implements is reached through any type that has it.
         (Kind::Method | Kind::Field | Kind::Constructor, _) if definition.of_trait.is_none() => {}
         _ => return false,
@@ -219,13 +214,14 @@ pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owne
     if types.is_empty() || !types.iter().all(|name| name.bytes().all(is_word)) {
         return false;
     }
-    // A module has no methods and no fields; it may re-export variants.
+    // A module has no methods and no fields; it may re-export variants, as a crate may.
     let is_other = |word: &String| {
         renamed.is_other_type(word, types)
-            && !(definition.kind == Kind::Constructor && renamed.modules.contains_key(word))
+            && !(definition.kind == Kind::Constructor
+                && (renamed.modules.contains_key(word) || !word.starts_with(char::is_uppercase)))
     };
     match owner {
-        Owner::Named(word) => is_other(word),
+        Owner::Named(word) | Owner::OfCrate(word) | Owner::OfFields(word) => is_other(word),
         Owner::OfMacro(name) => {
             let given = renamed.given.get(name).and_then(Option::as_ref);
             given.is_some_and(|words| words.iter().all(is_other))
@@ -251,7 +247,11 @@ fn is_in_another_module(found: &Found, definition: &Definition, module: &str, re
         let is_function = before.trim_ascii_end().ends_with(b"fn") && site.class == Class::Binding;
         is_function && site.tokens.is_none() && site.enclosing.rsplit("::").next() == Some(module)
     };
-    !renamed.has_unknown_modules && found.sites.iter().any(declares)
+    // Under conditions it may declare it or re-export it.
+    let brings = |site: &Site| {
+        matches!(site.class, Class::Import | Class::Export) && site.enclosing.rsplit("::").next() == Some(module)
+    };
+    !renamed.has_unknown_modules && found.sites.iter().any(declares) && !found.sites.iter().any(brings)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::conditions::Conditions;
 use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, dispatched};
 use super::grammar::{is_none_of_them, is_silent};
@@ -253,10 +254,11 @@ impl Pass {
         }
         let mut known = BTreeMap::new();
         let mut open: Vec<(usize, Vec<Location>)> = Vec::new();
+        let mut conditions = Conditions::of(&asked.call.scope.root, found);
         while let Some(Ok((at, answer))) = asking.join_next().await {
             said[at] = match answer {
                 Ok(places) => {
-                    let said = read(found, at, &places, sheets, &mut known);
+                    let said = read(found, at, &places, sheets, &mut known, &mut conditions);
                     if said == Said::Failed(Code::Dynamic) {
                         open.push((at, places));
                     }
@@ -279,7 +281,7 @@ impl Pass {
             known.insert(spot, come_to);
         }
         for (at, places) in open {
-            said[at] = read(found, at, &places, sheets, &mut known);
+            said[at] = read(found, at, &places, sheets, &mut known, &mut conditions);
         }
     }
 
@@ -342,6 +344,7 @@ fn read(
     places: &[Location],
     sheets: &mut Sheets,
     known: &mut BTreeMap<Spot, Option<Dispatched>>,
+    conditions: &mut Conditions,
 ) -> Said {
     let mut best = Said::Nothing;
     let rank = |said: &Said| match said {
@@ -354,13 +357,16 @@ fn read(
     };
     for place in places {
         let one = match sheets.spot(place) {
-            Some(spot) => match read_one(found, asked_at, &spot, sheets) {
+            Some(spot) => match read_one(found, asked_at, &spot, sheets, conditions) {
                 other @ Said::Other { .. } if found.sites[asked_at].language == Language::Rust => {
                     let come_to = known.entry(spot.clone()).or_insert_with(|| dispatched(found, &spot, sheets));
                     match come_to {
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
                         Some(Dispatched::Either) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
+                        None if conditions.is_alternative(&found.sites[asked_at], &spot, sheets) => {
+                            Said::Failed(Code::Inactive)
+                        }
                         None => other,
                     }
                 }
@@ -375,7 +381,7 @@ fn read(
     best
 }
 
-fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Said {
+fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
     let below = sheets.below(&spot.path);
     let word = sheets.word(spot);
     let name = &found.question.name;
@@ -390,6 +396,9 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Sai
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
         if let Some(at) = here {
             let site = &found.sites[at];
+            if let Some(number) = conditions.same(found, site) {
+                return Said::Ours(number);
+            }
             return match site.class {
                 // It names itself where it finds nothing.
                 Class::Import | Class::Export if at == asked_at => Said::Nothing,

@@ -7,6 +7,7 @@ mod borderline;
 mod broken;
 mod callees;
 mod clauses;
+mod configurations;
 mod dispatch;
 mod disturbed;
 mod judged;

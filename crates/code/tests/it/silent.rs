@@ -127,3 +127,30 @@ fn a_function_of_another_module_is_none_of_it() {
     assert_eq!(answer["head"]["undecided"], 1, "{text}");
     assert!(text.contains("src/lib.rs"), "{text}");
 }
+
+#[test]
+fn a_macro_that_is_given_self_or_handed_on_may_mean_anything() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write(
+        "src/lib.rs",
+        "macro_rules! build { ($t:ident) => { $t::make() }; }\n\
+         pub struct Arg; impl Arg { pub fn make() -> Arg { Arg } pub fn check() -> Arg { build!(Self) } }\n\
+         macro_rules! pick { ($x:expr) => { if $x > MAX { Large } else { Small } } }\n\
+         const MAX: u8 = 1; pub enum Size { Small, Large } pub use Size::*;\n\
+         pub fn a() -> Size { pick!(2) }\n\
+         mod imp { pub fn spawn() {} }\n\
+         pub mod rt { #[cfg(feature = \"extra\")] pub use crate::imp::spawn; #[cfg(not(feature = \"extra\"))] pub fn spawn() {} }\n\
+         macro_rules! start { () => { $crate::rt::spawn() } }\n\
+         pub fn b() { start!() }\n\
+         macro_rules! write { ($o:expr, $m:ident) => { $o.$m() } }\n\
+         pub struct P; impl P { pub fn wrote(&self) {} }\n\
+         #[cfg(nowhere)] fn c(p: &P) { write!(p, wrote); matches!(made::Small, made::Small); }\n",
+    );
+    for name in ["Arg::make", "Size::Large", "Size::Small", "imp::spawn", "P::wrote"] {
+        let (answer, text) = judged.ask("find_uses", json!({"name": name, "wait_ms": 20_000})).unwrap();
+        assert_eq!(answer["head"]["final"], false, "{text}");
+    }
+}

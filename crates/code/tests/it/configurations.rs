@@ -1,0 +1,74 @@
+//! Definitions of one name of which each configuration compiles another one: the judge knows one of them, and a final answer
+//! about the other may not rest on that.
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+const MANIFEST: &str =
+    "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\na = []\n[workspace]\n";
+
+#[test]
+fn rust() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", MANIFEST)
+        .write("src/unix.rs", "pub fn open_file() {}\n")
+        .write("src/windows.rs", "pub fn open_file() {}\n")
+        .write(
+            "src/lib.rs",
+            "#[cfg(unix)] mod unix;\n#[cfg(windows)] mod windows;\n\
+             #[cfg(unix)] use unix as imp;\n#[cfg(windows)] use windows as imp;\n\
+             pub fn open_it() { imp::open_file(); }\n\
+             pub mod one { pub fn run() {} }\npub mod two { pub fn run() {} }\n\
+             #[cfg(unix)] use one::run;\n#[cfg(not(unix))] use two::run;\n\
+             pub fn run_it() { run(); }\n\
+             #[cfg(unix)]\nfn sep() {}\n#[cfg(windows)]\nfn sep() {}\n\
+             pub fn joined() { sep(); }\n\
+             pub struct A;\nimpl A {\n#[cfg(unix)]\nfn go(&self) {}\n#[cfg(windows)]\nfn go(&self) {}\n}\n\
+             pub fn goes(a: A) { a.go(); }\n",
+        );
+    for name in ["windows::open_file", "two::run"] {
+        let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
+        assert_eq!((&answer["head"]["final"], &answer["head"]["undecided"]), (&json!(false), &json!(1)), "{text}");
+    }
+    // One path, whichever is compiled.
+    for (name, wanted) in [("src/lib.rs:14", "src/lib.rs:15"), ("src/lib.rs:21", "src/lib.rs:23")] {
+        let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
+        assert_eq!(sites(&answer).len(), 1, "{text}");
+        assert!(sites(&answer)[0].starts_with(wanted), "{text}");
+    }
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "unix::open_file"}));
+    assert_eq!(answer["total"], 1, "{text}");
+}
+
+#[test]
+fn c() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = Judged::new();
+    let here = judged.path().canonicalize().unwrap();
+    let unit = |file: &str| json!({"directory": here, "file": file, "command": format!("cc -c {file}")});
+    judged
+        .write("compile_commands.json", json!([unit("a.c"), unit("posix.c")]).to_string())
+        .write("a.h", "int open_it(void);\n")
+        .write("posix.c", "#include \"a.h\"\nint open_it(void) { return 1; }\nstatic int own(void) { return 1; }\nint p(void) { return own(); }\n")
+        .write("win.c", "#include \"a.h\"\nint open_it(void) { return 2; }\nstatic int own(void) { return 2; }\n")
+        .write(
+            "a.c",
+            "#include \"a.h\"\n#ifdef _WIN32\nstatic int sep(void) { return 1; }\n#else\nstatic int sep(void) { return 2; }\n#endif\n\
+             int main(void) { return open_it() + sep(); }\n",
+        );
+    for name in ["posix.c:open_it", "win.c:open_it", "a.c:3", "a.c:5"] {
+        let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
+        assert_eq!(sites(&answer).len(), 1, "{name} {text}");
+        assert!(sites(&answer)[0].starts_with("a.c:7"), "{name} {text}");
+    }
+    // What is static is its file's.
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "win.c:own"}));
+    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(0), &json!(1)), "{text}");
+}
