@@ -28,6 +28,7 @@ mod judgement;
 mod kept;
 mod lsp;
 mod matches;
+mod path_dependencies;
 mod place;
 mod pool;
 mod programs;

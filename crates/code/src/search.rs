@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use memchr::memmem::Finder;
 
 use crate::judgement::Revision;
+use crate::path_dependencies;
 use crate::syntax::{Language, is_word};
 use crate::unsearched::{Brought, beside, brought, language_of, unescaped};
 use crate::walk::{Files, Met, walk};
@@ -110,6 +111,8 @@ pub(crate) struct Scope {
     pub revision: Revision,
     /// Set when nobody waits for the answer any more.
     pub is_given_up: Arc<AtomicBool>,
+    /// What Rust compiles with the project and nobody watches, as the searches find it.
+    pub beyond: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Scope {
@@ -117,12 +120,25 @@ impl Scope {
     pub(crate) fn of(root: &Path, budget: Duration) -> Scope {
         let (since, revision) = (Instant::now(), Revision::default());
         let (root, below) = (root.to_owned(), root.to_owned());
-        Scope { root, below, since, until: since + budget, revision, is_given_up: Arc::default() }
+        Scope {
+            root,
+            below,
+            since,
+            until: since + budget,
+            revision,
+            is_given_up: Arc::default(),
+            beyond: Arc::default(),
+        }
     }
 
     /// Why a file was not parsed: its own fault, or that of those before it.
     pub(crate) fn why_not_parsed(&self) -> Why {
         if self.is_over() { Why::OutOfTime } else { Why::TooSlow }
+    }
+
+    /// What the searches found that is compiled and not watched.
+    pub(crate) fn beyond(&self) -> Vec<PathBuf> {
+        self.beyond.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     fn is_over(&self) -> bool {
@@ -152,7 +168,11 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
     let bringing: Mutex<Vec<(PathBuf, Brought)>> = Mutex::default();
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
-    let enter = |folder: &Path| there.lock().unwrap_or_else(PoisonError::into_inner).extend(beside(folder));
+    let manifests: Mutex<Vec<PathBuf>> = Mutex::default();
+    let enter = |folder: &Path| {
+        there.lock().unwrap_or_else(PoisonError::into_inner).extend(beside(folder));
+        manifests.lock().unwrap_or_else(PoisonError::into_inner).push(folder.join("Cargo.toml"));
+    };
     each_file_of(scope, Files::All, enter, |path, language| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
         let read = match language {
@@ -205,6 +225,9 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     let (mut searched, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let [there, seen] = [there, seen].map(|paths| paths.into_inner().unwrap_or_else(PoisonError::into_inner));
     let bringing = bringing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let manifests = manifests.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let outside = path_dependencies::sources(&scope.root, manifests, || scope.is_over());
+    scope.beyond.lock().unwrap_or_else(PoisonError::into_inner).extend(outside);
     searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
     if scope.is_over() {
         searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
@@ -224,7 +247,7 @@ fn unsearched(
 ) -> Vec<Skipped> {
     let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
     let mut skipped: Vec<Skipped> = Vec::new();
-    let mut known: BTreeSet<PathBuf> = BTreeSet::new();
+    let (mut known, mut beyond) = (BTreeSet::new(), BTreeSet::new());
     for path in there.difference(seen).take_while(|_| !scope.is_over()) {
         // A link that leads nowhere holds nothing.
         let Some((language, text)) = language_of(path).zip(read(path).ok()) else { continue };
@@ -239,6 +262,7 @@ fn unsearched(
         }
         if language == Language::Rust {
             known.extend(path.canonicalize());
+            beyond.insert(path.clone());
             bringing.extend(brought(path, &text).into_iter().map(|one| (path.clone(), one)));
         }
     }
@@ -258,12 +282,14 @@ fn unsearched(
         let Some((file, real)) = file.zip(real) else { continue };
         let Some(text) = known.insert(real).then(|| read(&file).ok()).flatten() else { continue };
         let mentions = find(Language::Rust, &text).len();
+        beyond.insert(file.clone());
         if mentions > 0 {
             let path = if why == Why::Module { &file } else { &by };
             skipped.push(Skipped { path: relative(path), why, mentions });
         }
         bringing.extend(brought(&file, &text).into_iter().map(|one| (file.clone(), one)));
     }
+    scope.beyond.lock().unwrap_or_else(PoisonError::into_inner).extend(beyond);
     skipped.sort();
     skipped.dedup();
     skipped

@@ -108,7 +108,7 @@ impl Actor {
                         // A question that has just come sees it, and asks again.
                         self.show(State::Parked, |_| {});
                     }
-                    Some(Order::Doubt | Order::Park | Order::Hold | Order::Wake | Order::Release | Order::OverBudget) => {}
+                    Some(Order::Doubt | Order::LookBeyond(_) | Order::Park | Order::Hold | Order::Wake | Order::Release | Order::OverBudget) => {}
                     Some(Order::End) | None => return Next::End,
                 },
             }

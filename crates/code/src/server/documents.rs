@@ -36,7 +36,7 @@ struct Open {
 }
 
 /// What tells that a file changed: the time at which it or what is known of it changed, which nobody sets, its number and size.
-type Stamp = (i64, i64, u64, u64);
+pub(super) type Stamp = (i64, i64, u64, u64);
 
 /// How many are open at once.
 const MOST: usize = 200;
@@ -123,7 +123,7 @@ fn closed(path: &Path) -> (&'static str, Value) {
     ("textDocument/didClose", json!({"textDocument": {"uri": of_path(path)}}))
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     Some((metadata.ctime(), metadata.ctime_nsec(), metadata.ino(), metadata.len()))
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
+use super::beyond::Beyond;
 use super::canary::{Probe, choose};
 use super::documents::{Documents, read_again};
 use super::scratch::Scratch;
@@ -61,6 +62,7 @@ pub(super) struct Life<'a> {
     documents: Documents,
     signals: Signals,
     changes: Option<::watch::Subscription>,
+    beyond: Beyond,
     /// After `initialize` was answered.
     is_up: bool,
     since: Instant,
@@ -138,6 +140,7 @@ impl Life<'_> {
             since: Instant::now(),
             says_ready_since: None,
             probes: Vec::new(),
+            beyond: Beyond::default(),
             canary: None,
             singing: None,
             sing_at: None,
@@ -206,6 +209,7 @@ impl Life<'_> {
                 Happening::Order(Some(Order::Wake | Order::Release)) => {}
                 Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
+                Happening::Order(Some(Order::LookBeyond(files))) => self.look_beyond(files).await,
                 Happening::Order(Some(Order::Open { documents, reply })) => {
                     let session = self.open(&documents).await;
                     let _ = reply.send(session);
@@ -384,6 +388,18 @@ impl Life<'_> {
             is_settling,
             timing: self.actor.start.timing.clone(),
         })
+    }
+
+    /// Tells of what changed that nobody watches. A server that is gone is seen by its silence.
+    async fn look_beyond(&mut self, files: Vec<PathBuf>) {
+        let mut beyond = std::mem::take(&mut self.beyond);
+        let looked = tokio::task::spawn_blocking(move || (beyond.changes(files), beyond)).await;
+        let Ok((changes, beyond)) = looked else { return };
+        self.beyond = beyond;
+        if self.is_up && !changes.is_empty() {
+            self.is_settling = true;
+            let _ = self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
+        }
     }
 
     async fn tell_changes(&mut self, batch: ::watch::Batch) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 //!
 //! - `state`: the closed set of states, and what the server's own signals say.
 //! - `canary`: what is known for certain, to ask a server that says it is ready.
+//! - `beyond`: what it reads and nobody watches.
 //! - `documents`: the texts that it has open, which are those that the syntax tier read.
 //! - `profile`: what differs between servers, as data.
 //! - `scratch`: where their temporary files lie.
@@ -9,6 +10,7 @@
 //! Start with `actor.rs`. Nothing here decides what an answer means.
 
 mod actor;
+mod beyond;
 pub(crate) mod canary;
 mod documents;
 mod life;
@@ -148,6 +150,8 @@ pub(crate) enum Order {
         documents: Vec<Document>,
         reply: oneshot::Sender<Option<Session>>,
     },
+    /// These are part of the project and not watched: it is told of what changed, before the next texts.
+    LookBeyond(Vec<PathBuf>),
     /// It was seen not to name a use: what is known is asked again.
     Doubt,
     /// End it until the next question, or for good.

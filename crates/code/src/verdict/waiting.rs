@@ -9,6 +9,7 @@ use super::Call;
 use crate::judgement::{Code, Judge, Judged, Reason};
 use crate::pool::Found as Sought;
 use crate::server::{Canary, Order, Seen, Server, State};
+use crate::syntax::Language;
 
 /// All questions of one answer to one server, asked once.
 pub(super) trait Round: Sized {
@@ -126,6 +127,10 @@ async fn until_believed<A: Asking>(
     let mut count = 0;
     loop {
         let seen = ready(call, server, open).await?;
+        let beyond = call.scope.beyond();
+        if server.profile.family == Language::Rust.word() && !beyond.is_empty() {
+            server.order(Order::LookBeyond(beyond)).await;
+        }
         let round = asking.ask(server).await;
         let standing = round.standing();
         let now = server.seen();

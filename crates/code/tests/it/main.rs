@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod back_dated;
+mod beyond;
 mod borderline;
 mod broken;
 mod callees;

@@ -1,0 +1,56 @@
+//! Files that a server reads and the watcher of the worktree does not see: modules in folders that are ignored or linked,
+//! crates outside of the root. They are looked at before each question, and the server is told of those that changed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::documents::{Stamp, stamp};
+use crate::lsp::of_path;
+
+#[derive(Debug, Default)]
+pub(super) struct Beyond(HashMap<PathBuf, Option<Stamp>>);
+
+impl Beyond {
+    /// What changed since the last look, as the protocol has it: one that was never looked at may have. Blocks.
+    pub(super) fn changes(&mut self, files: Vec<PathBuf>) -> Vec<Value> {
+        // One that is not brought in any more may be again.
+        let gone: Vec<PathBuf> =
+            self.0.keys().filter(|path| !files.contains(path) && !path.exists()).cloned().collect();
+        let mut changes = Vec::new();
+        for path in files.into_iter().chain(gone) {
+            let now = stamp(&path);
+            if self.0.get(&path) != Some(&now) {
+                let kind = if now.is_some() { 2 } else { 3 };
+                changes.push(json!({"uri": of_path(&path), "type": kind}));
+                self.0.insert(path, now);
+            }
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.rs");
+        std::fs::write(&file, "a").unwrap();
+        let mut beyond = Beyond::default();
+        let mut kinds = |files: Vec<PathBuf>| {
+            let changes = beyond.changes(files);
+            changes.iter().map(|change| change["type"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(vec![file.clone()]), [2]);
+        assert_eq!(kinds(vec![file.clone()]), [0; 0]);
+        std::fs::write(&file, "longer").unwrap();
+        assert_eq!(kinds(vec![file.clone()]), [2]);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(kinds(Vec::new()), [3]);
+        assert_eq!(kinds(Vec::new()), [0; 0]);
+    }
+}
