@@ -1,10 +1,10 @@
 //! Typed functions whose body is a prompt, from files: input and output are checked, always and here.
 //!
-//! - [`file`]: a node file → a checked [`Node`], every error with its line.
+//! - [`mod@file`]: a node file → a checked [`Node`], every error with its line.
 //! - [`schema`]: values against JSON Schema; a schema as a server takes it, the answer as the schema means it, and what
 //!   decoders make of each keyword.
 //! - [`outcome`]: how an attempt at a model ended.
-//! - [`run`]: a call: what is asked, what follows a failure, and what it has cost.
+//! - [`mod@run`]: a call: what is asked, what follows a failure, and what it has cost.
 //! - [`provider`]: the models, the codec of their API, and the one HTTP client.
 //! - [`cassette`]: recorded answers; [`cache`]: values that a node gave before; [`usage`]: what all of it has cost.
 //! - [`delegate`]: a call that its caller answers, where there is no model.

@@ -2,7 +2,7 @@
 //! their environment, an Erlang VM that runs modules, a GitHub for the real `gh`, Markdown transcripts that are run, and a scripted model for real
 //! coding agents.
 //!
-//! Start with [`TestProject`]. Every wait is for a value, with one timeout ([`patience`]) that only ends tests that
+//! Start with [`TestProject`]. Every wait is for a value, with one timeout ([`patience()`]) that only ends tests that
 //! would otherwise hang.
 
 mod caller;

@@ -181,7 +181,7 @@ impl McpPeer {
     /// Waits for the first message that fits. Messages before it are kept, in order.
     ///
     /// # Panics
-    /// When nothing fits within [`patience`], a line is not one JSON-RPC message, or the front-end ends.
+    /// When nothing fits within [`patience()`], a line is not one JSON-RPC message, or the front-end ends.
     pub fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(found) = self.unread.iter().position(&fits) {
             return self.unread.remove(found).expect("a position just found");

@@ -1,6 +1,6 @@
 //! What is added to an agent's context at an event, and whether the agent is held at its turn's end for it.
 //!
-//! What there is to say is known by others, by the trait [`Around`]; this decides when it is asked for ([`at`]), puts it into
+//! What there is to say is known by others, by the trait [`Around`]; this decides when it is asked for ([`At`]), puts it into
 //! one text that agents take whole ([`compose`]), and keeps what an event cannot take for the next one that can
 //! ([`Sessions`]). Where nobody has anything to say, nothing is said.
 

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 /// A boxed future.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A tool with its types erased. Made by [`tool`], or implemented by hand for tools that are made at run time.
+/// A tool with its types erased. Made by [`tool`](super::tool()), or implemented by hand for tools that are made at run time.
 pub trait AnyTool: Send + Sync {
     /// The description.
     fn declaration(&self) -> &Declaration;

@@ -1,5 +1,7 @@
 //! Calls of a node over HTTP: what is asked, what follows each class of failure, and what it has cost.
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 use nodes::{ModelSettings, Models, Node, NodesSettings};
 use serde_json::{Value, json};
@@ -196,6 +198,24 @@ async fn the_next_model_is_asked_where_one_cannot_answer() {
         first Transport ?
         second Done 10+2"#]]
     .assert_eq(&said);
+}
+
+#[tokio::test]
+async fn a_pause_that_a_server_asks_for_is_kept_whole_or_not_waited_for() {
+    let busy = |headers| Reply(429, headers, json!({"error": {"message": "slowly"}}));
+    // A date, by the server's own clock.
+    let date = "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:49:38 GMT\r\n";
+    let endpoint = Endpoint::start(vec![busy(date), says(GOOD, "stop")]);
+    let said = run(&models(&[&endpoint.url]), NODE, json!({"text": "a"})).await;
+    assert!(said.ends_with("first Busy ?\nfirst Done 10+2"), "{said}");
+    let times = endpoint.times();
+    assert!(times[1] - times[0] >= Duration::from_secs(1), "{:?}", times[1] - times[0]);
+    // An hour is longer than the call has: the next model is asked at once.
+    let patient = NODE.replace("timeout: 20s", "timeout: 120s");
+    let full = Endpoint::start(vec![busy("retry-after: 3600\r\n"), says(GOOD, "stop")]);
+    let free = Endpoint::start(vec![says(GOOD, "stop")]);
+    let said = run(&models(&[&full.url, &free.url]), &patient, json!({"text": "a"})).await;
+    assert!(said.ends_with("first Busy ?\nsecond Done 10+2"), "{said}");
 }
 
 #[tokio::test]

@@ -75,6 +75,18 @@ async fn a_server_that_means_no_good_gets_a_sentence() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_too_long_is_said_to_be() {
+    let long = format!("HTTP/1.1 200 X\r\nconnection: close\r\n\r\n{}", "x".repeat(17 * 1024 * 1024));
+    let endpoint = Endpoint::raw(vec![long]);
+    let node = node("{{ text }}").expect("valid");
+    let one = ModelSettings::at(&endpoint.url, "m");
+    let models = Models::new(&NodesSettings { models: [("one".to_owned(), one)].into(), ..NodesSettings::default() });
+    let failure = nodes::run(&node, input("a"), &models).await.expect_err("too long");
+    let first = &failure.ledger.attempts[0].problems[0];
+    assert_eq!(first, "the answer of 127.0.0.1 is longer than 16 MiB, the limit");
+}
+
+#[tokio::test]
 async fn a_key_is_in_no_answer_file_or_error() {
     const SECRET: &str = "sk-planted/0123456789";
     let place = tempfile::tempdir().expect("a directory");

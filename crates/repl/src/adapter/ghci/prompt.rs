@@ -62,7 +62,7 @@ const OUTER: &str = "sn n = Prelude.show n ; cc l = Prelude.concat l ; \
 /// that is: GHCi would take it for code.
 ///
 /// `x` sets the buffering of standard output by what is announced of the next piece of code. GHCi resets it at every
-/// load; ours is by lines. A mode that code sets (announced, [`SETS`]) is looked up after it, in `xm`, and stays as
+/// load; ours is by lines. A mode that code sets (announced, `SETS`) is looked up after it, in `xm`, and stays as
 /// long as it is found: a load removes it like ours. While code asks for input there is no buffering. `xs` keeps what
 /// was announced.
 ///
