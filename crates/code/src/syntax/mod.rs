@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
+pub(crate) use c::is_pure_virtual;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
 pub(crate) use occurrence::{

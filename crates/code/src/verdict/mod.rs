@@ -3,7 +3,7 @@
 //! again and never believed.
 //!
 //! - `decide`: what two answers mean for a site; pure.
-//! - `dispatch`: what a call of a trait's method, or of an implementation's, may come to.
+//! - `dispatch`: what a call of a method that others implement or override, or of theirs, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
 //! - `invocations`: what a macro of the project is given.
 //! - `owner`: which type a name belongs to, by the words before it.

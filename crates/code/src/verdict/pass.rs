@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::decide::{Decided, Said, decide};
-use super::dispatch::{Dispatched, between, dispatched};
+use super::dispatch::{Dispatched, between, dispatched, may_be_overridden, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
 use super::texts::{Sheets, Spot};
@@ -19,7 +19,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{Class, Kind, Language, family, is_pure_virtual};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -37,7 +37,7 @@ pub(super) struct Pass {
 
 /// How many sites are asked for; more are undecided, over a limit.
 pub(super) const MOST_SITES: usize = 2000;
-/// How many methods are told apart whose traits have one name.
+/// How many methods are told apart whose traits have one name, or asked for their overriders.
 const MOST_BETWEEN: usize = 100;
 /// How many files are open at once, besides those of the definitions.
 pub(super) const FILES: usize = 180;
@@ -270,12 +270,16 @@ impl Pass {
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Nothing,
             };
         }
-        let of_either = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
-            (*come_to == Some(Dispatched::Either)).then(|| spot.clone())
+        let to_ask = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
+            let asks = come_to.filter(|one| matches!(one, Dispatched::Either | Dispatched::Overriders))?;
+            Some((spot.clone(), asks))
         };
-        let spots: Vec<Spot> = known.iter().filter_map(of_either).collect();
-        for spot in spots.into_iter().take(MOST_BETWEEN) {
-            let come_to = between(found, &spot, session, sheets, asked.call.until).await;
+        let spots: Vec<(Spot, Dispatched)> = known.iter().filter_map(to_ask).collect();
+        for (spot, asks) in spots.into_iter().take(MOST_BETWEEN) {
+            let come_to = match asks {
+                Dispatched::Overriders => overrides(found, &spot, session, sheets, asked.call.until).await,
+                _ => between(found, &spot, session, sheets, asked.call.until).await,
+            };
             known.insert(spot, come_to);
         }
         for (at, places) in open {
@@ -355,11 +359,15 @@ fn read(
     for place in places {
         let one = match sheets.spot(place) {
             Some(spot) => match read_one(found, asked_at, &spot, sheets) {
-                other @ Said::Other { .. } if found.sites[asked_at].language == Language::Rust => {
-                    let come_to = known.entry(spot.clone()).or_insert_with(|| dispatched(found, &spot, sheets));
+                other @ Said::Other { .. } => {
+                    let is_rust = found.sites[asked_at].language == Language::Rust;
+                    let come_to = known.entry(spot.clone()).or_insert_with(|| match is_rust {
+                        true => dispatched(found, &spot, sheets),
+                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatched::Overriders),
+                    });
                     match come_to {
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
-                        Some(Dispatched::Either) => Said::Failed(Code::Dynamic),
+                        Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
                         None => other,
                     }
@@ -388,13 +396,17 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Sai
             return Said::Ours(number);
         }
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
+        let is_pure = |site: &Site| {
+            let text = found.texts.get(&site.path).filter(|_| site.language == Language::Cpp);
+            text.is_some_and(|text| is_pure_virtual(text, site.at))
+        };
         if let Some(at) = here {
             let site = &found.sites[at];
             return match site.class {
                 // It names itself where it finds nothing.
                 Class::Import | Class::Export if at == asked_at => Said::Nothing,
                 Class::Import | Class::Export => Said::Through(at),
-                Class::Signature if !site.in_interface && at != asked_at => Said::Through(at),
+                Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 _ => Said::Other { is_interface: site.in_interface },
             };
         }

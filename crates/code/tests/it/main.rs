@@ -17,6 +17,7 @@ mod matches;
 mod matches_judged;
 mod no_judge;
 mod outside;
+mod overridden;
 mod predecessor;
 mod qualified;
 mod quoted;
