@@ -11,6 +11,7 @@
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
 //! - `outside`: the uses of a name that the project does not define.
+//! - `unnamed`: uses that do not name what they use.
 //! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
 //!
 //! Start with [`judge`].
@@ -24,6 +25,7 @@ mod outside;
 mod owner;
 mod pass;
 mod texts;
+mod unnamed;
 mod waiting;
 
 use std::cmp::Reverse;

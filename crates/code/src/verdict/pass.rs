@@ -12,6 +12,7 @@ use super::dispatch::{Dispatched, between, dispatched, may_be_overridden, overri
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
 use super::texts::{Sheets, Spot};
+use super::unnamed::unnamed;
 use super::waiting::{Round, Standing};
 use super::{Asked, Judged, Verdict, is_of};
 use crate::answer::{Found, Site, site_at};
@@ -29,6 +30,8 @@ pub(super) struct Pass {
     added: Vec<(Site, usize)>,
     /// Places that the server names and that hold another text.
     odd: BTreeSet<Spot>,
+    /// Files that were opened as they were read, because of what is odd in them.
+    opened: BTreeSet<PathBuf>,
     missed: usize,
     is_lost: bool,
     is_settling: bool,
@@ -49,6 +52,7 @@ impl Pass {
             decided: BTreeMap::new(),
             added: Vec::new(),
             odd: BTreeSet::new(),
+            opened: BTreeSet::new(),
             missed: 0,
             is_lost: false,
             is_settling: false,
@@ -177,14 +181,20 @@ impl Pass {
             let word = sheets.text(&spot).to_owned();
             let is_name =
                 word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
-            if !is_name {
-                self.odd.insert(spot);
-                continue;
-            }
-            if !asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below) {
-                continue;
-            }
+            let is_below = asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below);
             let is_known = |(site, _): &(Site, usize)| is_here(site);
+            if !is_name {
+                let site = self.opened.contains(&spot.path).then(|| unnamed(found, number, &spot, sheets, asked.shown));
+                match site.flatten() {
+                    Some(site) if is_below && !self.added.iter().any(is_known) => self.added.push((site, number)),
+                    Some(_) => {}
+                    None => _ = self.odd.insert(spot),
+                }
+                continue;
+            }
+            if !is_below {
+                continue;
+            }
             let text = sheets.get(&spot.path).map(|sheet| sheet.text.as_bytes().to_vec()).unwrap_or_default();
             let skip = sheets.get(&spot.path).map_or(0, |sheet| sheet.skip);
             if let Some(language) = Language::of(&below, &text).filter(|_| !self.added.iter().any(is_known)) {
@@ -216,10 +226,12 @@ impl Pass {
             Some(Document { path: path.clone(), language, text: sheet.text.clone() })
         });
         let documents: Vec<Document> = documents.take(20).collect();
+        let documents_of = documents.iter().map(|one| one.path.clone()).collect();
         let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else {
             self.is_lost = true;
             return;
         };
+        self.opened = documents_of;
         named.iter_mut().for_each(Vec::clear);
         self.added.clear();
         self.references(asked, found, family, &session, sheets, named).await;
@@ -307,7 +319,11 @@ impl Pass {
         }
         if !self.odd.is_empty() {
             judged.is_certain = false;
-            let text = format!("{} places that the judge names hold another text", self.odd.len());
+            let places = match self.odd.len() {
+                1 => "a place that the judge names holds another text".to_owned(),
+                count => format!("{count} places that the judge names hold another text"),
+            };
+            let text = format!("{places}; if that stays, `hob code restart` or code_status with restart begins anew");
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
         }
     }
@@ -318,7 +334,10 @@ impl Round for Pass {
         let is_open = |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(_));
         Standing {
             is_lost: self.is_lost,
-            is_sure: self.missed == 0 && self.odd.is_empty() && !self.decided.values().any(is_open),
+            is_sure: self.missed == 0
+                && self.odd.is_empty()
+                && self.opened.is_empty()
+                && !self.decided.values().any(is_open),
             is_settling: self.is_settling,
             settling: self.settling,
             is_doubted: self.missed > 0,

@@ -8,6 +8,7 @@ mod callees;
 mod clauses;
 mod dispatch;
 mod disturbed;
+mod implicit;
 mod judged;
 mod kept;
 mod lies;
