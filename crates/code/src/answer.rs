@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
 use crate::in_test::{is_test, is_test_file};
-use crate::judgement::Verdict;
+use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
@@ -51,6 +51,8 @@ pub(crate) struct Site {
     pub meant: Option<usize>,
     /// It calls an interface, which that definition implements.
     pub by_interface: bool,
+    /// How it comes to that definition without naming it.
+    pub unnamed: Option<Unnamed>,
     /// The line, and the lines around it; only for sites that can be shown.
     pub text: String,
     pub before: Vec<String>,
@@ -303,6 +305,7 @@ impl<'a> Reader<'a> {
                 verdict: Verdict::default(),
                 meant: None,
                 by_interface: false,
+                unnamed: None,
                 text: if is_shown {
                     lines.shown(line, Some(one.bytes.start)).unwrap_or_default()
                 } else {

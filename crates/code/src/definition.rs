@@ -81,13 +81,16 @@ pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, No
     let lines = Lines::of(&text);
     let mut open: VecDeque<_> = all.into_iter().collect();
     let mut best: Option<(usize, String)> = None;
+    let mut is_in_impl = false;
     while let Some(one) = open.pop_front() {
         let (first, last) = (lines.line(one.bytes.start), lines.line(one.bytes.end));
         if lines.line(one.at) == line && one.kind != Kind::Impl {
             return Ok(Question { name: bare(&one.name), ..question });
         }
-        if (first..=last).contains(&line) && one.kind != Kind::Impl {
-            best = Some((lines.line(one.at), one.name.clone()));
+        match (first..=last).contains(&line) {
+            true if one.kind == Kind::Impl => is_in_impl = true,
+            true => best = Some((lines.line(one.at), one.name.clone())),
+            false => {}
         }
         open.extend(one.members);
     }
@@ -97,6 +100,9 @@ pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, No
         Some((at, name)) => Ok(Question { name, line: Some(at), ..question }),
         None if !is_whole(language, &text, scope.until) => Err(NoAnswer(format!(
             "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
+        ))),
+        None if is_in_impl => Err(NoAnswer(format!(
+            "{file}:{line} is in an `impl`, which has no name of its own: ask for its type, or for what outline {file} lists in it"
         ))),
         None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; outline {file} lists what is"))),
     }

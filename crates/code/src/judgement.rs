@@ -139,6 +139,22 @@ impl Verdict {
     }
 }
 
+/// How a use comes to a definition that it does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unnamed {
+    Implicit,
+    Macro,
+}
+
+impl Unnamed {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Unnamed::Implicit => "implicit",
+            Unnamed::Macro => "macro",
+        }
+    }
+}
+
 /// What is said of an answer as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {

@@ -28,8 +28,25 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         };
         Arm { pattern, is_guarded: arm.child_by_field_name("guard").is_some(), refuses }
     });
-    let otherwise = Otherwise::FallsThrough("no case runs");
+    let otherwise = match must_return(text, node) {
+        true => Otherwise::Breaks("type checkers complain: the function has to return, and returns None"),
+        false => Otherwise::FallsThrough("no case runs"),
+    };
     Some(Match { bytes: node.byte_range(), form: "match", arms: arms.collect(), otherwise })
+}
+
+/// Whether a match ends a function that is said to return a value, so that a value that no case takes is an error.
+fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
+    let Some(body) = node.parent().filter(|body| body.kind() == "block") else { return false };
+    let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
+    let may_be_nothing = |said: String| {
+        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| {
+            matches!(word, "None" | "Optional" | "Any" | "object")
+                || ["Iterat", "Generator", "AsyncGenerator"].iter().any(|begin| word.starts_with(begin))
+        })
+    };
+    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.of(said)))
 }
 
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {

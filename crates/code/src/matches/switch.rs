@@ -23,7 +23,11 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
             let body = node.child_by_field_name("body")?;
             // Only the compilers of C and C++ can be told to complain.
             let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch tells" } else { "no case runs" };
-            ("switch", children(body), Otherwise::FallsThrough(how))
+            let otherwise = match must_return(text, node) {
+                true => Otherwise::Breaks("compile error (TS2366) unless `strict` is off: the function has to return"),
+                false => Otherwise::FallsThrough(how),
+            };
+            ("switch", children(body), otherwise)
         }
         _ => return None,
     };
@@ -36,6 +40,17 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
     let compared = compared.map(|one| one.child_by_field_name("property").unwrap_or(one).start_byte());
     let arms = cases.into_iter().filter_map(|case| arm(text, case, compared)).collect();
     Some(Match { bytes: node.byte_range(), form, arms, otherwise })
+}
+
+/// Whether a switch ends a function of TypeScript that has to return a value, so that a value that no case takes is an error.
+fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
+    let Some(body) = node.parent().filter(|body| body.kind() == "statement_block") else { return false };
+    let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
+    let may_be_nothing = |said: String| {
+        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| matches!(word, "void" | "undefined" | "any" | "unknown" | "Generator" | "AsyncGenerator"))
+    };
+    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.of(said)))
 }
 
 fn arm(text: Text<'_>, case: Node<'_>, compared: Option<usize>) -> Option<Arm> {

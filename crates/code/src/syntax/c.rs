@@ -170,6 +170,14 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     }
 }
 
+/// Whether a prototype of C++ whose name begins there has no body to lead on to (`= 0`): a server gives its overriders for it.
+pub(crate) fn is_pure_virtual(text: &[u8], at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let end = rest.iter().position(|byte| matches!(byte, b';' | b'{')).unwrap_or_default();
+    let said = rest[..end].trim_ascii_end().strip_suffix(b"0").map(<[u8]>::trim_ascii_end);
+    said.is_some_and(|said| said.ends_with(b"="))
+}
+
 fn member<'t>((name, within, is_function): (Node<'t>, Vec<String>, bool), is_member: bool) -> Declared<'t> {
     let kind = match (is_function, is_member) {
         (true, true) => Kind::Method,

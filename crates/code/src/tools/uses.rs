@@ -10,7 +10,7 @@ use super::shown;
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::head::Head;
-use crate::judgement::{Judge, Verdict};
+use crate::judgement::{Judge, Unnamed, Verdict};
 use crate::syntax::{Class, Kind};
 
 /// A use.
@@ -108,6 +108,7 @@ fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
         context_before: site.before.iter().map(|line| project::visible::escaped(line)).collect(),
         context_after: site.after.iter().map(|line| project::visible::escaped(line)).collect(),
         via: match site.class {
+            _ if site.unnamed.is_some() => site.unnamed.map_or("", Unnamed::word),
             _ if site.by_interface => "interface",
             Class::Call if dispatched && site.is_member => "interface",
             Class::Value => "value",

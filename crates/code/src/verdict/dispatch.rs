@@ -1,8 +1,10 @@
-//! A trait's method and those of its implementations in Rust: a call that means the one may run the other. Servers name one of
-//! them only, so it is looked at which trait each belongs to.
+//! A method and those that implement or override it: a call that means the one may run the other. Servers name one of them
+//! only. In Rust it is looked at which trait each belongs to; in C++, Python, TypeScript and JavaScript a call of a base class's
+//! method is a call of its overriders, which the server is asked for.
 
 use serde_json::json;
 
+use super::meaning::target_at;
 use super::pass::{left, places};
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
@@ -10,7 +12,7 @@ use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
 use crate::lsp::{Location, of_path};
 use crate::server::Session;
-use crate::syntax::{Language, occurrences_at};
+use crate::syntax::{Kind, Language, family, occurrences_at};
 use std::time::{Duration, Instant};
 
 /// What a call that means another method of the name may come to.
@@ -20,6 +22,8 @@ pub(super) enum Dispatched {
     To(usize),
     /// To one of ours, or to that of another trait of the same name: [`between`] asks.
     Either,
+    /// To one of ours, if that overrides it: [`overrides`] asks.
+    Overriders,
     /// Not known.
     Undecided(Code),
 }
@@ -75,6 +79,66 @@ pub(super) async fn between(
         };
         if all.iter().any(is_it) {
             return Some(Dispatched::To(at));
+        }
+    }
+    None
+}
+
+/// Whether what stands at a spot is a member that one of ours may override: [`overrides`] asks.
+pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+    let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
+    let has_bases = |language| matches!(language, Language::Cpp | Language::Python) || family(language) == "JavaScript";
+    let mut ours = found.definitions.iter().filter(|one| has_bases(one.language) && is_member(one.kind));
+    let Some(language) = ours.next().map(|one| one.language) else { return false };
+    let Some(sheet) = sheets.get(&spot.path) else { return false };
+    let Some(start) = spot.start.checked_sub(sheet.skip) else { return false };
+    let place = start..start + sheets.word(spot).len();
+    let language = Language::of(&spot.path, sheet.text.as_bytes()).unwrap_or(language);
+    let until = Instant::now() + Duration::from_secs(1);
+    let all = occurrences_at(language, sheet.text.as_bytes(), std::slice::from_ref(&place), until);
+    let declares = all.and_then(|all| all.into_iter().next()?.declares);
+    declares.is_some_and(|declares| is_member(declares.kind))
+}
+
+/// How many methods are asked for their overriders, one after the other: some servers name only the nearest.
+const MOST_OVERRIDERS: usize = 50;
+
+/// Which of our definitions overrides the method at a spot, in a class below the next one too.
+pub(super) async fn overrides(
+    found: &Found,
+    spot: &Spot,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> Option<Dispatched> {
+    let mut known = vec![(spot.path.clone(), spot.start)];
+    let mut at = 0;
+    while let Some((path, start)) = known.get(at).cloned() {
+        if at == MOST_OVERRIDERS {
+            return Some(Dispatched::Undecided(Code::OverALimit));
+        }
+        at += 1;
+        let Some(sheet) = sheets.get(&path) else { continue };
+        let position = sheet.position(start, session.encoding);
+        let params = json!({"textDocument": {"uri": of_path(&path)}, "position": position});
+        let answer = places(&session.client, "textDocument/implementation", &params, left(until, session)).await;
+        let Ok(all) = answer else { return Some(Dispatched::Undecided(Code::Dynamic)) };
+        for place in all {
+            let Some(spot) = sheets.spot(&place) else { continue };
+            let soon = Instant::now() + Duration::from_secs(1);
+            let there = target_at(sheets, &spot, &found.question.name, soon).and_then(|target| target.declares);
+            let is_it = |one: &Definition| {
+                let is_there = sheets.path(&one.path) == spot.path && one.at == spot.start;
+                // The prototype in the class, and the method outside of it.
+                is_there || there.as_ref().is_some_and(|there| !one.inside.is_empty() && one.inside == there.inside)
+            };
+            if let Some(number) = found.definitions.iter().position(is_it) {
+                return Some(Dispatched::To(number));
+            }
+            let next = (spot.path, spot.start);
+            if !known.contains(&next) {
+                known.push(next);
+            }
         }
     }
     None

@@ -20,7 +20,7 @@ use crate::lsp::{Failure, Location, of_path};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, bare_name, is_word, occurrences_at, words};
+use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, words};
 
 /// A name at a place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -320,7 +320,7 @@ impl Names<'_> {
 }
 
 /// What stands at a spot. Some servers give the whole declaration.
-fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
+pub(super) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
     let below = sheets.below(&spot.path);
@@ -363,7 +363,7 @@ fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option
         declared
     });
     let is_import = declares.is_none() && matches!(one.class, Class::Import | Class::Export);
-    let is_prototype = one.class == Class::Signature && !in_interface;
+    let is_prototype = one.class == Class::Signature && !in_interface && !is_pure_virtual(text, place.start);
     Some(Target {
         is_bound: one.class == Class::Binding && declares.is_none(),
         leads_on: is_import || is_prototype,

@@ -4,7 +4,7 @@
 //!
 //! - `conditions`: definitions of which each configuration compiles another one.
 //! - `decide`: what two answers mean for a site; pure.
-//! - `dispatch`: what a call of a trait's method, or of an implementation's, may come to.
+//! - `dispatch`: what a call of a method that others implement or override, or of theirs, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
 //! - `invocations`: what a macro of the project is given.
 //! - `owner`: which type a name belongs to, by the words before it.
@@ -12,6 +12,7 @@
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
 //! - `outside`: the uses of a name that the project does not define.
+//! - `unnamed`: uses that do not name what they use.
 //! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
 //!
 //! Start with [`judge`].
@@ -26,6 +27,7 @@ mod outside;
 mod owner;
 mod pass;
 mod texts;
+mod unnamed;
 mod waiting;
 
 use std::cmp::Reverse;

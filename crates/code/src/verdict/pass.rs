@@ -9,10 +9,11 @@ use tokio::task::JoinSet;
 
 use super::conditions::Conditions;
 use super::decide::{Decided, Said, decide};
-use super::dispatch::{Dispatched, between, dispatched};
+use super::dispatch::{Dispatched, between, dispatched, may_be_overridden, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
 use super::texts::{Sheets, Spot};
+use super::unnamed::unnamed;
 use super::waiting::{Round, Standing};
 use super::{Asked, Judged, Verdict, is_of};
 use crate::answer::{Found, Site, site_at};
@@ -20,7 +21,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{Class, Kind, Language, family, is_pure_virtual};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -30,6 +31,8 @@ pub(super) struct Pass {
     added: Vec<(Site, usize)>,
     /// Places that the server names and that hold another text.
     odd: BTreeSet<Spot>,
+    /// Files that were opened as they were read, because of what is odd in them.
+    opened: BTreeSet<PathBuf>,
     missed: usize,
     is_lost: bool,
     is_settling: bool,
@@ -38,7 +41,7 @@ pub(super) struct Pass {
 
 /// How many sites are asked for; more are undecided, over a limit.
 pub(super) const MOST_SITES: usize = 2000;
-/// How many methods are told apart whose traits have one name.
+/// How many methods are told apart whose traits have one name, or asked for their overriders.
 const MOST_BETWEEN: usize = 100;
 /// How many files are open at once, besides those of the definitions.
 pub(super) const FILES: usize = 180;
@@ -50,6 +53,7 @@ impl Pass {
             decided: BTreeMap::new(),
             added: Vec::new(),
             odd: BTreeSet::new(),
+            opened: BTreeSet::new(),
             missed: 0,
             is_lost: false,
             is_settling: false,
@@ -178,14 +182,20 @@ impl Pass {
             let word = sheets.text(&spot).to_owned();
             let is_name =
                 word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
-            if !is_name {
-                self.odd.insert(spot);
-                continue;
-            }
-            if !asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below) {
-                continue;
-            }
+            let is_below = asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below);
             let is_known = |(site, _): &(Site, usize)| is_here(site);
+            if !is_name {
+                let site = self.opened.contains(&spot.path).then(|| unnamed(found, number, &spot, sheets, asked.shown));
+                match site.flatten() {
+                    Some(site) if is_below && !self.added.iter().any(is_known) => self.added.push((site, number)),
+                    Some(_) => {}
+                    None => _ = self.odd.insert(spot),
+                }
+                continue;
+            }
+            if !is_below {
+                continue;
+            }
             let text = sheets.get(&spot.path).map(|sheet| sheet.text.as_bytes().to_vec()).unwrap_or_default();
             let skip = sheets.get(&spot.path).map_or(0, |sheet| sheet.skip);
             if let Some(language) = Language::of(&below, &text).filter(|_| !self.added.iter().any(is_known)) {
@@ -217,10 +227,12 @@ impl Pass {
             Some(Document { path: path.clone(), language, text: sheet.text.clone() })
         });
         let documents: Vec<Document> = documents.take(20).collect();
+        let documents_of = documents.iter().map(|one| one.path.clone()).collect();
         let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else {
             self.is_lost = true;
             return;
         };
+        self.opened = documents_of;
         named.iter_mut().for_each(Vec::clear);
         self.added.clear();
         self.references(asked, found, family, &session, sheets, named).await;
@@ -272,12 +284,16 @@ impl Pass {
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Nothing,
             };
         }
-        let of_either = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
-            (*come_to == Some(Dispatched::Either)).then(|| spot.clone())
+        let to_ask = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
+            let asks = come_to.filter(|one| matches!(one, Dispatched::Either | Dispatched::Overriders))?;
+            Some((spot.clone(), asks))
         };
-        let spots: Vec<Spot> = known.iter().filter_map(of_either).collect();
-        for spot in spots.into_iter().take(MOST_BETWEEN) {
-            let come_to = between(found, &spot, session, sheets, asked.call.until).await;
+        let spots: Vec<(Spot, Dispatched)> = known.iter().filter_map(to_ask).collect();
+        for (spot, asks) in spots.into_iter().take(MOST_BETWEEN) {
+            let come_to = match asks {
+                Dispatched::Overriders => overrides(found, &spot, session, sheets, asked.call.until).await,
+                _ => between(found, &spot, session, sheets, asked.call.until).await,
+            };
             known.insert(spot, come_to);
         }
         for (at, places) in open {
@@ -305,7 +321,11 @@ impl Pass {
         }
         if !self.odd.is_empty() {
             judged.is_certain = false;
-            let text = format!("{} places that the judge names hold another text", self.odd.len());
+            let places = match self.odd.len() {
+                1 => "a place that the judge names holds another text".to_owned(),
+                count => format!("{count} places that the judge names hold another text"),
+            };
+            let text = format!("{places}; if that stays, `hob code restart` or code_status with restart begins anew");
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
         }
     }
@@ -316,7 +336,10 @@ impl Round for Pass {
         let is_open = |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(_));
         Standing {
             is_lost: self.is_lost,
-            is_sure: self.missed == 0 && self.odd.is_empty() && !self.decided.values().any(is_open),
+            is_sure: self.missed == 0
+                && self.odd.is_empty()
+                && self.opened.is_empty()
+                && !self.decided.values().any(is_open),
             is_settling: self.is_settling,
             settling: self.settling,
             is_doubted: self.missed > 0,
@@ -358,11 +381,15 @@ fn read(
     for place in places {
         let one = match sheets.spot(place) {
             Some(spot) => match read_one(found, asked_at, &spot, sheets, conditions) {
-                other @ Said::Other { .. } if found.sites[asked_at].language == Language::Rust => {
-                    let come_to = known.entry(spot.clone()).or_insert_with(|| dispatched(found, &spot, sheets));
+                other @ Said::Other { .. } => {
+                    let is_rust = found.sites[asked_at].language == Language::Rust;
+                    let come_to = known.entry(spot.clone()).or_insert_with(|| match is_rust {
+                        true => dispatched(found, &spot, sheets),
+                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatched::Overriders),
+                    });
                     match come_to {
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
-                        Some(Dispatched::Either) => Said::Failed(Code::Dynamic),
+                        Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
                         None if conditions.is_alternative(&found.sites[asked_at], &spot, sheets) => {
                             Said::Failed(Code::Inactive)
@@ -394,6 +421,10 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
             return Said::Ours(number);
         }
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
+        let is_pure = |site: &Site| {
+            let text = found.texts.get(&site.path).filter(|_| site.language == Language::Cpp);
+            text.is_some_and(|text| is_pure_virtual(text, site.at))
+        };
         if let Some(at) = here {
             let site = &found.sites[at];
             if let Some(number) = conditions.same(found, site) {
@@ -403,7 +434,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 // It names itself where it finds nothing.
                 Class::Import | Class::Export if at == asked_at => Said::Nothing,
                 Class::Import | Class::Export => Said::Through(at),
-                Class::Signature if !site.in_interface && at != asked_at => Said::Through(at),
+                Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 _ => Said::Other { is_interface: site.in_interface },
             };
         }

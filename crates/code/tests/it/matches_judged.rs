@@ -89,14 +89,18 @@ fn python() {
             "uses.py",
             "import geo\nimport other\nfrom geo import Square, Shape\n\n\
              def all(s: Shape):\n    match s:\n        case geo.Circle():\n            return 1\n        case Square():\n            return 2\n\n\
-             def of_another(s):\n    match s:\n        case other.Circle():\n            return 1\n        case _:\n            return 2\n",
+             def of_another(s):\n    match s:\n        case other.Circle():\n            return 1\n        case _:\n            return 2\n\n\
+             def must(s: Shape) -> int:\n    match s:\n        case geo.Circle():\n            return 1\n        case Square():\n            return 2\n\n\
+             def may(s: Shape) -> int | None:\n    match s:\n        case geo.Circle():\n            return 1\n        case Square():\n            return 2\n",
         );
     check(
         &judged,
         "Shape",
         expect![[r#"
-            1 match, falls_through, 1 refuted, 0 undecided · ty ready
-            uses.py:6 match falls_through confirmed"#]],
+            3 matches (1 breaks, 2 falls_through), 1 refuted, 0 undecided · ty ready
+            uses.py:20 match breaks confirmed
+            uses.py:6 match falls_through confirmed
+            uses.py:27 match falls_through confirmed"#]],
     );
 }
 
@@ -117,14 +121,16 @@ fn typescript() {
             "src/uses.ts",
             "import { Round, Shape } from './geo';\n\
              export function area(s: Shape): number {\n  switch (s.kind) {\n    case 'circle': return s.r;\n    case 'square': return s.side;\n  }\n}\n\
+             export function may(s: Shape): number | undefined {\n  switch (s.kind) {\n    case 'circle': return s.r;\n    case 'square': return s.side;\n  }\n}\n\
              export function round(r: Round): number {\n  switch (r.kind) {\n    case 'circle': return r.r;\n    default: return 0;\n  }\n}\n",
         );
     check(
         &judged,
         "Shape",
         expect![[r#"
-        1 match, falls_through, 1 refuted, 0 undecided · tsc ready
-        src/uses.ts:3 switch falls_through confirmed"#]],
+        2 matches (1 breaks, 1 falls_through), 1 refuted, 0 undecided · tsc ready
+        src/uses.ts:3 switch breaks confirmed
+        src/uses.ts:9 switch falls_through confirmed"#]],
     );
 }
 

@@ -1,0 +1,87 @@
+//! Uses that do not name what they use, as clangd gives them: a variable, a member or a value that runs a constructor, and the
+//! use of a macro in whose text the name stands.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use memchr::memmem;
+
+use super::texts::{Sheets, Spot};
+use crate::answer::{Found, Shown, Site, label};
+use crate::in_test::{is_test, is_test_file};
+use crate::judgement::{Unnamed, Verdict};
+use crate::place::Lines;
+use crate::syntax::{Class, Language, is_word, occurrences_at};
+
+/// The use at a spot, in a text that the server has as it was read; `None` where the text does not bear it out.
+pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets, shown: Shown) -> Option<Site> {
+    let definition = &found.definitions[number];
+    let sheet = sheets.get(&spot.path)?;
+    let text = sheet.text.as_bytes();
+    let path: PathBuf = sheets.below(&spot.path)?.into();
+    let language = Language::of(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
+    let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
+    let word = text.get(start..end).filter(|word| !word.is_empty())?;
+    // Not within a word, as where the text has changed.
+    let is_in_word = |at: usize| {
+        at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(|one| is_word(*one))
+            && text.get(at).is_some_and(|one| is_word(*one))
+    };
+    if is_in_word(start) || is_in_word(end) || word.iter().any(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let until = Instant::now() + Duration::from_secs(1);
+    let all = occurrences_at(language, text, std::slice::from_ref(&(start..end)), until);
+    let one = all.and_then(|all| all.into_iter().next());
+    let name = &found.question.name;
+    let is_constructor =
+        definition.language == Language::Cpp && definition.inside.last().is_some_and(|around| around.contains(name));
+    let (how, class) = if is_constructor {
+        (Unnamed::Implicit, Class::Construct)
+    } else if found.texts.values().any(|text| is_macro(text, word)) {
+        (Unnamed::Macro, one.as_ref().map(|one| one.class)?)
+    } else {
+        return None;
+    };
+    let lines = Lines::of(text);
+    let line = lines.line(start);
+    let context = |of: std::ops::Range<usize>| of.filter_map(|line| lines.shown(line, None)).collect();
+    let enclosing = one.as_ref().map(|one| &one.enclosing[..]).unwrap_or_default();
+    Some(Site {
+        language,
+        line,
+        column: lines.column(start),
+        at: spot.start,
+        class,
+        enclosing: label(enclosing, language),
+        in_test: is_test_file(&path) || is_test(enclosing),
+        is_member: false,
+        is_qualified: false,
+        may_be_local: false,
+        tokens: None,
+        self_type: None,
+        is_broken: false,
+        in_interface: false,
+        alias: Some(String::from_utf8_lossy(word).into_owned()),
+        verdict: Verdict::default(),
+        meant: None,
+        by_interface: false,
+        unnamed: Some(how),
+        text: lines.shown(line, Some(start)).unwrap_or_default(),
+        before: context(line.saturating_sub(shown.context_lines).max(1)..line),
+        after: context(line + 1..line + 1 + shown.context_lines),
+        path: Arc::from(path),
+    })
+}
+
+/// Whether a text defines a macro.
+fn is_macro(text: &[u8], word: &[u8]) -> bool {
+    let mut all = memmem::find_iter(text, b"define");
+    all.any(|at| {
+        let before = text[..at].trim_ascii_end();
+        let rest = text[at + b"define".len()..].trim_ascii_start();
+        let is_whole = rest.get(word.len()).is_none_or(|next| !is_word(*next));
+        before.ends_with(b"#") && rest.starts_with(word) && is_whole
+    })
+}

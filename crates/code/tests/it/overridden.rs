@@ -1,0 +1,183 @@
+//! A call through a base class may run what overrides the method: such calls are uses of the override, and what they name is
+//! the method of the base class.
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+/// What is said of the calls of these methods.
+fn check(judged: &Judged, all: &[(&str, &[&str])]) {
+    for (name, expected) in all {
+        let (answer, text) = judged.until_final("find_callers", json!({"name": name, "refuted": true}));
+        assert_eq!(sites(&answer), *expected, "{name}: {text}");
+    }
+}
+
+fn cpp() -> Judged {
+    let judged = Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-c", file]});
+    judged
+        .write("compile_commands.json", json!([entry("geo.cpp"), entry("uses.cpp")]).to_string())
+        .write(
+            "geo.hpp",
+            "struct Base { virtual void go() {} virtual void pure() = 0; };\n\
+             struct A : Base { void go() override; void pure() override; };\n\
+             struct B : A { void go() override {} };\n\
+             struct C : Base { void pure() override {} };\n\
+             struct X { void go() {} };\n",
+        )
+        .write("geo.cpp", "#include \"geo.hpp\"\nvoid A::go() {}\nvoid A::pure() {}\n")
+        .write(
+            "uses.cpp",
+            "#include \"geo.hpp\"\n\
+             void base(Base& b) {\n  b.go();\n  b.pure();\n}\n\
+             void own(A& a) {\n  a.go();\n  a.pure();\n}\n\
+             void other(X& x) {\n  x.go();\n}\n",
+        );
+    judged
+}
+
+#[test]
+fn a_call_through_a_base_class_of_cpp_may_run_the_override() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let of_x = "uses.cpp:11 call refuted -";
+    check(
+        &cpp(),
+        &[
+            ("A::go", &["uses.cpp:3 call confirmed geo.cpp:2 interface", "uses.cpp:7 call confirmed geo.cpp:2", of_x]),
+            // Two classes below.
+            (
+                "B::go",
+                &[
+                    "uses.cpp:3 call confirmed geo.hpp:3 interface",
+                    "uses.cpp:7 call confirmed geo.hpp:3 interface",
+                    of_x,
+                ],
+            ),
+            ("Base::go", &["uses.cpp:3 call confirmed geo.hpp:1", "uses.cpp:7 call refuted -", of_x]),
+            ("A::pure", &["uses.cpp:4 call confirmed geo.cpp:3 interface", "uses.cpp:8 call confirmed geo.cpp:3"]),
+            ("C::pure", &["uses.cpp:4 call confirmed geo.hpp:4 interface", "uses.cpp:8 call refuted -"]),
+        ],
+    );
+}
+
+#[test]
+fn a_call_of_a_pure_virtual_method_names_that_method() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let (answer, text) = cpp().until_final("find_callees", json!({"name": "base"}));
+    let named = |one: &serde_json::Value| format!("{} {}", one["name"].as_str().unwrap(), one["definitions"]);
+    let all: Vec<String> = answer["callees"].as_array().unwrap().iter().map(named).collect();
+    assert_eq!(all.len(), 2, "{text}");
+    assert!(text.contains("Base::go  method geo.hpp:1  at 3"), "{text}");
+    assert!(text.contains("Base::pure  method geo.hpp:1  at 4"), "{text}");
+}
+
+#[test]
+fn python() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n").write(
+        "geo.py",
+        "class Base:\n    def go(self): pass\n\
+         class A(Base):\n    def go(self): pass\n\
+         class B(A):\n    def go(self): pass\n\
+         class X:\n    def go(self): pass\n\
+         def base(b: Base):\n    b.go()\n\
+         def own(a: A):\n    a.go()\n\
+         def other(x: X):\n    x.go()\n",
+    );
+    let of_x = "geo.py:14 call refuted -";
+    check(
+        &judged,
+        &[
+            ("A.go", &["geo.py:10 call confirmed geo.py:4 interface", "geo.py:12 call confirmed geo.py:4", of_x]),
+            (
+                "B.go",
+                &["geo.py:10 call confirmed geo.py:6 interface", "geo.py:12 call confirmed geo.py:6 interface", of_x],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn typescript() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n").write(
+        "src/geo.ts",
+        "abstract class Base { go() {} abstract pure(): void }\n\
+         class A extends Base { go() {} pure() {} }\n\
+         class B extends A { go() {} }\n\
+         interface I { run(): void }\n\
+         class R implements I { run() {} }\n\
+         class X { go() {} run() {} }\n\
+         export function base(b: Base) {\n  b.go();\n  b.pure();\n}\n\
+         export function own(a: A, i: I) {\n  a.go();\n  i.run();\n}\n\
+         export function other(x: X) {\n  x.go();\n}\n",
+    );
+    let of_x = "src/geo.ts:16 call refuted -";
+    check(
+        &judged,
+        &[
+            (
+                "A.go",
+                &[
+                    "src/geo.ts:8 call confirmed src/geo.ts:2 interface",
+                    "src/geo.ts:12 call confirmed src/geo.ts:2",
+                    of_x,
+                ],
+            ),
+            (
+                "B.go",
+                &[
+                    "src/geo.ts:8 call confirmed src/geo.ts:3 interface",
+                    "src/geo.ts:12 call confirmed src/geo.ts:3 interface",
+                    of_x,
+                ],
+            ),
+            ("A.pure", &["src/geo.ts:9 call confirmed src/geo.ts:2 interface"]),
+            ("R.run", &["src/geo.ts:13 call confirmed src/geo.ts:5 interface"]),
+        ],
+    );
+}
+
+#[test]
+fn go() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("go.mod", "module made\n\ngo 1.19\n").write(
+        "main.go",
+        "package main\n\n\
+         type Shape interface{ Go() }\n\
+         type A struct{}\n\
+         func (A) Go() {}\n\
+         type B struct{ A }\n\
+         func (B) Go() {}\n\
+         type X struct{}\n\
+         func (X) Go(n int) {}\n\
+         func through(s Shape) {\n\ts.Go()\n}\n\
+         func main() {\n\tthrough(B{})\n\tA{}.Go()\n\tX{}.Go(1)\n}\n",
+    );
+    check(
+        &judged,
+        &[(
+            "A.Go",
+            &[
+                "main.go:11 call confirmed main.go:5 interface",
+                "main.go:15 call confirmed main.go:5",
+                "main.go:16 call refuted -",
+            ],
+        )],
+    );
+}
