@@ -87,7 +87,9 @@ pub(super) async fn between(
 /// Whether what stands at a spot is a member that one of ours may override: [`overrides`] asks.
 pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
-    let has_bases = |language| matches!(language, Language::Cpp | Language::Python) || family(language) == "JavaScript";
+    let has_bases = |language| {
+        matches!(language, Language::Cpp | Language::Python | Language::Go) || family(language) == "JavaScript"
+    };
     let mut ours = found.definitions.iter().filter(|one| has_bases(one.language) && is_member(one.kind));
     let Some(language) = ours.next().map(|one| one.language) else { return false };
     let Some(sheet) = sheets.get(&spot.path) else { return false };
