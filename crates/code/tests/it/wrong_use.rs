@@ -58,6 +58,15 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "geo.rs:9"}),
         expect!["nothing is declared at geo.rs:9; outline geo.rs lists what is"],
     );
+    worktree.write("of.rs", "struct S;\nimpl Clone for S {\n    fn clone(&self) -> S { S }\n}\n");
+    refused(
+        &worktree,
+        "show_definition",
+        json!({"name": "of.rs:2"}),
+        expect![
+            "of.rs:2 is in an `impl`, which has no name of its own: ask for its type, or for what outline of.rs lists in it"
+        ],
+    );
     refused(
         &worktree,
         "find_callers",
