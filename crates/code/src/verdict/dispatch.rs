@@ -99,7 +99,8 @@ pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> 
     let until = Instant::now() + Duration::from_secs(1);
     let all = occurrences_at(language, sheet.text.as_bytes(), std::slice::from_ref(&place), until);
     let declares = all.and_then(|all| all.into_iter().next()?.declares);
-    declares.is_some_and(|declares| is_member(declares.kind))
+    // In Go only an interface dispatches; what implements a method leads back to it, and to its other implementations.
+    declares.is_some_and(|declares| is_member(declares.kind) && (language != Language::Go || declares.is_signature))
 }
 
 /// How many methods are asked for their overriders, one after the other: some servers name only the nearest.
@@ -138,7 +139,8 @@ pub(super) async fn overrides(
                 return Some(Dispatched::To(number));
             }
             let next = (spot.path, spot.start);
-            if !known.contains(&next) {
+            // What implements a method leads back in Go, to all that it implements.
+            if !known.contains(&next) && Language::by_name(&path) != Some(Language::Go) {
                 known.push(next);
             }
         }

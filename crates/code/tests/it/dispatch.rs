@@ -98,3 +98,34 @@ fn python_calls_some_names_itself() {
     assert_eq!(answer["head"]["final"], false, "{text}");
     assert!(text.contains("Python calls P.__add__ by itself"), "{text}");
 }
+
+#[test]
+fn only_what_implements_an_interface_of_go_is_called_through_it() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("go.mod", "module made\n\ngo 1.19\n").write(
+        "main.go",
+        "package main\n\ntype One interface{ Run() int }\ntype Two interface {\n\tRun() int\n\tStop()\n}\n\
+         type A struct{}\nfunc (A) Run() int { return 1 }\n\
+         type B struct{}\nfunc (B) Run() int { return 2 }\nfunc (B) Stop() {}\n\
+         func one(x One) int { return x.Run() }\nfunc two(x Two) int { return x.Run() }\n\
+         func main() { one(A{}); two(B{}); A{}.Run() }\n",
+    );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "A.Run", "refuted": true}));
+    let verdicts = |sites: Vec<String>| -> Vec<String> {
+        sites.into_iter().map(|site| site.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(
+        verdicts(sites(&answer)),
+        ["main.go:13 call confirmed", "main.go:14 call refuted", "main.go:15 call confirmed"],
+        "{text}"
+    );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "B.Run", "refuted": true}));
+    assert_eq!(
+        verdicts(sites(&answer)),
+        ["main.go:13 call confirmed", "main.go:14 call confirmed", "main.go:15 call refuted"],
+        "{text}"
+    );
+}
