@@ -5,8 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
+use super::Canary;
 use super::documents::Document;
 use crate::answer::{Shown, find};
+use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{Scope, list, read};
 use crate::syntax::{Class, Kind, Language, declarations, family};
 
@@ -185,6 +189,35 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
 fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::answer::Texts) -> Option<Document> {
     let text = std::str::from_utf8(texts.get(path)?).ok()?;
     Some(Document { path: scope.root.join(path), language, text: text.into() })
+}
+
+/// Asks for the uses of what is certain.
+pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Duration) -> Canary {
+    for probe in probes {
+        let Some(document) = probe.documents.first() else { continue };
+        let at = Positions::of(&document.text, encoding).at(probe.at);
+        let params = json!({
+            "textDocument": {"uri": of_path(&document.path)},
+            "position": at,
+            "context": {"includeDeclaration": false},
+        });
+        let answer = match client.request("textDocument/references", &params, within).await {
+            Ok(answer) => locations(answer).unwrap_or_default(),
+            Err(problem) => return Canary::Lacks(format!("an answer for {}: {problem}", probe.name)),
+        };
+        for (number, offset) in &probe.uses {
+            let document = &probe.documents[*number];
+            let positions = Positions::of(&document.text, encoding);
+            let is_there = |place: &crate::lsp::Location| {
+                place.path == document.path && positions.offset(place.range.start) == Some(*offset)
+            };
+            if !answer.iter().any(is_there) {
+                let file = document.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                return Canary::Lacks(format!("a use of {} in {}", probe.name, project::visible(&file)));
+            }
+        }
+    }
+    Canary::Agrees(probes.iter().map(|probe| probe.name.clone()).collect())
 }
 
 #[cfg(test)]

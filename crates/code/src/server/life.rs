@@ -13,14 +13,14 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
 use super::actor::Actor;
 use super::beyond::Beyond;
-use super::canary::{Probe, choose};
+use super::canary::{Probe, ask, choose};
 use super::documents::{Documents, read_again};
 use super::scratch::Scratch;
 use super::start::{copy, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Document, Order, Session, State};
 use crate::journal::Record;
-use crate::lsp::{Answering, Client, Encoding, Event, Failure, Positions, locations, of_path};
+use crate::lsp::{Answering, Client, Encoding, Event, Failure, of_path};
 use crate::syntax::{Language, family as language_family};
 
 /// How a life ended.
@@ -462,35 +462,6 @@ async fn sung(singing: &mut Option<oneshot::Receiver<Option<Sung>>>) -> Option<S
         Some(singing) => singing.await.ok().flatten(),
         None => std::future::pending().await,
     }
-}
-
-/// Asks for the uses of what is certain.
-async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Duration) -> Canary {
-    for probe in probes {
-        let Some(document) = probe.documents.first() else { continue };
-        let at = Positions::of(&document.text, encoding).at(probe.at);
-        let params = json!({
-            "textDocument": {"uri": of_path(&document.path)},
-            "position": at,
-            "context": {"includeDeclaration": false},
-        });
-        let answer = match client.request("textDocument/references", &params, within).await {
-            Ok(answer) => locations(answer).unwrap_or_default(),
-            Err(problem) => return Canary::Lacks(format!("an answer for {}: {problem}", probe.name)),
-        };
-        for (number, offset) in &probe.uses {
-            let document = &probe.documents[*number];
-            let positions = Positions::of(&document.text, encoding);
-            let is_there = |place: &crate::lsp::Location| {
-                place.path == document.path && positions.offset(place.range.start) == Some(*offset)
-            };
-            if !answer.iter().any(is_there) {
-                let file = document.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                return Canary::Lacks(format!("a use of {} in {}", probe.name, project::visible(&file)));
-            }
-        }
-    }
-    Canary::Agrees(probes.iter().map(|probe| probe.name.clone()).collect())
 }
 
 /// How a server that speaks no more ended. A program that ends closes its output a moment before its status is there.
