@@ -258,12 +258,18 @@ fn what_a_library_says_is_said_in_words_of_ours() {
 #[test]
 fn however_much_is_wrong_what_is_said_of_it_is_short() {
     let fields: String = (0..300).map(|field| format!(", f{field}?: string")).collect();
-    check(&[("hover?: string }", &format!("hover?: string{fields} }}"))], expect![[r#"
+    check(
+        &[("hover?: string }", &format!("hover?: string{fields} }}"))],
+        expect![[r#"
         note 5: the template never reads 300 of its inputs: `f0`, `f1`, `f2`, `f3`, `f4`, …
-    "#]]);
-    check(&[("hover?: string }", "hover?: string, a?: string, b?: string }")], expect![[r#"
+    "#]],
+    );
+    check(
+        &[("hover?: string }", "hover?: string, a?: string, b?: string }")],
+        expect![[r#"
         note 5: the template never reads the inputs `a` and `b`
-    "#]]);
+    "#]],
+    );
     let keys: String = (0..300).map(|key| format!("k{key}: 1\n")).collect();
     let wrong = Node::parse("rate", &RATE.replace("acme.team", &format!("{keys}acme.team"))).expect_err("300 keys");
     assert_eq!((wrong.len(), wrong[30].message.as_str()), (31, "there are 270 problems more"));
