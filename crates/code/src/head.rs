@@ -94,9 +94,8 @@ impl Head {
                 Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
                 Why::Broken => Code::Unparsable,
-                Why::Ignored | Why::Linked | Why::Includes | Why::Module | Why::Assembly | Why::Escaped => {
-                    Code::NotSearched
-                }
+                Why::Ignored | Why::Linked | Why::Includes | Why::Module => Code::NotSearched,
+                Why::Assembly | Why::Escaped | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
             };
             let names: Vec<String> = all.iter().take(3).map(|one| project::visible::path(&one.path)).collect();

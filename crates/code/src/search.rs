@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, is_word};
-use crate::unsearched::{Brought, beside, brought, language_of, unescaped};
+use crate::unsearched::{Brought, beside, brought, embedding, language_of, named_by, unescaped};
 use crate::walk::{Files, Met, walk};
 
 /// A file that mentions a name.
@@ -57,6 +57,8 @@ pub(crate) enum Why {
     Assembly,
     /// It writes names with escapes.
     Escaped,
+    /// Code in a file of another kind.
+    Embedded,
 }
 
 impl Why {
@@ -78,13 +80,19 @@ impl Why {
             }
             Why::Assembly => "assembly that mentions the name: no judge reads it",
             Why::Escaped => "writes the name with escapes (\\u0061): not searched",
+            Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
             Why::Includes => "brings in a file with include! or its kind that is not searched and may mention the name",
         }
     }
 
     /// Whether it is left out for all questions but those about its own language.
     pub(crate) fn is_of_its_language(self) -> bool {
-        matches!(self, Why::Ignored | Why::Linked | Why::Includes | Why::Module | Why::Assembly | Why::Escaped)
+        match self {
+            Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
+            Why::Assembly | Why::Escaped | Why::Embedded => true,
+            Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
+            Why::OutOfTime | Why::OverMemory | Why::Broken => false,
+        }
     }
 }
 
@@ -251,8 +259,12 @@ fn unsearched(
     for path in there.difference(seen).take_while(|_| !scope.is_over()) {
         // A link that leads nowhere holds nothing.
         let Some((language, text)) = language_of(path).zip(read(path).ok()) else { continue };
-        let mentions = find(language, &text).len();
+        let mentions = match embedding(path) {
+            Some(kind) => named_by(kind, &text, |text| find(language, text)),
+            None => find(language, &text).len(),
+        };
         let why = match Language::by_name(path) {
+            None if embedding(path).is_some() => Why::Embedded,
             None => Why::Assembly,
             Some(_) if path.is_symlink() => Why::Linked,
             Some(_) => Why::Ignored,

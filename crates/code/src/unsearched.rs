@@ -1,6 +1,6 @@
 //! What a search for source files does not see and a compiler does: files that git ignores one by one, links, what `include!`
-//! of Rust brings in, its modules in folders that are not searched, Go's assembly, and names that JavaScript writes with
-//! escapes. They are not searched; an answer says so where they may hold something of it.
+//! of Rust brings in, its modules in folders that are not searched, Go's assembly, code in files of other kinds, and names that
+//! JavaScript writes with escapes. They are not searched; an answer says so where they may hold something of it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use memchr::memmem::find_iter;
 
 use crate::syntax::{Language, is_word};
 
-/// The files and links of a directory that are source files by name, Go's assembly among them.
+/// The files and links of a directory that are source files by name, Go's assembly and what embeds code among them.
 pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -16,15 +16,76 @@ pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
     let is_source = |path: &PathBuf| !is_hidden(path) && language_of(path).is_some();
     let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).filter(is_source).collect();
     if !files.iter().any(|path| Language::by_name(path) == Some(Language::Go)) {
-        files.retain(|path| Language::by_name(path).is_some());
+        files.retain(|path| Language::by_name(path).is_some() || embedding(path).is_some());
     }
     files
 }
 
-/// The language that a file is part of, by its name; assembly is taken for Go's.
+/// The language that a file is part of, by its name; assembly is taken for Go's, what embeds code for that code's.
 pub(crate) fn language_of(path: &Path) -> Option<Language> {
     let is_assembly = || path.extension().is_some_and(|extension| extension == "s").then_some(Language::Go);
-    Language::by_name(path).or_else(is_assembly)
+    let embedded = || embedding(path).map(Embedding::language);
+    Language::by_name(path).or_else(is_assembly).or_else(embedded)
+}
+
+/// A kind of file that embeds code, or names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Embedding {
+    /// A component or a page with code of TypeScript or JavaScript in it.
+    Component,
+    /// A notebook of Python: its code stands in texts of JSON.
+    Notebook,
+    /// What names entry points of Python as `module:name`.
+    EntryPoints,
+    /// A template of Go.
+    Template,
+}
+
+impl Embedding {
+    fn language(self) -> Language {
+        match self {
+            Embedding::Component => Language::TypeScript,
+            Embedding::Notebook | Embedding::EntryPoints => Language::Python,
+            Embedding::Template => Language::Go,
+        }
+    }
+}
+
+/// Whether a file embeds code, by its name.
+pub(crate) fn embedding(path: &Path) -> Option<Embedding> {
+    match path.extension()?.to_str()? {
+        "vue" | "svelte" | "astro" | "mdx" => Some(Embedding::Component),
+        "ipynb" => Some(Embedding::Notebook),
+        "tmpl" | "gotmpl" | "gohtml" => Some(Embedding::Template),
+        "toml" | "cfg" => {
+            let name = path.file_name()?;
+            (name == "pyproject.toml" || name == "setup.cfg").then_some(Embedding::EntryPoints)
+        }
+        _ => None,
+    }
+}
+
+/// How often a file that embeds code has what is looked for.
+pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec<usize>) -> usize {
+    match kind {
+        Embedding::Component | Embedding::Template => find(text).len(),
+        Embedding::Notebook => {
+            // Lines may end within a text: `"import geo\narea(1)"`.
+            let mut plain = text.to_vec();
+            for at in find_iter(text, br"\n").chain(find_iter(text, br"\t")) {
+                plain[at..at + 2].fill(b' ');
+            }
+            find(&plain).len()
+        }
+        Embedding::EntryPoints => {
+            let is_named = |at: &usize| {
+                let path = text[..*at].iter().rev().take_while(|byte| is_word(**byte) || **byte == b'.').count();
+                let before = text[..at - path].strip_suffix(b":");
+                before.is_some_and(|before| before.last().is_some_and(|byte| is_word(*byte)))
+            };
+            find(text).iter().filter(|at| is_named(at)).count()
+        }
+    }
 }
 
 /// The text with what JavaScript writes as `\u0061` or `\u{61}` in a name as it is meant; `None` if there is none of that.

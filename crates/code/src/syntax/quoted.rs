@@ -1,6 +1,6 @@
 //! Names in texts that mean code all the same: a path in an attribute of Rust (`#[serde(default = "geo::area")]`), the text by
 //! which Python looks a name up (`getattr(geo, "area")`), the key of an access in JavaScript (`geo["area"]`), Go's directive
-//! `//go:linkname area`. Whether one means a definition is a judge's to say; a text that is computed is not seen.
+//! `//go:linkname area`, and a text that is the whole name where the file looks computed names up. Whether one means a definition is a judge's to say; a text that is computed is not seen.
 
 use super::trail::{Trail, named_children};
 use super::{Class, Language, script};
@@ -9,8 +9,10 @@ use super::{Class, Language, script};
 pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class> {
     match language {
         Language::Rust => in_attribute(trail).then_some(Class::Value),
-        Language::Python => looked_up(trail),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => key(trail),
+        Language::Python => looked_up(trail).or_else(|| listed(trail, computes_attributes)),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            key(trail).or_else(|| listed(trail, computes_keys))
+        }
         Language::Go => is_linkname(trail).then_some(Class::Value),
         Language::C | Language::Cpp | Language::Haskell => None,
     }
@@ -161,4 +163,46 @@ fn key(trail: &Trail<'_, '_>) -> Option<Class> {
     let is_text = matches!(text.kind(), "string" | "template_string") && trail.node().kind() == "string_fragment";
     let is_key = trail.kind(2) == "subscript_expression" && trail.field(1) == "index";
     (is_whole && is_text && is_key).then(|| script::of_member(&trail.above(1)))
+}
+
+/// A text that is the whole name is passed on, where the file looks a name up that is computed: it may be that one. A key of a
+/// map and what `__all__` lists are not.
+fn listed(trail: &Trail<'_, '_>, computes: fn(&[u8]) -> bool) -> Option<Class> {
+    let is_text = matches!(trail.node().kind(), "string_content" | "string_fragment");
+    let is_whole = is_text && trail.node().byte_range() == (trail.at.0..trail.at.1);
+    let is_key =
+        matches!(trail.kind(2), "subscript" | "subscript_expression" | "import_statement" | "export_statement");
+    let is_all = || {
+        let assignment = trail.nearest(&["assignment"]).and_then(|up| trail.up(up));
+        let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
+        left.is_some_and(|left| trail.text_of(left) == "__all__")
+    };
+    (is_whole && !is_key && computes(trail.text) && !is_all()).then_some(Class::Value)
+}
+
+/// Whether Python looks an attribute up by a name that is no literal.
+fn computes_attributes(text: &[u8]) -> bool {
+    let is_computed = |at: usize| {
+        let mut arguments =
+            text[at..].iter().position(|byte| *byte == b'(').map_or(&text[at..], |open| &text[at + open + 1..]);
+        if !text[at..].starts_with(b"methodcaller") {
+            let comma = arguments.iter().position(|byte| *byte == b',');
+            arguments = comma.map_or(arguments, |comma| &arguments[comma + 1..]);
+        }
+        !arguments.trim_ascii_start().starts_with(b"\"") && !arguments.trim_ascii_start().starts_with(b"'")
+    };
+    let calls: [&[u8]; 3] = [b"getattr(", b"setattr(", b"methodcaller("];
+    calls.iter().any(|call| memchr::memmem::find_iter(text, call).any(is_computed))
+}
+
+/// Whether JavaScript reaches a member by a variable: `x[name]`.
+fn computes_keys(text: &[u8]) -> bool {
+    let is_name = |byte: &u8| super::is_word(*byte) || *byte == b'$';
+    memchr::memchr_iter(b']', text).any(|end| {
+        let length = text[..end].iter().rev().take_while(|byte| is_name(byte)).count();
+        let (before, name) = text[..end].split_at(end - length);
+        let of = before.strip_suffix(b"[").and_then(<[u8]>::last);
+        let is_member = of.is_some_and(|byte| is_name(byte) || matches!(byte, b')' | b']' | b'.'));
+        is_member && name.first().is_some_and(|first| !first.is_ascii_digit())
+    })
 }

@@ -45,7 +45,7 @@ use crate::kept::Stand;
 use crate::pool::Pool;
 use crate::search::{Scope, read};
 use crate::server::Server;
-use crate::syntax::{Class, Language, family};
+use crate::syntax::{Class, Kind, Language, family};
 
 pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
 use outside::judge_outside;
@@ -116,12 +116,76 @@ fn unnamed(found: &Found) -> Option<String> {
         (Language::Python, _) if name.starts_with("__") && name.ends_with("__") && name.len() > 4 => {
             Some(format!("Python calls {} by itself, without its name", one.label))
         }
+        (Language::Python, _) if is_fixture(found, one) => {
+            Some(format!("{} is a fixture: pytest passes it to parameters of its name", one.label))
+        }
+        (Language::Python, _) if name.starts_with("pytest_") => {
+            Some(format!("{} is a hook: pytest calls it by its name", one.label))
+        }
+        (Language::Go, _) if one.kind == Kind::Method && OF_INTERFACES.contains(&name.as_str()) => Some(format!(
+            "{} may implement an interface of Go's own packages: they call it without naming it here",
+            one.label
+        )),
         (Language::Cpp, _) if name.starts_with("operator") || name.starts_with('~') || is_symbols(name) => {
             Some(format!("{} is called without its name", one.label))
         }
         _ => None,
     })
 }
+
+/// Whether pytest knows a function of Python as a fixture, by a decorator.
+fn is_fixture(found: &Found, definition: &Definition) -> bool {
+    let text = found.texts.get(&definition.path).and_then(|text| text.get(definition.bytes.clone()));
+    let lines = String::from_utf8_lossy(text.unwrap_or_default());
+    let mut decorators = lines.lines().take_while(|line| !line.trim_start().starts_with("def "));
+    decorators.any(|line| {
+        let name = line.trim_start().strip_prefix('@').and_then(|rest| rest.split(['(', ' ', '#']).next());
+        name.is_some_and(|name| name.rsplit('.').next() == Some("fixture"))
+    })
+}
+
+/// Methods of the interfaces that Go's own packages call.
+const OF_INTERFACES: &[&str] = &[
+    "As",
+    "Close",
+    "Error",
+    "Format",
+    "GoString",
+    "Is",
+    "Len",
+    "Less",
+    "MarshalBinary",
+    "MarshalJSON",
+    "MarshalText",
+    "MarshalXML",
+    "MarshalYAML",
+    "Pop",
+    "Push",
+    "Read",
+    "ReadAt",
+    "ReadByte",
+    "ReadFrom",
+    "ReadRune",
+    "RoundTrip",
+    "Scan",
+    "Seek",
+    "ServeHTTP",
+    "Set",
+    "String",
+    "Swap",
+    "Unwrap",
+    "UnmarshalBinary",
+    "UnmarshalJSON",
+    "UnmarshalText",
+    "UnmarshalXML",
+    "UnmarshalYAML",
+    "Value",
+    "Write",
+    "WriteAt",
+    "WriteByte",
+    "WriteString",
+    "WriteTo",
+];
 
 fn is_symbols(name: &str) -> bool {
     !name.chars().any(|c| c.is_alphanumeric() || c == '_')

@@ -57,6 +57,79 @@ fn a_name_that_python_looks_up() {
 }
 
 #[test]
+fn a_module_that_serde_is_told_in_an_attribute() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub mod hexed;\n\n#[serde(with = \"crate::hexed\", rename = \"hexed\")]\npub struct Shape;\n",
+        )
+        .write(
+            "src/hexed.rs",
+            "pub fn serialize() -> u8 {\n    1\n}\n\npub fn deserialize() -> u8 {\n    serialize()\n}\n",
+        );
+    let named = "src/lib.rs:3 value undecided -";
+    assert_eq!(not_final(&judged, "serialize"), ["src/hexed.rs:6 call confirmed src/hexed.rs:1", named]);
+    assert_eq!(not_final(&judged, "hexed::deserialize"), [named]);
+}
+
+#[test]
+fn a_text_of_a_list_that_python_looks_up() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n").write(
+        "geo.py",
+        "__all__ = [\"area\"]\n\ndef area(x):\n    return x\n\nfor name in (\"area\", \"an area\"):\n    getattr(x, name)(1)\n",
+    );
+    assert_eq!(not_final(&judged, "area"), ["geo.py:6 value undecided -"]);
+}
+
+#[test]
+fn a_text_of_a_list_that_is_a_key_in_typescript() {
+    if !testkit::has_program("tsc") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}}\n")
+        .write("geo.ts", "export class Shape {\n  start() {}\n}\n")
+        .write(
+            "uses.ts",
+            "import { Shape } from './geo';\nconst s = new Shape();\nfor (const n of ['start'] as const) s[n]();\n",
+        );
+    assert_eq!(not_final(&judged, "Shape.start"), ["uses.ts:3 value undecided -"]);
+}
+
+#[test]
+fn what_pytest_and_the_packages_of_go_call() {
+    if !testkit::has_program("ty") || !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("conftest.py", "import pytest\n\n@pytest.fixture(scope=\"module\")\ndef shape():\n    return 1\n\ndef pytest_configure():\n    pass\n")
+        .write("test_a.py", "def test_a(shape):\n    assert shape\n")
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write("geo.go", "package made\n\ntype Shape int\n\nfunc (Shape) String() string { return \"\" }\n");
+    for (name, said) in [
+        ("conftest.py:shape", "shape is a fixture: pytest passes it to parameters of its name"),
+        ("pytest_configure", "pytest_configure is a hook: pytest calls it by its name"),
+        ("Shape.String", "Shape.String may implement an interface of Go's own packages"),
+    ] {
+        not_final(&judged, name);
+        let (_, text) = judged.ask("find_callers", json!({"name": name})).unwrap();
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
 fn a_link_of_names_in_go() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;

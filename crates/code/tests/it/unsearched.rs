@@ -132,6 +132,33 @@ fn assembly_beside_go_is_named() {
 }
 
 #[test]
+fn files_of_other_kinds_that_name_it_are_named() {
+    let worktree = Worktree::new();
+    worktree
+        .write("src/geo.ts", "export function area() {}\nexport function far() {}\n")
+        .write("plot.py", "def area_of(): pass\ndef run(): pass\ndef name(): pass\ndef near(): pass\n")
+        .write("geo.go", "package geo\n\nfunc Size() int { return 1 }\n")
+        .write("page.tmpl", "{{.Size}}\n")
+        .write(".gitignore", "/made/\n");
+    for file in ["src/App.vue", "src/B.svelte", "c.astro", "d.mdx", "made/E.vue"] {
+        worktree.write(file, "<script>import { area } from './geo'; area(1)</script>\n");
+    }
+    worktree
+        .write("nb.ipynb", r#"{"cells": [{"source": ["import plot\n", "plot.area_of()"]}, {"source": "x\nnear(1)"}]}"#)
+        .write("pyproject.toml", "[project]\nname = \"plot\"\n[project.scripts]\nplot = \"plot:run\"\n")
+        .write("setup.cfg", "[metadata]\nname = plot\n[options.entry_points]\nconsole_scripts =\n    x = plot:run\n");
+    let said = asked(&worktree, "area").join("\n");
+    let words = "mentions the name, and is of a kind that no judge reads: not searched";
+    assert_eq!(said, format!("c.astro, d.mdx, src/App.vue and 1 more: {words}"));
+    assert_eq!(asked(&worktree, "run"), [format!("pyproject.toml, setup.cfg: {words}")]);
+    for name in ["area_of", "near"] {
+        assert_eq!(asked(&worktree, name), [format!("nb.ipynb: {words}")]);
+    }
+    assert_eq!(asked(&worktree, "Size"), [format!("page.tmpl: {words}")]);
+    assert!(asked(&worktree, "far").is_empty() && asked(&worktree, "name").is_empty());
+}
+
+#[test]
 fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
     if !has_python() {
         return;
