@@ -193,7 +193,7 @@ fn withheld(request: &Value) -> String {
 }
 
 /// Configuration that changed since the daemon read it at its start.
-fn changed_since(project: &Project, status: &Value) -> Option<String> {
+pub(super) fn changed_since(project: &Project, status: &Value) -> Option<String> {
     let uptime = Duration::from_millis(status["daemon"]["uptime_ms"].as_u64()?);
     let started = SystemTime::now().checked_sub(uptime)?;
     let modified = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();

@@ -49,15 +49,15 @@ impl Parts {
     /// The names of those that differ.
     pub(super) fn differences(&self, other: &Parts, with_model: bool) -> Vec<&'static str> {
         let pairs = [
-            ("node", self.node != other.node),
-            ("template engine", self.engine != other.engine),
-            ("messages", self.messages != other.messages),
+            ("the version of the node", self.node != other.node),
+            ("the template engine", self.engine != other.engine),
+            ("the messages", self.messages != other.messages),
             // The node has one schema, and the model's server decides its form.
-            ("schema", with_model && self.schema != other.schema),
-            ("parameters", self.parameters != other.parameters),
-            ("provider", self.provider != other.provider),
-            ("model", with_model && self.model != other.model),
-            ("attempt", self.attempt != other.attempt),
+            ("the schema", with_model && self.schema != other.schema),
+            ("the parameters", self.parameters != other.parameters),
+            ("the provider", self.provider != other.provider),
+            ("the model", with_model && self.model != other.model),
+            ("the number of the attempt", self.attempt != other.attempt),
         ];
         pairs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }

@@ -86,7 +86,7 @@ impl Files {
             Some(nearest) => match differences(&nearest)[..] {
                 [] => Ok(nearest.clone()),
                 ref others => {
-                    Err(format!("the nearest entry, {}…, has another {}", &short(&nearest.key), others.join(", ")))
+                    Err(format!("the nearest entry, {}…, differs in {}", &short(&nearest.key), others.join(", ")))
                 }
             },
         })

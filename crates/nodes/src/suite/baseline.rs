@@ -42,12 +42,14 @@ pub enum Verdict {
     Regression(u32, u32),
     /// Nobody knows it.
     Fails,
+    /// It fails because nobody answered, which no baseline excuses.
+    Unanswered,
 }
 
 impl Verdict {
     /// Whether a run with it has failed.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Verdict::Regression(..) | Verdict::Fails)
+        matches!(self, Verdict::Regression(..) | Verdict::Fails | Verdict::Unanswered)
     }
 }
 
@@ -84,6 +86,7 @@ impl Baseline {
         match (report.passes(), known) {
             (true, Some(Known { passes: false, .. })) => Verdict::Mended,
             (true, _) => Verdict::Passes,
+            (false, _) if report.tried.is_unanswered => Verdict::Unanswered,
             (false, Some(Known { passes: false, .. })) => Verdict::KnownToFail,
             (false, Some(Known { passed, of, .. })) => Verdict::Regression(passed, of),
             (false, None) => Verdict::Fails,
@@ -118,7 +121,7 @@ mod tests {
     use crate::suite::Tried;
 
     fn report(node: &str, id: &str, passed: u32) -> Report {
-        let tried = Tried { passed, failures: Vec::new(), ledgers: Vec::new() };
+        let tried = Tried { passed, failures: Vec::new(), ledgers: Vec::new(), is_unanswered: false };
         Report { node: node.to_owned(), id: id.to_owned(), line: 3, number: None, tried, of: (2, 2) }
     }
 
@@ -139,6 +142,11 @@ mod tests {
         assert_eq!(verdict(&baseline, "2", 0), Verdict::KnownToFail);
         assert_eq!(verdict(&baseline, "2", 2), Verdict::Mended);
         assert_eq!(verdict(&baseline, "3", 0), Verdict::Fails);
+        // It is known to fail, and not to be without an answer.
+        let mut unanswered = report("a", "2", 0);
+        unanswered.tried.is_unanswered = true;
+        assert_eq!(baseline.verdict(engine, &unanswered), Verdict::Unanswered);
+        assert!(Verdict::Unanswered.is_failure());
         // What answers otherwise is another matter.
         assert_eq!(baseline.verdict(Answering::Live, &report("a", "2", 0)), Verdict::Fails);
         // One node alone leaves the others as they are, and what it has no more is gone.

@@ -11,7 +11,8 @@ use crate::cassette::{Cassettes, Mode};
 use crate::engine::Engine;
 use crate::file::{Trial, trial_id};
 use crate::folder::Folder;
-use crate::run::{Ledger, run_with};
+use crate::outcome::Class;
+use crate::run::{FailureKind, Ledger, run_with};
 use crate::usage::Usage;
 use crate::{Means, Models, Node};
 
@@ -139,11 +140,13 @@ pub struct Tried {
     /// Why the others did not, each once.
     pub failures: Vec<String>,
     pub ledgers: Vec<Ledger>,
+    /// Whether a run was without an answer: not recorded, no model, no connection. That says nothing of the node.
+    pub is_unanswered: bool,
 }
 
 /// Runs a test. With `judges` the value is compared with what is expected; without, it only has to be of its type.
 async fn tried(trial: &Trial, node: &Node, means: Means<'_>, judges: bool) -> Tried {
-    let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new() };
+    let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new(), is_unanswered: false };
     for _ in 0..trial.repeat {
         let problems = match run_with(node, trial.input.clone(), means).await {
             Ok(done) => {
@@ -153,6 +156,10 @@ async fn tried(trial: &Trial, node: &Node, means: Means<'_>, judges: bool) -> Tr
             }
             Err(failure) => {
                 tried.ledgers.push(failure.ledger);
+                tried.is_unanswered |= matches!(
+                    failure.kind,
+                    FailureKind::NoModel | FailureKind::Model(Class::NotRecorded | Class::Transport)
+                );
                 vec![failure.why]
             }
         };

@@ -44,7 +44,7 @@ pub(super) fn answered_by(models: &Models, node: &Node) -> String {
         Ok(models) => {
             let named = models
                 .iter()
-                .map(|model| format!("{}, {}", model.alias, if model.is_local { "local" } else { "paid" }));
+                .map(|model| format!("{}, {}", model.alias, if model.is_local { "on this machine" } else { "paid" }));
             format!("model {}", named.collect::<Vec<_>>().join("; then "))
         }
         Err(_) => "no model".to_owned(),

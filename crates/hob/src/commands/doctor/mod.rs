@@ -249,7 +249,7 @@ fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
             Ok(status) => {
                 let lacks = status["lacks"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let lacks = lacks.map(|what| Finding::problem("environment", what)).collect();
-                (running(&control, &status), lacks)
+                (running(project, &control, &status), lacks)
             }
             Err(error) => (Finding::problem("daemon", error.to_string()), Vec::new()),
         },
@@ -262,12 +262,15 @@ fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
 }
 
 /// A daemon that runs.
-fn running(control: &Control, status: &Value) -> Finding {
+fn running(project: &Project, control: &Control, status: &Value) -> Finding {
     let ack = control.daemon();
     let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
     let runs = format!("runs (hob {}{pid})", ack.version);
     if let Some(other) = ack.pid.and_then(super::other_program::notice) {
         return Finding::note("daemon", format!("{runs}; {other}"));
+    }
+    if let Some(changed) = super::status::changed_since(project, status) {
+        return Finding::note("daemon", format!("{runs}; {changed}"));
     }
     match status["granted_since"] == true {
         true => Finding::note(

@@ -79,11 +79,16 @@ impl UsageOf {
                 (None, 0) => String::new(),
                 (None, _) => ", cost unknown".to_owned(),
                 (Some(cost), 0) => format!(", cost {cost:.6}"),
-                (Some(cost), unpriced) => format!(", cost {cost:.6} and that of {unpriced} attempts, which is unknown"),
+                (Some(cost), unpriced) => {
+                    format!(", cost {cost:.6} and that of {}, which is unknown", counted(unpriced, "attempt"))
+                }
             };
             terminal::line(format!(
-                "{node} on {model}: {} attempts ({} failed{unknown}), {} tokens in, {} out{cost}",
-                sum.attempts, sum.failures, sum.input, sum.output
+                "{node} on {model}: {} ({} failed{unknown}), {} tokens in, {} out{cost}",
+                counted(sum.attempts, "attempt"),
+                sum.failures,
+                sum.input,
+                sum.output
             ));
         }
         terminal::line(format!("{today} of {per_day} tokens were sent off this machine today ({})", usage::SETTING));
@@ -91,11 +96,20 @@ impl UsageOf {
     }
 }
 
+/// A number of things.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 impl Gc {
     pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (removed, kept) = Cassettes::collect_garbage(&folder(project)?).map_err(Failure::new)?;
         let expired = Cache::new(state(project).join("cache")).collect_garbage().map_err(Failure::new)?;
-        terminal::line(format!("{removed} recordings removed, {kept} kept; {expired} expired values removed"));
+        terminal::line(format!(
+            "{} removed, {kept} kept; {} removed",
+            counted(removed as u64, "recording"),
+            counted(expired as u64, "expired value")
+        ));
         Ok(Exit::Done)
     }
 }

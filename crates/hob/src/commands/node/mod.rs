@@ -154,7 +154,13 @@ fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Resul
     let mut hello = super::hello(project)?;
     hello.toolsets = vec!["nodes".to_owned()];
     let mut control = super::connect_or_start(project, &hello)?;
-    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+    let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    // The models are those of its start: without this, what was configured since seems not to work.
+    let status = control.status().ok();
+    if let Some(notice) = status.and_then(|status| super::status::changed_since(project, &status)) {
+        terminal::note(notice);
+    }
+    Ok(result)
 }
 
 /// The directory of the current worktree, and where its node files lie.

@@ -74,14 +74,26 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         Err(_) if accepts => Baseline::default(),
         Err(why) => return Err(Failure::new(why)),
     };
-    let (mut reports, mut failed) = (Vec::new(), 0);
+    let (mut reports, mut failed, mut unanswered) = (Vec::new(), 0, 0);
     let each = |report: Report| {
         let verdict = known.verdict(answering, &report);
         failed += usize::from(verdict.is_failure());
+        unanswered += usize::from(verdict == Verdict::Unanswered);
         told(&report, &verdict);
         reports.push(report);
     };
     suite.run(nodes, answering, each).map_err(Failure::new)?;
+    if unanswered > 0 {
+        let (count, tests) = (reports.len(), if unanswered == 1 { "test has" } else { "tests have" });
+        let others = match failed - unanswered {
+            0 => String::new(),
+            others => format!(", and {others} failed that are not known to"),
+        };
+        // A baseline of it would let everything pass with nothing tested.
+        let written = if accepts { "; no baseline is written" } else { "" };
+        let why = format!("{unanswered} of {count} {tests} no result, because nobody answered{others}{written}");
+        return Err(Failure::new(why).hint("What each of them needs stands below it."));
+    }
     if accepts && !reports.is_empty() {
         known.accept(answering, &reports, nodes.is_empty());
         known.write(&folder).map_err(Failure::new)?;
@@ -92,7 +104,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
     }
     match (reports.len(), failed) {
         (0, _) => Err(Failure::new("there is no test and no example in these node files")
-            .hint("Write some: tests: [ { input: { text: a }, expect: { /score: { \">=\": 4 } } } ]")),
+            .hint("Write some, as a key of the file: tests: [ { input: { text: a }, expect: { /answer: { matches: rain } } } ]  (a place in the node's output)")),
         (_, 0) => Ok(Exit::Done),
         (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed that are not known to"))
             .hint("Mend them, or accept how they go: `hob node test --accept` writes the baseline.")),
@@ -105,6 +117,7 @@ fn told(report: &Report, verdict: &Verdict) {
         Verdict::Mended => "ok, and known to fail: accept it".to_owned(),
         Verdict::KnownToFail => "failed, as it is known to".to_owned(),
         Verdict::Fails => "failed".to_owned(),
+        Verdict::Unanswered => "failed without an answer".to_owned(),
         Verdict::Regression(_, 1) => "failed, and passed in the baseline".to_owned(),
         Verdict::Regression(passed, of) => format!("failed, and passed {passed} of {of} times in the baseline"),
     };

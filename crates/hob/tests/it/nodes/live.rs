@@ -25,7 +25,7 @@ fn a_file_is_a_tool_that_its_model_answers() {
     let Some(engine) = engine() else { return };
     let project = fresh();
     project.write("hob.toml", &names_model(engine.url()));
-    goes_from_its_first_save_to_its_end(&project, "model engine, local", |answer| {
+    goes_from_its_first_save_to_its_end(&project, "model engine, on this machine", |answer| {
         assert_eq!(*answer, json!({"state": "done", "result": {"reason": "", "score": 1}}));
     });
     // A script has what a call has cost beside its value.

@@ -63,7 +63,7 @@ fn what_the_engine_said_is_replayed_with_it_stopped() {
     assert!(said.contains("rate:5: failed") && said.contains("weigh:5: ok, "), "{said}");
     let why = [
         "this call of rate is not recorded in cassettes/rate.jsonl: the nearest entry, ",
-        " has another node, messages; `hob node record rate` records it",
+        " differs in the version of the node, the messages; `hob node record rate` records it",
     ];
     assert!(why.iter().all(|why| said.contains(why)), "{said}");
     let stale = called(&project);
@@ -84,4 +84,30 @@ fn two_tests_of_one_line_are_told_apart() {
     for name in ["rate:5 #1: failed", "rate:5 #2: failed", "rate:7: failed"] {
         assert!(ran.stdout.contains(name), "{name}: {ran:?}");
     }
+}
+
+#[test]
+fn what_nobody_answered_is_no_result_to_accept() {
+    let project = fresh();
+    let tests = "tests: [ { input: { text: a } }, { input: { text: b } } ]\npolicy:";
+    project.write("nodes/rate.node.md", &RATE.replace("policy:", tests));
+    let baseline = project.root().join("nodes/baseline.json");
+    // Nothing recorded, no model configured, and one that is not there.
+    for command in [&["node", "test", "--accept"][..], &["node", "test", "--engine", "live", "--accept"]] {
+        let ran = project.run(command.iter().copied());
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let why = "2 of 2 tests have no result, because nobody answered; no baseline is written";
+        assert!(ran.stderr.contains(why) && !baseline.exists(), "{ran:?}");
+    }
+    for command in [&["node", "test"][..], &["node", "record"]] {
+        let ran = project.run(command.iter().copied());
+        assert!(ran.code == Some(1) && !ran.stderr.contains("--accept"), "{ran:?}");
+    }
+    // A baseline of such runs, as an earlier version wrote it, excuses nothing.
+    let node = ::nodes::Node::parse("rate", &project.read("nodes/rate.node.md")).unwrap();
+    let known: serde_json::Map<String, Value> =
+        node.trials.iter().map(|trial| (trial.id.clone(), json!({"passes": false, "passed": 0, "of": 1}))).collect();
+    project.write("nodes/baseline.json", &json!({"cassette": {"rate": known}}).to_string());
+    let ran = project.run(["node", "test"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
 }

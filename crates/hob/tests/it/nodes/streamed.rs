@@ -66,5 +66,5 @@ fn a_caller_that_wants_progress_is_told_how_many_tokens_have_come() {
     let ledger = &result["_meta"]["hob/ledger"];
     assert_eq!(ledger["total"], json!({"tokens": 1200, "complete": true, "cost": 0.004}), "{ledger}");
     let usage = project.run(["node", "usage"]).ok();
-    assert!(usage.contains("rate on local: 1 attempts (0 failed), 1000 tokens in, 200 out, cost 0.004000"), "{usage}");
+    assert!(usage.contains("rate on local: 1 attempt (0 failed), 1000 tokens in, 200 out, cost 0.004000"), "{usage}");
 }

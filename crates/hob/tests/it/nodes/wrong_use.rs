@@ -47,6 +47,24 @@ fn no_such_model() {
 }
 
 #[test]
+fn a_model_that_the_daemon_has_not_read_yet() {
+    let project = fresh();
+    project.write("nodes/rate.node.md", RATE);
+    let notice = "hob.toml has changed since the daemon started: `hob stop`";
+    let first = run(&project, "rate");
+    assert!(!first.stderr.contains(notice), "{first:?}");
+    project.write("hob.toml", "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n");
+    for ran in [run(&project, "rate"), project.run(["node", "list"])] {
+        assert!(ran.code == Some(0) && ran.stderr.contains(notice), "{ran:?}");
+    }
+    let doctor = project.run(["doctor", "--quick"]);
+    assert!(doctor.stdout.contains(notice), "{doctor:?}");
+    project.run(["stop"]).ok();
+    let listed = project.run(["node", "list"]);
+    assert!(listed.stdout.contains("model small, on this machine") && !listed.stderr.contains(notice), "{listed:?}");
+}
+
+#[test]
 fn two_files_of_one_name_and_an_illegal_one() {
     let project = fresh();
     project.write("nodes/rate.node.md", RATE);

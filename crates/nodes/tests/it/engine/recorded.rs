@@ -61,7 +61,10 @@ async fn what_was_recorded_is_replayed_without_an_engine() {
     let changed = rate("Rate thus");
     let said = call(&changed, "a", &models, &replay, &folder).await;
     assert!(said.contains("this call of rate is not recorded in cassettes/rate.jsonl: the nearest entry, "), "{said}");
-    assert!(said.contains(" has another node, messages; `hob node record rate` records it"), "{said}");
+    assert!(
+        said.contains(" differs in the version of the node, the messages; `hob node record rate` records it"),
+        "{said}"
+    );
     // Another input is no other node.
     let said = call(&node, "d", &models, &replay, &folder).await;
     assert!(said.contains(" has another messages;"), "{said}");
