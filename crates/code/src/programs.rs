@@ -11,6 +11,13 @@ pub(crate) fn places(name: &str, search_path: &str, worktree: &Path) -> Vec<Path
         .collect()
 }
 
+/// A search path without the directories of the worktree, for who looks for further programs there.
+pub(crate) fn outside(search_path: &str, worktree: &Path) -> String {
+    let directories =
+        std::env::split_paths(search_path).filter(|one| one.is_absolute() && !is_of(&one.join("."), worktree));
+    std::env::join_paths(directories).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
+}
+
 /// Whether a program lies in a worktree, by any of its names: the directory that is searched may be a link into it, and so may the
 /// program.
 fn is_of(program: &Path, worktree: &Path) -> bool {

@@ -143,12 +143,17 @@ impl Pool {
         }
         // Another question may have started it meanwhile.
         let server = servers.entry(key.clone()).or_insert_with(|| {
+            let mut env: Vec<(String, String)> = caller.env.clone().into_iter().collect();
+            if !options.settings.project_servers {
+                let path = env.iter_mut().filter(|(name, _)| name == "PATH");
+                path.for_each(|(_, path)| *path = programs::outside(path, &key.worktree));
+            }
             Server::start(Start {
                 profile: Arc::new(profile.clone()),
                 command,
                 root: key.root.clone(),
                 worktree: key.worktree,
-                env: caller.env.clone().into_iter().collect(),
+                env,
                 servers_dir: options.state_dir.clone(),
                 own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
                 state_dir: options.state_dir.join(&profile.name),

@@ -16,7 +16,7 @@ use super::beyond::Beyond;
 use super::canary::{Probe, ask, choose};
 use super::documents::{Documents, read_again};
 use super::scratch::Scratch;
-use super::start::{copy, initialize, keep_last, short_version, spawn, widened};
+use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
 use super::{Canary, Document, Order, Session, State};
 use crate::journal::Record;
@@ -107,7 +107,14 @@ impl Life<'_> {
                 return unstarted(format!("make a directory for its temporary files in {place}: {error}"));
             }
         };
-        let mut child = match spawn(&start, nonce, scratch.path()) {
+        let has_copies = match copied(&start).await {
+            Ok(has_copies) => has_copies,
+            Err(problem) => {
+                scratch.remove().await;
+                return unstarted(problem);
+            }
+        };
+        let mut child = match spawn(&start, has_copies, nonce, scratch.path()) {
             Ok(child) => child,
             Err(problem) => {
                 scratch.remove().await;
@@ -413,11 +420,11 @@ impl Life<'_> {
             };
             json!({"uri": of_path(&worktree.join(&change.path)), "type": kind})
         };
-        let copied: Vec<_> =
+        let files: Vec<_> =
             self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
-        if batch.changes.iter().any(|change| copied.contains(&worktree.join(&change.path))) {
+        if batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path))) {
             // One that is gone stays as it was: the server has what it read.
-            let _ = copy(&self.actor.start);
+            let _ = copied(&self.actor.start).await;
         }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {

@@ -2,6 +2,7 @@
 //! error.
 
 use std::collections::VecDeque;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +20,8 @@ const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
 
 /// Starts the program as that session, with a directory for its temporary files.
-pub(super) fn spawn(start: &Start, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
-    let command =
-        command(start).map_err(|error| format!("copy what it reads to {}: {error}", start.own_dir.display()))?;
+pub(super) fn spawn(start: &Start, has_copies: bool, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
+    let command = command(start, has_copies);
     let (program, args) = command.split_first().ok_or("its command is empty")?;
     let mut spec = Spec::new(program, &start.root).args(args).env(start.env.iter().map(|(name, value)| (name, value)));
     spec = spec.env([("TMPDIR", scratch)]);
@@ -33,26 +33,56 @@ pub(super) fn spawn(start: &Start, nonce: Nonce, scratch: &Path) -> Result<Child
 }
 
 /// The program and its arguments, with what it reads copied to where they say.
-fn command(start: &Start) -> std::io::Result<Vec<String>> {
+fn command(start: &Start, has_copies: bool) -> Vec<String> {
     let profile = &start.profile;
-    let has_copies = copy(start)?;
     let mut command = start.command.clone();
     if !has_copies && !profile.without_copies.is_empty() && start.command.get(1..) == profile.command.get(1..) {
         command.truncate(1);
         command.extend(profile.without_copies.iter().skip(1).cloned());
     }
     let own = start.own_dir.to_string_lossy();
-    Ok(command.into_iter().map(|word| word.replace("{own}", &own)).collect())
+    command.into_iter().map(|word| word.replace("{own}", &own)).collect()
 }
 
-/// Copies what the server reads beside what it writes; whether there is any.
-pub(super) fn copy(start: &Start) -> std::io::Result<bool> {
+/// Copies what the server reads beside what it writes; whether there is any. `Err` says why it cannot be.
+pub(super) async fn copied(start: &Start) -> Result<bool, String> {
+    let (start, place) = (start.clone(), start.own_dir.display().to_string());
+    let copied = tokio::task::spawn_blocking(move || copy(&start));
+    let copied = tokio::time::timeout(COPIED_WITHIN, copied).await;
+    let problem = match copied {
+        Ok(Ok(Ok(copied))) => return Ok(copied),
+        Ok(Ok(Err(problem))) => problem.to_string(),
+        Ok(Err(_)) | Err(_) => format!("it takes longer than {COPIED_WITHIN:?}"),
+    };
+    Err(format!("copy what it reads to {place}: {problem}"))
+}
+
+/// How long copying may take, and how large such a file may be.
+const COPIED_WITHIN: Duration = Duration::from_secs(10);
+const MOST_COPIED: u64 = 256 << 20;
+
+fn copy(start: &Start) -> std::io::Result<bool> {
     let there = start.profile.copies.iter().map(|name| start.root.join(name)).find(|file| file.is_file());
     let Some((from, name)) = there.as_deref().and_then(|from| Some((from, from.file_name()?))) else {
         return Ok(false);
     };
+    let refused = |what: String| std::io::Error::other(format!("{} {what}", project::visible::path(from)));
+    // Builds beside the checkout are linked by the same name; any other file is none of the server's.
+    let real = from.canonicalize()?;
+    if real.file_name() != Some(name) {
+        return Err(refused(format!(
+            "is a link to {}, which has another name: link or copy the file itself",
+            real.display()
+        )));
+    }
+    let file = project::regular::open(&real)?;
+    let most = MOST_COPIED;
+    if file.metadata()?.len() > most {
+        return Err(refused(format!("is larger than {} MiB", most >> 20)));
+    }
     std::fs::create_dir_all(&start.own_dir)?;
-    std::fs::copy(from, start.own_dir.join(name))?;
+    let mut copy = std::fs::File::create(start.own_dir.join(name))?;
+    std::io::copy(&mut file.take(most), &mut copy)?;
     Ok(true)
 }
 

@@ -8,6 +8,7 @@
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
 //! - `invocations`: what a macro of the project is given.
 //! - `owner`: which type a name belongs to, by the words before it.
+//! - `said`: what a server's answer says of a site.
 //! - `texts`: places of the protocol in the texts that were read.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
@@ -26,6 +27,7 @@ mod meaning;
 mod outside;
 mod owner;
 mod pass;
+mod said;
 mod texts;
 mod unnamed;
 mod waiting;

@@ -144,3 +144,34 @@ fn without_compile_commands_the_answer_says_what_is_missing() {
     let text = said(&judged, "area");
     assert!(text.contains("; there is no compile_commands.json at the root or in build, so"), "{text}");
 }
+
+#[test]
+fn a_server_is_not_led_into_the_checkout_by_its_search_path() {
+    let bin = tempfile::tempdir().unwrap();
+    let told = bin.path().join("told");
+    program(&bin.path().join("ty"), &format!("#!/bin/sh\necho \"$PATH\" > {}\nexit 3\n", told.display()), 0o755);
+    let mut judged = python(CodeSettings::default());
+    let inside = judged.path().canonicalize().unwrap().join("bin");
+    std::fs::create_dir(&inside).unwrap();
+    judged.search_path = Some(format!("{}:bin:{}:/usr/bin:/bin", inside.display(), bin.path().display()));
+    let text = said(&judged, "area");
+    assert!(text.contains("ty crashed"), "{text}");
+    let told = std::fs::read_to_string(told).unwrap();
+    assert_eq!(told.trim(), format!("{}:/usr/bin:/bin", bin.path().display()));
+}
+
+#[test]
+fn what_a_server_reads_is_no_link_to_another_file() {
+    let bin = tempfile::tempdir().unwrap();
+    program(&bin.path().join("clangd"), "#!/bin/sh\nexit 3\n", 0o755);
+    let mut judged = Judged::new();
+    judged.write("a.c", "int area(void) { return 1; }\nint b(void) { return area(); }\n");
+    std::os::unix::fs::symlink("/dev/zero", judged.path().join("compile_commands.json")).unwrap();
+    judged.search_path = Some(format!("{}:/usr/bin:/bin", bin.path().display()));
+    assert!(!said(&judged, "area").contains("which has another name"), "no regular file");
+    std::fs::remove_file(judged.path().join("compile_commands.json")).unwrap();
+    std::os::unix::fs::symlink("/proc/self/status", judged.path().join("compile_commands.json")).unwrap();
+    judged.begin_again(CodeSettings::default());
+    let text = said(&judged, "area");
+    assert!(text.contains("is a link to /proc/") && text.contains("which has another name"), "{text}");
+}

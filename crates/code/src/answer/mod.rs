@@ -1,5 +1,7 @@
 //! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
 
+mod attributes;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -118,7 +120,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     };
     leave_out_other_languages(&mut found);
     follow(&whole, &mut found, aliases, shown);
-    add_modules_in_attributes(&whole, &mut found, shown);
+    attributes::add_modules(&whole, &mut found, shown);
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
         found.sites.retain(|site| site.path.starts_with(below));
@@ -394,45 +396,6 @@ fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown:
             found.texts.entry(hit.path.as_path().into()).or_insert_with(|| hit.text.as_slice().into());
         }
         found.sites.extend(new);
-    }
-}
-
-/// Adds where an attribute names the module of a `serialize` or `deserialize`: serde's `with` stands for both.
-fn add_modules_in_attributes(scope: &Scope, found: &mut Found, shown: Shown) {
-    if !matches!(found.question.name.as_str(), "serialize" | "deserialize") {
-        return;
-    }
-    let free = found.definitions.iter().filter(|one| one.language == Language::Rust && one.kind == Kind::Function);
-    let module = |one: &Definition| match one.inside.last() {
-        Some(names) => names.first().cloned(),
-        None => module_name(&one.path),
-    };
-    let modules: BTreeSet<String> = free.filter_map(module).collect();
-    for name in modules {
-        let alias =
-            Alias { name: name.clone(), path: Path::new("").into(), line: 0, is_open: false, depth: MAX_RENAMES };
-        for hit in search(scope, &name).hits.iter().filter(|hit| hit.language == Language::Rust) {
-            // `with = "crate::hexed"`.
-            let is_with = |at: usize| {
-                let text = hit.text.get(..at).unwrap_or_default();
-                let literal = text.iter().rposition(|byte| *byte == b'"').map(|quote| text[..quote].trim_ascii_end());
-                let key = literal.and_then(|before| before.strip_suffix(b"=")).map(<[u8]>::trim_ascii_end);
-                key.is_some_and(|key| key.ends_with(b"with")) && hit.text.get(at + name.len()) == Some(&b'"')
-            };
-            let starts: Vec<usize> = hit.starts.iter().copied().filter(|at| is_with(*at)).collect();
-            if starts.is_empty() {
-                continue;
-            }
-            let Some(parsed) = occurrences(hit.language, &hit.text, &name, &starts, scope.until) else {
-                found.skipped.push(unparsed(scope, hit));
-                continue;
-            };
-            let mut reader = Reader::new(&found.question, shown);
-            reader.read(hit, &parsed.all, &name, Some(&alias));
-            let sites = reader.sites.into_iter().filter(|site| site.class == Class::Value);
-            found.sites.extend(sites);
-            found.texts.entry(hit.path.as_path().into()).or_insert_with(|| hit.text.as_slice().into());
-        }
     }
 }
 

@@ -1,0 +1,117 @@
+//! What a server's answer to `textDocument/definition` says of a site: one of our definitions, another one, the way to one.
+
+use std::collections::BTreeMap;
+
+use super::conditions::Conditions;
+use super::decide::Said;
+use super::dispatch::{Dispatched, dispatched, may_be_overridden};
+use super::texts::{Sheets, Spot};
+use crate::answer::{Found, Site};
+use crate::judgement::Code;
+use crate::lsp::Location;
+use crate::syntax::{Class, Kind, Language, is_pure_virtual};
+
+/// What a place of an answer to `textDocument/definition` is.
+pub(super) fn read(
+    found: &Found,
+    asked_at: usize,
+    places: &[Location],
+    sheets: &mut Sheets,
+    known: &mut BTreeMap<Spot, Option<Dispatched>>,
+    conditions: &mut Conditions,
+) -> Said {
+    let mut best = Said::Nothing;
+    let rank = |said: &Said| match said {
+        Said::Ours(_) => 5,
+        Said::Through(_) => 4,
+        Said::Dispatched(_) => 3,
+        Said::Other { .. } => 2,
+        Said::Odd | Said::Failed(_) => 1,
+        Said::Nothing => 0,
+    };
+    for place in places {
+        let one = match sheets.spot(place) {
+            Some(spot) => match read_one(found, asked_at, &spot, sheets, conditions) {
+                other @ Said::Other { .. } => {
+                    let is_rust = found.sites[asked_at].language == Language::Rust;
+                    let come_to = known.entry(spot.clone()).or_insert_with(|| match is_rust {
+                        true => dispatched(found, &spot, sheets),
+                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatched::Overriders),
+                    });
+                    match come_to {
+                        Some(Dispatched::To(one)) => Said::Dispatched(*one),
+                        Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
+                        Some(Dispatched::Undecided(code)) => Said::Failed(*code),
+                        None if conditions.is_alternative(&found.sites[asked_at], &spot, sheets) => {
+                            Said::Failed(Code::Inactive)
+                        }
+                        None => other,
+                    }
+                }
+                said => said,
+            },
+            None => Said::Odd,
+        };
+        if rank(&one) > rank(&best) {
+            best = one;
+        }
+    }
+    best
+}
+
+fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
+    let below = sheets.below(&spot.path);
+    let word = sheets.word(spot);
+    let name = &found.question.name;
+    if let Some(below) = below {
+        // Some give the whole declaration.
+        let is_ours = |one: &crate::definition::Definition| {
+            *one.path == *below && (one.at == spot.start || spot.start < one.at && one.at < spot.end && word != name)
+        };
+        if let Some(number) = found.definitions.iter().position(is_ours) {
+            return Said::Ours(number);
+        }
+        let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
+        let is_pure = |site: &Site| {
+            let text = found.texts.get(&site.path).filter(|_| site.language == Language::Cpp);
+            text.is_some_and(|text| is_pure_virtual(text, site.at))
+        };
+        if let Some(at) = here {
+            let site = &found.sites[at];
+            if let Some(number) = conditions.same(found, site) {
+                return Said::Ours(number);
+            }
+            return match site.class {
+                // It names itself where it finds nothing.
+                Class::Import | Class::Export if at == asked_at => Said::Nothing,
+                Class::Import | Class::Export => Said::Through(at),
+                Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
+                _ => Said::Other { is_interface: site.in_interface },
+            };
+        }
+    }
+    let is_named = word == name || sheets.text(spot) == name || found.names.contains(word);
+    if is_named || is_module(name, spot) { Said::Other { is_interface: false } } else { Said::Odd }
+}
+
+/// A module is defined by its file: by none of its text.
+fn is_module(name: &str, spot: &Spot) -> bool {
+    let stem = spot.path.file_stem().and_then(|stem| stem.to_str());
+    let folder = spot.path.parent().and_then(|folder| folder.file_name()).and_then(|folder| folder.to_str());
+    let is_index = matches!(stem, Some("mod" | "index" | "__init__" | "lib"));
+    spot.start <= 3 && (stem == Some(name) || is_index && folder == Some(name))
+}
+
+/// Words that mean a definition without naming it.
+pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
+    let definition = &found.definitions[number];
+    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    match definition.language {
+        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            is_type && matches!(word, "super" | "this") || word == "default"
+        }
+        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
+        _ => false,
+    }
+}
