@@ -62,13 +62,20 @@ impl Question {
         Ok(question)
     }
 
-    /// Whether the name stands behind its qualifier, by the text before it: `Vec::new`, `json.dumps`.
-    pub(crate) fn is_behind(&self, before: &[u8]) -> bool {
-        let Some(qualifier) = self.qualifiers.last().filter(|_| self.file.is_none()) else { return false };
-        let before = before.trim_ascii_end();
-        let before = before.strip_suffix(b"::").or_else(|| before.strip_suffix(b".")).unwrap_or_default();
-        let before = before.strip_suffix(qualifier.as_bytes());
-        before.is_some_and(|before| before.last().is_none_or(|last| !is_word(*last)))
+    /// Behind how many of its qualifiers the name stands, by the text before it: two for `os.path.join` in `os.path.join(a)`,
+    /// one in `path.join(a)`, none in `self.path.join(a)`, which is another one's.
+    pub(crate) fn behind(&self, before: &[u8]) -> usize {
+        let mut rest = before.trim_ascii_end();
+        let mut count = 0;
+        for qualifier in self.qualifiers.iter().rev().filter(|_| self.file.is_none()) {
+            let Some(path) = rest.strip_suffix(b"::").or_else(|| rest.strip_suffix(b".")) else { return count };
+            match path.strip_suffix(qualifier.as_bytes()) {
+                Some(path) if path.last().is_none_or(|last| !is_word(*last)) => rest = path,
+                _ => return 0,
+            }
+            count += 1;
+        }
+        count
     }
 
     /// Whether a file is the one that was named.
@@ -106,6 +113,22 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    #[test]
+    fn a_name_stands_behind_its_qualifiers() {
+        let check = |name: &str, before: &str, wanted: usize| {
+            assert_eq!(Question::read(name).unwrap().behind(before.as_bytes()), wanted, "{name} {before}");
+        };
+        check("os.path.join", "x = os.path.", 2);
+        check("os.path.join", "x = path.", 1);
+        check("os.path.join", "self.path.", 0);
+        check("os.path.join", "join = ", 0);
+        check("console.log", "window.console.", 1);
+        check("console.log", "my_console.", 0);
+        check("Vec::new", "std::vec::Vec::", 1);
+        check("new", "Vec::", 0);
+        check("a.py:Shape.area", "Shape.", 0);
+    }
 
     #[test]
     fn names_as_people_write_them() {

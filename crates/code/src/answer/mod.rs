@@ -104,7 +104,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
     let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
-    let is_behind = sites.iter().any(|site| question.is_behind(text(site).unwrap_or_default()));
+    let is_behind = sites.iter().any(|site| question.behind(text(site).unwrap_or_default()) > 0);
     let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), is_behind, &skipped)?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     let mut found = Found {

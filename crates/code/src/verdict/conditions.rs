@@ -10,7 +10,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::search::read;
-use crate::syntax::{Class, Kind, Language, conditional};
+use crate::syntax::{Class, Kind, Language, conditional, occurrences_at};
 
 /// The conditions of a question's files.
 pub(super) struct Conditions {
@@ -37,7 +37,9 @@ impl Conditions {
         for one in found.definitions.iter().filter(|one| is_known(one.language) && !one.is_outside()) {
             conditions.is_ours |= conditions.is_under(&root.join(&one.path), one.at, one.language);
         }
-        for site in found.sites.iter().filter(|site| site.language == Language::Rust) {
+        // What belongs to a type is brought by no name of its own.
+        let is_named = found.definitions.iter().any(|one| !is_member(one.kind));
+        for site in found.sites.iter().filter(|site| site.language == Language::Rust && is_named) {
             let path = root.join(&site.path);
             conditions.is_brought |= match site.class {
                 Class::Import | Class::Export => conditions.is_under(&path, site.at, site.language),
@@ -51,12 +53,20 @@ impl Conditions {
         conditions
     }
 
-    /// Whether what is compiled at a spot is an alternative to ours: in another configuration the site may mean ours.
-    pub(super) fn is_alternative(&mut self, site: &Site, spot: &Spot, sheets: &Sheets) -> bool {
+    /// Whether what is declared at a spot is an alternative to ours: in another configuration the site may mean ours.
+    pub(super) fn is_alternative(&mut self, found: &Found, site: &Site, spot: &Spot, sheets: &Sheets) -> bool {
         if site.language != Language::Rust || !self.is_ours && !self.is_brought || sheets.below(&spot.path).is_none() {
             return false;
         }
-        !site.is_member && self.is_brought || self.is_ours && self.is_under(&spot.path, spot.start, Language::Rust)
+        let Some((kind, owner)) = declared_at(spot, sheets) else { return false };
+        let are_both = self.is_ours && self.is_under(&spot.path, spot.start, Language::Rust);
+        if is_member(kind) {
+            // What has an owner is an alternative where the owners are: by one name in two modules.
+            let is_of_one = |one: &Definition| one.inside.last().and_then(|names| names.first()) == owner.as_ref();
+            return are_both && found.definitions.iter().any(|one| is_member(one.kind) && is_of_one(one));
+        }
+        let is_like_it = found.definitions.iter().any(|one| !is_member(one.kind));
+        is_like_it && (are_both || !site.is_member && self.is_brought)
     }
 
     /// Whether a site defines what one of ours does, by the same name in the same place, for another configuration.
@@ -148,6 +158,21 @@ impl Conditions {
             is_use && (has(part, b"::*") || has(part, b" as ")) || part.starts_with(b"type ")
         })
     }
+}
+
+fn is_member(kind: Kind) -> bool {
+    matches!(kind, Kind::Field | Kind::Method | Kind::Constructor)
+}
+
+/// What is declared at a spot, and in what; `None` for a local.
+fn declared_at(spot: &Spot, sheets: &Sheets) -> Option<(Kind, Option<String>)> {
+    let sheet = sheets.get(&spot.path)?;
+    let start = spot.start.checked_sub(sheet.skip)?;
+    let place = start..start + sheets.word(spot).len();
+    let all = occurrences_at(Language::Rust, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
+    let one = all.into_iter().next()?;
+    let owner = one.enclosing.last().and_then(|place| place.names.first().cloned());
+    one.declares.map(|declares| (declares.kind, owner))
 }
 
 fn has(text: &[u8], what: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Names that the project does not define: what each mention means is asked one by one, and the definitions outside of it that
 //! the judge leads to are those of the answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use super::meaning::{Meaning, Meanings, Name, Target, meanings};
 use super::{Asked, is_of};
 use crate::answer::{Found, Site, Texts};
 use crate::definition::{Definition, is_inside};
-use crate::judgement::{Code, Judged, Verdict};
+use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::question::Question;
 use crate::search::read;
 use crate::syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
 
@@ -30,7 +31,7 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         // What is not asked for is not judged.
         site.verdict = Verdict::NotJudged;
     }
-    let mut read_whole = BTreeMap::new();
+    let mut led = Vec::with_capacity(sites.len());
     for (at, meaning) in sites.into_iter().zip(of) {
         let language = found.sites[at].language;
         if is_itself(&meaning, &found.sites[at]) {
@@ -38,15 +39,59 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
             (found.sites[at].class, found.sites[at].verdict) = (Class::Binding, Verdict::NotJudged);
             continue;
         }
-        (found.sites[at].verdict, found.sites[at].meant) = match meaning {
-            Meaning::Undecided(code) => (Verdict::Undecided(code), None),
+        match meaning {
+            Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
             Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
                 // Another one of that name: an entry of another type, a local.
-                None => (Verdict::Refuted, None),
-                Some(one) if !is_inside(&found.question.qualifiers, &one) => (if_read(&one, &mut read_whole), None),
-                Some(one) => (Verdict::Confirmed, Some(number_of(&mut found.definitions, one))),
+                None => found.sites[at].verdict = Verdict::Refuted,
+                Some(one) => led.push((at, one)),
             },
+        }
+    }
+    let meant = Meant::of(found, &led);
+    if meant.is_unknown && !led.is_empty() {
+        let (whole, name) = (&found.question.whole, &found.question.name);
+        let text = format!(
+            "no `{name}` here is surely that of `{whole}`, which may inherit it or have it by another name: ask for `{name}` alone, which tells what each means"
+        );
+        judged.is_certain = false;
+        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+    }
+    let (root, mut read_whole) = (&asked.call.scope.root, BTreeMap::new());
+    for (at, one) in led {
+        (found.sites[at].verdict, found.sites[at].meant) = match meant.has(&found.question, &one) {
+            false => (if_read(root, &one, &mut read_whole), None),
+            true => (Verdict::Confirmed, Some(number_of(&mut found.definitions, one))),
         };
+    }
+}
+
+/// Which definitions a question means that none of the project answers.
+struct Meant {
+    /// What the texts say, where no definition is inside of what the question says: `console.log` is a method of `Console`.
+    by_text: BTreeSet<(Arc<Path>, String)>,
+    is_unknown: bool,
+}
+
+impl Meant {
+    /// By what each site leads to.
+    fn of(found: &Found, led: &[(usize, Definition)]) -> Meant {
+        if led.iter().any(|(_, one)| is_inside(&found.question.qualifiers, one)) {
+            return Meant { by_text: BTreeSet::new(), is_unknown: false };
+        }
+        let behind = |site: &Site| {
+            let before = found.texts.get(&*site.path).and_then(|text| text.get(..site.at));
+            found.question.behind(before.unwrap_or_default())
+        };
+        // `path` may be a local somewhere; `os.path` is none.
+        let most = led.iter().map(|(at, _)| behind(&found.sites[*at])).max().unwrap_or_default();
+        let so_far = led.iter().filter(|(at, _)| most > 0 && behind(&found.sites[*at]) == most);
+        let by_text = so_far.map(|(_, one)| (one.path.clone(), one.label.clone())).collect();
+        Meant { by_text, is_unknown: most == 0 }
+    }
+
+    fn has(&self, question: &Question, one: &Definition) -> bool {
+        is_inside(&question.qualifiers, one) || self.by_text.contains(&(one.path.clone(), one.label.clone()))
     }
 }
 
@@ -92,9 +137,9 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
 }
 
 /// Refuted, if what the definition is inside of could be read: a parser that meets what is new to it loses that.
-fn if_read(one: &Definition, read_whole: &mut BTreeMap<Arc<Path>, bool>) -> Verdict {
+fn if_read(root: &Path, one: &Definition, read_whole: &mut BTreeMap<Arc<Path>, bool>) -> Verdict {
     let until = Instant::now() + Duration::from_secs(1);
-    let is_whole = || read(&one.path).is_ok_and(|text| is_whole(one.language, &text, until));
+    let is_whole = || read(&root.join(&one.path)).is_ok_and(|text| is_whole(one.language, &text, until));
     let is_read = !one.inside.is_empty() || *read_whole.entry(one.path.clone()).or_insert_with(is_whole);
     if is_read { Verdict::Refuted } else { Verdict::Undecided(Code::Unparsable) }
 }

@@ -42,7 +42,7 @@ pub(super) fn read(
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
                         Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
-                        None if conditions.is_alternative(&found.sites[asked_at], &spot, sheets) => {
+                        None if conditions.is_alternative(found, &found.sites[asked_at], &spot, sheets) => {
                             Said::Failed(Code::Inactive)
                         }
                         None => other,

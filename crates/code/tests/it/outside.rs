@@ -141,6 +141,50 @@ fn go() {
     );
 }
 
+/// The lines of the sites of a final answer.
+fn lines(judged: &Judged, name: &str) -> Vec<u64> {
+    let (answer, _) = judged.until_final("find_callers", json!({"name": name}));
+    let mut lines: Vec<u64> =
+        answer["call_sites"].as_array().unwrap().iter().map(|site| site["line"].as_u64().unwrap()).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn what_is_written_before_a_name_tells_where_its_definition_is_called_otherwise() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged.write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n").write(
+        "a.py",
+        "import os, logging, threading\nfrom os import path\nfrom os.path import join\nlog = logging.getLogger()\n\
+         class T(threading.Thread):\n    pass\n\
+         def a(x):\n    os.path.join(x, x)\n    path.join(x, x)\n    join(x, x)\n    ','.join(x)\n    log.info(x)\n    T().start()\n",
+    );
+    assert_eq!(lines(&judged, "os.path.join"), [8, 9, 10]);
+    assert_eq!(lines(&judged, "path.join"), [8, 9, 10]);
+    assert_eq!(lines(&judged, "log.info"), [12]);
+    let (answer, text) = judged.ask("find_callers", json!({"name": "T.start", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert!(text.contains("ask for `start` alone"), "{text}");
+}
+
+#[test]
+fn the_globals_of_typescript_by_their_names() {
+    if !testkit::has_program("tsc") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"lib\": [\"es2020\", \"dom\"]}}")
+        .write("all.ts", "export function all(x: number) { return x; }\n")
+        .write("a.ts", "import { all } from './all';\nconsole.log(Object.keys({}));\nall(1);\nPromise.all([]);\n");
+    assert_eq!(lines(&judged, "console.log"), [2]);
+    assert_eq!(lines(&judged, "Object.keys"), [2]);
+    assert_eq!(lines(&judged, "Promise.all"), [4]);
+}
+
 #[test]
 fn without_a_judge_it_is_undecided() {
     let worktree = Worktree::new();
