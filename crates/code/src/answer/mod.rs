@@ -1,6 +1,7 @@
 //! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
 
 mod attributes;
+mod locals;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -127,7 +128,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     }
     reclassify(&mut found);
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
-    mark_locals(&mut found.sites);
+    locals::mark(&mut found.sites);
     // What is surely no local comes first.
     found.sites.sort_by_key(|site| site.may_be_local);
     Ok(found)
@@ -484,20 +485,4 @@ fn leave_out_other_languages(found: &mut Found) {
 fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
     let language = language_of(&skipped.path).filter(|_| skipped.why.is_of_its_language());
     language.is_none_or(|language| families.is_empty() || families.contains(family(language)))
-}
-
-/// Marks what a local binding before it in the same declaration may be meant by. The sites are sorted by place. Scopes are
-/// not read, so it stays a guess.
-fn mark_locals(sites: &mut [Site]) {
-    let mut bound: BTreeSet<(Arc<Path>, String)> = BTreeSet::new();
-    for site in sites {
-        let place = (site.path.clone(), site.enclosing.clone());
-        match site.class {
-            Class::Binding if !site.enclosing.is_empty() => _ = bound.insert(place),
-            Class::Call | Class::Value if !site.is_member && !site.is_qualified => {
-                site.may_be_local = bound.contains(&place);
-            }
-            _ => {}
-        }
-    }
 }

@@ -54,12 +54,17 @@ fn a_model_that_the_daemon_has_not_read_yet() {
     let first = run(&project, "rate");
     assert!(!first.stderr.contains(notice), "{first:?}");
     project.write("hob.toml", "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n");
+    // The start is known to within the time that an answer takes, so the change lies well after it, and then well before.
+    let dated = |at| std::fs::File::open(project.root().join("hob.toml")).unwrap().set_modified(at).unwrap();
+    let (now, minute) = (std::time::SystemTime::now(), std::time::Duration::from_secs(60));
+    dated(now + minute);
     for ran in [run(&project, "rate"), project.run(["node", "list"])] {
         assert!(ran.code == Some(0) && ran.stderr.contains(notice), "{ran:?}");
     }
     let doctor = project.run(["doctor", "--quick"]);
     assert!(doctor.stdout.contains(notice), "{doctor:?}");
     project.run(["stop"]).ok();
+    dated(now - minute);
     let listed = project.run(["node", "list"]);
     assert!(listed.stdout.contains("model small, on this machine") && !listed.stderr.contains(notice), "{listed:?}");
 }
