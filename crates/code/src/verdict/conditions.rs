@@ -59,7 +59,8 @@ impl Conditions {
             return false;
         }
         let Some((kind, owner)) = declared_at(spot, sheets) else { return false };
-        let are_both = self.is_ours && self.is_under(&spot.path, spot.start, Language::Rust);
+        let are_both =
+            self.is_ours && self.is_under(&spot.path, spot.start, Language::Rust) && !self.is_compiled_with(site, spot);
         if is_member(kind) {
             // What has an owner is an alternative where the owners are: by one name in two modules.
             let is_of_one = |one: &Definition| one.inside.last().and_then(|names| names.first()) == owner.as_ref();
@@ -67,6 +68,15 @@ impl Conditions {
         }
         let is_like_it = found.definitions.iter().any(|one| !is_member(one.kind));
         is_like_it && (are_both || !site.is_member && self.is_brought)
+    }
+
+    /// Whether one condition decides about a site and a spot together: where the one is compiled, the other is.
+    fn is_compiled_with(&self, site: &Site, spot: &Spot) -> bool {
+        let Some((parts, is_whole)) = self.files.get(&spot.path).filter(|_| self.root.join(&site.path) == spot.path)
+        else {
+            return false;
+        };
+        *is_whole || parts.iter().any(|part| part.contains(&site.at) && part.contains(&spot.start))
     }
 
     /// Whether a site defines what one of ours does, by the same name in the same place, for another configuration.

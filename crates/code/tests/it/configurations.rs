@@ -46,6 +46,29 @@ fn rust() {
 }
 
 #[test]
+fn what_one_condition_decides_about_stays_together() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", MANIFEST)
+        .write(
+            "src/a.rs",
+            "#[cfg(unix)]\npub mod inner { pub enum Inner { Static }\n\
+             impl Inner { pub fn made() -> Inner { Self::Static } } }\n",
+        )
+        .write(
+            "src/b.rs",
+            "#[cfg(unix)]\npub mod inner { pub enum Inner { Static }\n\
+             impl Inner { pub fn made() -> Inner { Self::Static } } }\n",
+        )
+        .write("src/lib.rs", "pub mod a;\npub mod b;\n");
+    let (answer, text) = judged.until_final("find_uses", json!({"name": "src/a.rs:Inner::Static"}));
+    assert_eq!(sites(&answer), ["src/a.rs:3 construct confirmed src/a.rs:2"], "{text}");
+}
+
+#[test]
 fn c() {
     if !testkit::has_program("clangd") {
         return;
