@@ -67,7 +67,7 @@ async fn what_was_recorded_is_replayed_without_an_engine() {
     );
     // Another input is no other node.
     let said = call(&node, "d", &models, &replay, &folder).await;
-    assert!(said.contains(" has another messages;"), "{said}");
+    assert!(said.contains(" differs in the messages;"), "{said}");
 }
 
 #[tokio::test]
