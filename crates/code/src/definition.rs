@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near, read};
-use crate::syntax::{Declares, Kind, Language, Occurrence, bare_name, declarations, is_whole};
+use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, bare_name, declarations, is_whole};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -31,6 +31,7 @@ pub(crate) struct Definition {
     pub is_bare: bool,
     /// The trait whose method it is.
     pub of_trait: Option<OfTrait>,
+    pub marks: Marks,
 }
 
 /// The trait of a method in Rust.
@@ -131,6 +132,7 @@ pub(crate) fn definition(
         is_signature: declares.is_signature,
         at: one.bytes.start,
         bytes: declares.bytes.clone(),
+        marks: declares.marks.clone(),
         of_trait: of_trait(hit.language, one).filter(|_| declares.kind == Kind::Method),
         is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| text == name.as_bytes()),
     }

@@ -19,6 +19,7 @@
 //! Start with `answer`, then `verdict`.
 
 mod answer;
+mod blocking;
 mod callees;
 mod definition;
 mod head;

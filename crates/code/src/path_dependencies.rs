@@ -2,7 +2,7 @@
 //! watches them.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::walk::{Files, Met, walk};
@@ -60,20 +60,7 @@ fn paths(manifest: &Path) -> Vec<PathBuf> {
         }
     }
     let folder = manifest.parent().unwrap_or(Path::new("/"));
-    named.into_iter().map(|path| plain(&folder.join(path))).collect()
-}
-
-/// A path without `..`, as Cargo writes it.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => _ = plain.pop(),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
+    named.into_iter().map(|path| project::normal(&folder.join(path))).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Alias, Found, MAX_RENAMES, Reader, Shown, module_name, unparsed};
 use crate::definition::Definition;
 use crate::search::{Scope, search};
-use crate::syntax::{Class, Kind, Language, occurrences};
+use crate::syntax::{Class, Kind, Language, family, occurrences};
 
 /// Adds where an attribute names the module of a `serialize` or `deserialize`: serde's `with` stands for both.
 pub(super) fn add_modules(scope: &Scope, found: &mut Found, shown: Shown) {
@@ -22,7 +22,9 @@ pub(super) fn add_modules(scope: &Scope, found: &mut Found, shown: Shown) {
     for name in modules {
         let alias =
             Alias { name: name.clone(), path: Path::new("").into(), line: 0, is_open: false, depth: MAX_RENAMES };
-        for hit in search(scope, &name).hits.iter().filter(|hit| hit.language == Language::Rust) {
+        let searched = search(scope, &name);
+        found.leave_out(searched.skipped.iter(), &BTreeSet::from([family(Language::Rust)]));
+        for hit in searched.hits.iter().filter(|hit| hit.language == Language::Rust) {
             // `with = "crate::hexed"`.
             let is_with = |at: usize| {
                 let text = hit.text.get(..at).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
 
+mod aliases;
 mod attributes;
 mod locals;
 
@@ -18,8 +19,7 @@ use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
 use crate::syntax::{
-    Class, DEFAULT, DefaultImport, Kind, Language, Occurrence, Place, Tokens, default_imports, family,
-    has_bound_methods, implemented, occurrences,
+    Class, Kind, Language, Occurrence, Place, Tokens, family, has_bound_methods, implemented, occurrences,
 };
 use crate::unsearched::language_of;
 
@@ -120,7 +120,7 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
         texts,
     };
     leave_out_other_languages(&mut found);
-    follow(&whole, &mut found, aliases, shown);
+    aliases::follow(&whole, &mut found, aliases, shown);
     attributes::add_modules(&whole, &mut found, shown);
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
@@ -342,86 +342,6 @@ pub(crate) fn label(places: &[Place], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 
-/// Searches for the names that imports and re-exports give.
-fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
-    let mut seen: BTreeSet<(String, Arc<Path>)> = BTreeSet::new();
-    let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
-    let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
-    while let Some(alias) = aliases.pop_front() {
-        if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
-            continue;
-        }
-        if alias.name != DEFAULT {
-            found.names.insert(alias.name.clone());
-        }
-        let module = module_name(&alias.path);
-        // What stands for a folder may be named by its own name all the same.
-        let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
-        if alias.name == DEFAULT {
-            aliases.extend(module.map(|module| imported_as(scope, found, &alias, &module)).unwrap_or_default());
-            continue;
-        }
-        let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
-        let mut reader = Reader::new(&found.question, shown);
-        for hit in &searched.hits {
-            let is_its_own = *hit.path == *alias.path;
-            let names_module =
-                || module.as_deref().is_none_or(|module| has(&hit.text, module)) || is_index && has(&hit.text, "index");
-            if is_its_own || alias.is_open && names_module() {
-                match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
-                    Some(parsed) => reader.read(hit, &parsed.all, &alias.name, Some(&alias)),
-                    None => found.skipped.push(unparsed(scope, hit)),
-                }
-            }
-        }
-        aliases.append(&mut reader.aliases);
-        for one in searched.skipped.iter().filter(|one| one.why.is_of_its_language() && concerns(one, &families)) {
-            if !found.skipped.contains(one) {
-                found.skipped.push(one.clone());
-            }
-        }
-        let is_known = |site: &Site| {
-            found
-                .sites
-                .iter()
-                .any(|other| other.path == site.path && other.line == site.line && other.column == site.column)
-        };
-        // The import that gives the name is there already, under the name itself.
-        let gives = |site: &Site| {
-            *site.path == *alias.path
-                && site.line == alias.line
-                && matches!(site.class, Class::Import | Class::Export | Class::Binding)
-        };
-        let new: Vec<Site> = reader.sites.into_iter().filter(|site| !gives(site) && !is_known(site)).collect();
-        for hit in searched.hits.iter().filter(|hit| new.iter().any(|site| *site.path == *hit.path)) {
-            found.texts.entry(hit.path.as_path().into()).or_insert_with(|| hit.text.as_slice().into());
-        }
-        found.sites.extend(new);
-    }
-}
-
-/// The names that files give to a default export.
-fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
-    let mut given = Vec::new();
-    for hit in search(scope, module).hits {
-        let Some(all) = default_imports(hit.language, &hit.text, module, scope.until) else {
-            found.skipped.push(unparsed(scope, &hit));
-            continue;
-        };
-        let path: Arc<Path> = hit.path.as_path().into();
-        let is_other = |one: &DefaultImport| one.name != found.question.name && one.name != DEFAULT;
-        given.extend(all.into_iter().filter(is_other).filter(|_| alias.depth < MAX_RENAMES).map(|one| Alias {
-            name: one.name,
-            path: path.clone(),
-            // The import does not have the name itself, so it is a site of its own.
-            line: 0,
-            is_open: one.is_export,
-            depth: alias.depth + 1,
-        }));
-    }
-    given
-}
-
 /// What a file is imported as; `None` if that cannot be told.
 fn module_name(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_str()?;
@@ -478,6 +398,18 @@ fn leave_out_other_languages(found: &mut Found) {
         found.sites.retain(|site| families.contains(family(site.language)));
         found.elsewhere = all - found.sites.len();
         found.skipped.retain(|one| concerns(one, &families));
+    }
+}
+
+impl Found {
+    /// Takes over what a search for another name left out, if it may hold uses in these languages.
+    fn leave_out<'a>(&mut self, skipped: impl Iterator<Item = &'a Skipped>, families: &BTreeSet<&str>) {
+        let is_of_them = |one: &&Skipped| language_of(&one.path).is_none_or(|of| families.contains(family(of)));
+        for one in skipped.filter(is_of_them) {
+            if !self.skipped.iter().any(|known| (&known.path, known.why) == (&one.path, one.why)) {
+                self.skipped.push(one.clone());
+            }
+        }
     }
 }
 

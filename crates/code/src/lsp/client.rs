@@ -4,15 +4,18 @@
 //! ever made up: what does not come is a [`Failure`].
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::places::Range;
 use super::{Answering, framing};
 
 /// Why there is no answer.
@@ -54,6 +57,21 @@ struct Inner {
 #[derive(Default)]
 struct Waiting {
     requests: Mutex<Requests>,
+    /// The parts of open files that are not compiled, as the server said it last; it does before it answers about them.
+    inactive: Mutex<HashMap<PathBuf, Vec<Range>>>,
+}
+
+/// What clangd says of a file (`textDocument/inactiveRegions`, an extension).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Inactive {
+    text_document: Identifier,
+    regions: Vec<Range>,
+}
+
+#[derive(Deserialize)]
+struct Identifier {
+    uri: String,
 }
 
 #[derive(Default)]
@@ -151,6 +169,16 @@ impl Client {
         self.0.out.send(framing::framed(&message)).await.map_err(|_| Failure::Closed)
     }
 
+    /// Whether a line of an open file is not compiled, as far as the server says it.
+    pub(crate) fn is_inactive(&self, path: &Path, line: u32) -> bool {
+        let inactive = self.0.waiting.inactive.lock();
+        inactive.get(path).is_some_and(|regions| {
+            // They end at the end of their last line, or at the beginning of the next one.
+            let is_in = |one: &Range| one.start.line <= line && (line, 0) < (one.end.line, one.end.character);
+            regions.iter().any(is_in)
+        })
+    }
+
     /// Since when the server owes an answer and has given none.
     pub(crate) fn silent_since(&self) -> Option<Instant> {
         self.0.waiting.requests.lock().owed_since
@@ -188,6 +216,15 @@ impl Waiting {
         requests.is_closed = true;
         // Whoever waits learns it from the dropped sender.
         requests.open.clear();
+    }
+
+    fn hear_inactive(&self, params: Value) {
+        let Ok(said) = serde_json::from_value::<Inactive>(params) else { return };
+        let Some(path) = super::to_path(&said.text_document.uri) else { return };
+        match said.regions.is_empty() {
+            true => self.inactive.lock().remove(&path),
+            false => self.inactive.lock().insert(path, said.regions),
+        };
     }
 
     fn answer(&self, message: &mut Value) {
@@ -248,6 +285,8 @@ async fn read(
             if out.try_send(answer).is_err() {
                 return;
             }
+        } else if method == "textDocument/inactiveRegions" {
+            waiting.hear_inactive(message["params"].take());
         } else if HEARD.contains(&&*method) {
             let said = Event::Said { method, params: message["params"].take() };
             if events.send(said).await.is_err() {

@@ -161,6 +161,8 @@ pub(super) fn initialize(start: &Start, settings: &Map<String, Value>) -> Value 
                 "synchronization": {"dynamicRegistration": false},
                 "definition": {"linkSupport": true},
                 "references": {},
+                // An extension of clangd: which parts of an open file are not compiled.
+                "inactiveRegionsCapabilities": {"inactiveRegions": true},
             },
             "experimental": {"serverStatusNotification": true},
         },

@@ -9,6 +9,7 @@ mod conditions;
 mod declaration;
 mod go;
 mod haskell;
+mod marks;
 mod occurrence;
 mod python;
 mod quoted;
@@ -31,6 +32,7 @@ pub(crate) use c::is_pure_virtual;
 pub(crate) use conditions::conditional;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
+pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
     Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
 };

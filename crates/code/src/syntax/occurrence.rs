@@ -6,6 +6,7 @@ use std::time::Instant;
 use tree_sitter::{Tree, TreeCursor};
 
 use super::declaration::{Kind, Place, containers};
+use super::marks::{Marks, marks};
 use super::rules::is_word;
 use super::trail::{Step, Trail};
 use super::{Class, Language, parse};
@@ -50,6 +51,7 @@ pub(crate) struct Declares {
     pub is_signature: bool,
     /// The whole declaration.
     pub bytes: Range<usize>,
+    pub marks: Marks,
 }
 
 /// What was parsed of a file.
@@ -227,7 +229,8 @@ fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> 
         let found =
             declared.into_iter().find(|declared| declared.name.id() == name.id() && declared.kind != Kind::Impl)?;
         let bytes = super::declaration::extent(&above);
-        Some(Declares { kind: found.kind, within: found.within, is_signature: found.is_signature, bytes })
+        let marks = marks(trail);
+        Some(Declares { kind: found.kind, within: found.within, is_signature: found.is_signature, bytes, marks })
     })
 }
 

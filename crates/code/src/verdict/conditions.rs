@@ -6,9 +6,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::decide::Said;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
+use crate::judgement::Code;
 use crate::search::read;
 use crate::syntax::{Class, Kind, Language, conditional, occurrences_at};
 
@@ -21,6 +23,8 @@ pub(super) struct Conditions {
     is_ours: bool,
     /// Whether the name, or all names of a module, are brought somewhere under a condition.
     is_brought: bool,
+    /// What is declared at the spots that were looked at.
+    declared: BTreeMap<Spot, Option<(Kind, Option<String>)>>,
 }
 
 /// How far up the modules around a file are followed.
@@ -31,8 +35,13 @@ const WITHIN: Duration = Duration::from_secs(1);
 impl Conditions {
     /// Blocks for small reads.
     pub(super) fn of(root: &Path, found: &Found) -> Conditions {
-        let mut conditions =
-            Conditions { root: root.to_owned(), files: BTreeMap::new(), is_ours: false, is_brought: false };
+        let mut conditions = Conditions {
+            root: root.to_owned(),
+            files: BTreeMap::new(),
+            is_ours: false,
+            is_brought: false,
+            declared: BTreeMap::new(),
+        };
         let is_known = |language| matches!(language, Language::Rust | Language::C | Language::Cpp);
         for one in found.definitions.iter().filter(|one| is_known(one.language) && !one.is_outside()) {
             conditions.is_ours |= conditions.is_under(&root.join(&one.path), one.at, one.language);
@@ -40,8 +49,11 @@ impl Conditions {
         // What belongs to a type is brought by no name of its own.
         let is_named = found.definitions.iter().any(|one| !is_member(one.kind));
         for site in found.sites.iter().filter(|site| site.language == Language::Rust && is_named) {
+            if conditions.is_brought {
+                break;
+            }
             let path = root.join(&site.path);
-            conditions.is_brought |= match site.class {
+            conditions.is_brought = match site.class {
                 Class::Import | Class::Export => conditions.is_under(&path, site.at, site.language),
                 Class::Call | Class::Value if !site.is_member => {
                     let text = found.texts.get(&*site.path);
@@ -58,7 +70,8 @@ impl Conditions {
         if site.language != Language::Rust || !self.is_ours && !self.is_brought || sheets.below(&spot.path).is_none() {
             return false;
         }
-        let Some((kind, owner)) = declared_at(spot, sheets) else { return false };
+        let declared = self.declared.entry(spot.clone()).or_insert_with(|| declared_at(spot, sheets)).clone();
+        let Some((kind, owner)) = declared else { return false };
         let are_both =
             self.is_ours && self.is_under(&spot.path, spot.start, Language::Rust) && !self.is_compiled_with(site, spot);
         if is_member(kind) {
@@ -79,12 +92,25 @@ impl Conditions {
         *is_whole || parts.iter().any(|part| part.contains(&site.at) && part.contains(&spot.start))
     }
 
-    /// Whether a site defines what one of ours does, by the same name in the same place, for another configuration.
-    pub(super) fn same(&mut self, found: &Found, site: &Site) -> Option<usize> {
+    /// What it says of a site that another one is defined at, if that defines what one of ours does, by the same name in the
+    /// same place, for another configuration.
+    pub(super) fn same(&mut self, found: &Found, asked: &Site, site: &Site) -> Option<Said> {
         if site.class != Class::Binding || site.tokens.is_some() {
             return None;
         }
-        (0..found.definitions.len()).find(|number| self.is_same(found, &found.definitions[*number], site))
+        let number =
+            (0..found.definitions.len()).find(|number| self.is_same(found, &found.definitions[*number], site))?;
+        if *found.definitions[number].path == *site.path {
+            return Some(Said::Ours(number));
+        }
+        // Two files of C. A file that defines it calls its own; two programs have theirs, unless a header declares one for both.
+        let is_header = |path: &Path| path.extension().is_some_and(|extension| extension == "h");
+        let is_declared = found.sites.iter().any(|one| one.class == Class::Signature && is_header(&one.path));
+        match (asked.path == site.path, is_declared) {
+            (true, _) => None,
+            (false, true) => Some(Said::Ours(number)),
+            (false, false) => Some(Said::Failed(Code::Inactive)),
+        }
     }
 
     fn is_same(&mut self, found: &Found, ours: &Definition, site: &Site) -> bool {

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::meaning::target_at;
-use super::pass::{left, places};
+use super::requests::{left, places};
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::definition::{Definition, OfTrait, of_trait};
@@ -36,8 +36,9 @@ pub(super) fn dispatched(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<
     let is_other_side = |(_, _, our): &(usize, &Definition, &OfTrait)| our.is_impl != other.is_impl;
     let is_same = |(_, _, our): &(usize, &Definition, &OfTrait)| our.name == other.name;
     if let Some((at, ..)) = ours.clone().filter(is_other_side).find(is_same) {
-        // Two traits of one name are told apart by no syntax.
-        let is_one = found.traits.iter().filter(|name| **name == other.name).count() <= 1;
+        // Two traits of one name are told apart by no syntax; nor is one of ours from one of another crate.
+        let own = found.traits.iter().filter(|name| **name == other.name).count();
+        let is_one = own == 0 || own == 1 && sheets.below(&spot.path).is_some();
         return Some(if is_one { Dispatched::To(at) } else { Dispatched::Either });
     }
     // `use geo::Shape as Form; impl Form for Circle`.

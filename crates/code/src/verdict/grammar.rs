@@ -116,7 +116,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::syntax::occurrences;
+    use crate::syntax::{Marks, occurrences};
 
     fn definition(kind: Kind) -> Definition {
         Definition {
@@ -131,6 +131,7 @@ mod tests {
             bytes: 0..0,
             is_bare: false,
             of_trait: None,
+            marks: Marks::default(),
         }
     }
 

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::pass::{FILES, MOST_SITES, left, places, within};
+use super::pass::{FILES, MOST_SITES};
+use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
 use super::waiting::{Asking, Round, Standing, judge_for, rounds};
 use super::{Call, texts::Sheet};
 use crate::answer::Texts;
 use crate::definition::{Definition, definition};
 use crate::judgement::{Code, Judged};
-use crate::lsp::{Failure, Location, of_path};
+use crate::lsp::{Failure, Location};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
@@ -252,9 +252,9 @@ impl Names<'_> {
                 continue;
             };
             let position = sheet.position(*at, session.encoding);
-            let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
             let (client, within, number) = (session.client.clone(), left(self.call.until, session), *number);
-            asking.spawn(async move { (number, places(&client, "textDocument/definition", &params, within).await) });
+            let path = path.clone();
+            asking.spawn(async move { (number, defined(&client, &path, position, within).await) });
         }
         while let Some(Ok((number, answer))) = asking.join_next().await {
             let one = match answer {

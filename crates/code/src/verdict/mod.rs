@@ -6,10 +6,12 @@
 //! - `decide`: what two answers mean for a site; pure.
 //! - `dispatch`: what a call of a method that others implement or override, or of theirs, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
+//! - `implicit_callers`: who may call a definition without naming it.
 //! - `invocations`: what a macro of the project is given.
 //! - `owner`: which type a name belongs to, by the words before it.
 //! - `said`: what a server's answer says of a site.
 //! - `texts`: places of the protocol in the texts that were read.
+//! - `requests`: what is asked for places.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
 //! - `outside`: the uses of a name that the project does not define.
@@ -22,11 +24,13 @@ mod conditions;
 mod decide;
 mod dispatch;
 mod grammar;
+mod implicit_callers;
 mod invocations;
 mod meaning;
 mod outside;
 mod owner;
 mod pass;
+mod requests;
 mod said;
 mod texts;
 mod unnamed;
@@ -47,7 +51,7 @@ use crate::kept::Stand;
 use crate::pool::Pool;
 use crate::search::{Scope, read};
 use crate::server::Server;
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{Class, family};
 
 pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
 use outside::judge_outside;
@@ -70,6 +74,12 @@ pub(crate) struct Asked<'a> {
     pub shown: Shown,
 }
 
+impl Asked<'_> {
+    fn asks_for_calls(&self) -> bool {
+        self.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value))
+    }
+}
+
 /// Judges what was found. The sites get their verdicts; those that only the judge knows are added.
 pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     for site in &mut found.sites {
@@ -89,8 +99,7 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
-    let asks_for_calls = asked.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value));
-    if let Some(text) = unnamed(found).filter(|_| asks_for_calls) {
+    if let Some(text) = implicit_callers::known(found).filter(|_| asked.asks_for_calls()) {
         judged.is_certain = false;
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
     }
@@ -105,92 +114,6 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     // What is surely no local comes first; a judge makes that sure.
     found.sites.sort_by_key(|site| site.may_be_local && site.verdict != Verdict::Confirmed);
     judged
-}
-
-/// Who calls a definition without its name, if anybody may: operators, conversions, what other crates call.
-fn unnamed(found: &Found) -> Option<String> {
-    let name = &found.question.name;
-    found.definitions.iter().filter(|one| !one.is_outside()).find_map(|one| match (one.language, &one.of_trait) {
-        (Language::Rust, Some(of)) if of.is_impl && !found.traits.contains(&of.name) => Some(format!(
-            "{} implements {}, a trait that the project does not define: operators, conversions, macros and other crates may call it without naming it",
-            one.label, of.name
-        )),
-        (Language::Python, _) if name.starts_with("__") && name.ends_with("__") && name.len() > 4 => {
-            Some(format!("Python calls {} by itself, without its name", one.label))
-        }
-        (Language::Python, _) if is_fixture(found, one) => {
-            Some(format!("{} is a fixture: pytest passes it to parameters of its name", one.label))
-        }
-        (Language::Python, _) if name.starts_with("pytest_") => {
-            Some(format!("{} is a hook: pytest calls it by its name", one.label))
-        }
-        (Language::Go, _) if one.kind == Kind::Method && OF_INTERFACES.contains(&name.as_str()) => Some(format!(
-            "{} may implement an interface of Go's own packages: they call it without naming it here",
-            one.label
-        )),
-        (Language::Cpp, _) if name.starts_with("operator") || name.starts_with('~') || is_symbols(name) => {
-            Some(format!("{} is called without its name", one.label))
-        }
-        _ => None,
-    })
-}
-
-/// Whether pytest knows a function of Python as a fixture, by a decorator.
-fn is_fixture(found: &Found, definition: &Definition) -> bool {
-    let text = found.texts.get(&definition.path).and_then(|text| text.get(definition.bytes.clone()));
-    let lines = String::from_utf8_lossy(text.unwrap_or_default());
-    let mut decorators = lines.lines().take_while(|line| !line.trim_start().starts_with("def "));
-    decorators.any(|line| {
-        let name = line.trim_start().strip_prefix('@').and_then(|rest| rest.split(['(', ' ', '#']).next());
-        name.is_some_and(|name| name.rsplit('.').next() == Some("fixture"))
-    })
-}
-
-/// Methods of the interfaces that Go's own packages call.
-const OF_INTERFACES: &[&str] = &[
-    "As",
-    "Close",
-    "Error",
-    "Format",
-    "GoString",
-    "Is",
-    "Len",
-    "Less",
-    "MarshalBinary",
-    "MarshalJSON",
-    "MarshalText",
-    "MarshalXML",
-    "MarshalYAML",
-    "Pop",
-    "Push",
-    "Read",
-    "ReadAt",
-    "ReadByte",
-    "ReadFrom",
-    "ReadRune",
-    "RoundTrip",
-    "Scan",
-    "Seek",
-    "ServeHTTP",
-    "Set",
-    "String",
-    "Swap",
-    "Unwrap",
-    "UnmarshalBinary",
-    "UnmarshalJSON",
-    "UnmarshalText",
-    "UnmarshalXML",
-    "UnmarshalYAML",
-    "Value",
-    "Write",
-    "WriteAt",
-    "WriteByte",
-    "WriteString",
-    "WriteTo",
-];
-
-fn is_symbols(name: &str) -> bool {
-    !name.chars().any(|c| c.is_alphanumeric() || c == '_')
 }
 
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {

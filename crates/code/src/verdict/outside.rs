@@ -13,7 +13,7 @@ use crate::definition::{Definition, is_inside};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
-use crate::syntax::{Class, Kind, Language, bare_name, is_whole, is_word};
+use crate::syntax::{Class, Kind, Language, Marks, bare_name, is_whole, is_word};
 
 /// Judges the sites of a family, and adds the definitions that they mean.
 pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
@@ -127,6 +127,7 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
             inside: Vec::new(),
             label,
             of_trait: None,
+            marks: Marks::default(),
             is_signature: false,
             at: target.at,
             bytes: target.at..target.at,

@@ -1,10 +1,10 @@
 //! All questions of one answer to one server, once: the references of each definition, and what is defined at each candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::conditions::Conditions;
@@ -12,14 +12,16 @@ use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
+use super::requests::{defined, left, places, within};
 use super::said::{read, stands_for};
 use super::texts::{Sheets, Spot};
 use super::unnamed::unnamed;
 use super::waiting::{Round, Standing};
-use super::{Asked, Judged, Verdict, is_of};
+use super::{Asked, Judged, Verdict, implicit_callers, is_of};
 use crate::answer::{Found, Site, site_at};
+use crate::blocking::blocking;
 use crate::judgement::{Code, Reason};
-use crate::lsp::{Client, Failure, Location, locations, of_path};
+use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{Class, Language, family};
@@ -35,6 +37,9 @@ pub(super) struct Pass {
     /// Files that were opened as they were read, because of what is odd in them.
     opened: BTreeSet<PathBuf>,
     missed: usize,
+    /// Who may call the definition without naming it, by a base class or an interface.
+    callers: Option<String>,
+    conditions: Conditions,
     is_lost: bool,
     is_settling: bool,
     settling: Duration,
@@ -56,6 +61,8 @@ impl Pass {
             odd: BTreeSet::new(),
             opened: BTreeSet::new(),
             missed: 0,
+            callers: None,
+            conditions: blocking(|| Conditions::of(&asked.call.scope.root, found)),
             is_lost: false,
             is_settling: false,
             settling: Duration::from_millis(300),
@@ -99,6 +106,10 @@ impl Pass {
             if pass.is_lost {
                 return pass;
             }
+            if number == 0 && asked.asks_for_calls() && implicit_callers::known(found).is_none() {
+                let until = asked.call.until;
+                pass.callers = implicit_callers::by_bases(found, family, &session, &mut sheets, until).await;
+            }
         }
         let decide_all = candidates.iter().map(|&at| (at, decide(at, &named, &said, silent(&found.sites[at]))));
         let decided: Vec<(usize, Decided)> = decide_all.collect();
@@ -141,7 +152,7 @@ impl Pass {
         }
         while let Some(Ok((number, answer))) = asking.join_next().await {
             match answer {
-                Ok(places) => self.take(asked, found, number, places, sheets, named),
+                Ok(places) => blocking(|| self.take(asked, found, number, places, sheets, named)),
                 // Without the references nothing is known of what syntax does not see.
                 Err(_) => self.is_lost = true,
             }
@@ -258,33 +269,34 @@ impl Pass {
                 continue;
             };
             let position = sheet.position(site.at, session.encoding);
-            let params = json!({"textDocument": {"uri": of_path(&path)}, "position": position});
             let (client, within) = (session.client.clone(), left(asked.call.until, session));
-            asking.spawn(async move { (at, places(&client, "textDocument/definition", &params, within).await) });
+            asking.spawn(async move { (at, defined(&client, &path, position, within).await) });
         }
         for &at in sites.iter().skip(MOST_SITES) {
             said[at] = Said::Failed(Code::OverALimit);
         }
         let mut known = BTreeMap::new();
         let mut open: Vec<(usize, Vec<Location>)> = Vec::new();
-        let mut conditions = Conditions::of(&asked.call.scope.root, found);
+        let mut all = Vec::with_capacity(asking.len());
         while let Some(Ok((at, answer))) = asking.join_next().await {
-            said[at] = match answer {
-                Ok(places) => {
-                    let said = read(found, at, &places, sheets, &mut known, &mut conditions);
-                    if said == Said::Failed(Code::Dynamic) {
-                        open.push((at, places));
-                    }
-                    said
-                }
-                Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
+            match answer {
+                Ok(places) => all.push((at, places)),
+                Err(Failure::TimedOut { .. }) => said[at] = Said::Failed(Code::OutOfTime),
                 Err(Failure::Closed) => {
                     self.is_lost = true;
-                    Said::Failed(Code::Crashed)
+                    said[at] = Said::Failed(Code::Crashed);
                 }
-                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Nothing,
-            };
+                Err(Failure::Refused { .. } | Failure::Odd { .. }) => said[at] = Said::Nothing,
+            }
         }
+        blocking(|| {
+            for (at, places) in all {
+                said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
+                if said[at] == Said::Failed(Code::Dynamic) {
+                    open.push((at, places));
+                }
+            }
+        });
         let to_ask = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
             let asks = come_to.filter(|one| matches!(one, Dispatched::Either | Dispatched::Overriders))?;
             Some((spot.clone(), asks))
@@ -298,7 +310,7 @@ impl Pass {
             known.insert(spot, come_to);
         }
         for (at, places) in open {
-            said[at] = read(found, at, &places, sheets, &mut known, &mut conditions);
+            said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
         }
     }
 
@@ -313,6 +325,10 @@ impl Pass {
             (site.verdict, site.meant, site.by_interface) = (decided.verdict, decided.meant, decided.by_interface);
         }
         judged.missed += self.missed;
+        if let Some(text) = self.callers {
+            judged.is_certain = false;
+            judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+        }
         for (mut site, number) in self.added {
             (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
             if site.class == Class::Mention {
@@ -375,28 +391,7 @@ fn silent(site: &Site) -> Code {
     }
 }
 
-pub(super) async fn places(
-    client: &Client,
-    method: &'static str,
-    params: &Value,
-    within: Duration,
-) -> Result<Vec<Location>, Failure> {
-    let answer = client.request(method, params, within).await?;
-    locations(answer).ok_or(Failure::Odd { method })
-}
-
-/// How long a request may take.
-pub(super) fn left(until: Instant, session: &Session) -> Duration {
-    until.saturating_duration_since(Instant::now()).min(session.timing.request).max(Duration::from_millis(50))
-}
-
-pub(super) async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
-    // What is there already is taken even if nothing may be waited for.
-    let until = until.max(Instant::now() + Duration::from_millis(200));
-    tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()
-}
-
-fn document(found: &Found, root: &std::path::Path, file: &std::path::Path) -> Option<Document> {
+fn document(found: &Found, root: &Path, file: &Path) -> Option<Document> {
     let below = file.strip_prefix(root).ok()?;
     let bytes = found.texts.get(below)?;
     let sheet = super::texts::Sheet::of(bytes)?;

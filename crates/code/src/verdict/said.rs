@@ -78,8 +78,8 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         };
         if let Some(at) = here {
             let site = &found.sites[at];
-            if let Some(number) = conditions.same(found, site) {
-                return Said::Ours(number);
+            if let Some(said) = conditions.same(found, &found.sites[asked_at], site) {
+                return said;
             }
             return match site.class {
                 // It names itself where it finds nothing.

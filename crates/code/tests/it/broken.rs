@@ -28,6 +28,24 @@ fn what_a_broken_file_may_define_is_unparsable() {
 }
 
 #[test]
+fn a_file_that_has_another_name_of_it_and_does_not_parse_is_told() {
+    let worktree = Worktree::new();
+    worktree
+        .write("geo.py", "def area(): pass\n")
+        .write("a.py", "from geo import area as surface\n")
+        .write("b.py", "from a import surface\nsurface()\ndef broken(:\n")
+        .write("c.py", format!("from a import surface\nsurface()\nx = '{}'\n", "x".repeat(30_000)))
+        // In another language the name is another one.
+        .write("d.js", "surface(\n");
+    let (answer, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
+    for file in ["b.py", "c.py"] {
+        assert!(text.contains(file), "{file}: {text}");
+    }
+    assert!(!text.contains("d.js"), "{text}");
+    assert_eq!(answer["head"]["searched"]["skipped"], 2, "{text}");
+}
+
+#[test]
 fn a_declaration_that_does_not_parse_is_no_use_of_itself() {
     if !testkit::has_program("rust-analyzer") {
         return;

@@ -91,6 +91,18 @@ fn c() {
         assert_eq!(sites(&answer).len(), 1, "{name} {text}");
         assert!(sites(&answer)[0].starts_with("a.c:7"), "{name} {text}");
     }
+    // Two programs may have functions of one name; each file calls its own.
+    let program =
+        |text: &str| format!("int usage(int of) {{ return of; }}\nint run_{text}(void) {{ return usage(1); }}\n");
+    judged
+        .write("one.c", program("one"))
+        .write("two.c", program("two"))
+        .write("more.c", "int usage(int of);\nint more(void) { return usage(2); }\n");
+    judged.write("compile_commands.json", json!(["a.c", "posix.c", "one.c", "two.c", "more.c"].map(unit)).to_string());
+    let (answer, text) = judged.ask("find_callers", json!({"name": "one.c:usage", "wait_ms": 20_000})).unwrap();
+    let said = sites(&answer);
+    assert!(said.contains(&"one.c:2 call confirmed one.c:1".to_owned()), "{text}");
+    assert!(!said.iter().any(|site| site.starts_with("two.c") && site.contains("confirmed")), "{text}");
     // What is static is its file's.
     let (answer, text) = judged.until_final("find_callers", json!({"name": "win.c:own"}));
     assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(0), &json!(1)), "{text}");

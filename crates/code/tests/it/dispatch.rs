@@ -86,6 +86,29 @@ fn two_traits_of_one_name_are_told_apart() {
 }
 
 #[test]
+fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "pub mod own { pub trait Iterator { fn next(&mut self) -> Option<u8>; } }\n\
+             pub struct A; impl std::iter::Iterator for A { type Item = u8;\nfn next(&mut self) -> Option<u8> { None } }\n\
+             pub struct B; impl own::Iterator for B {\nfn next(&mut self) -> Option<u8> { None } }\n\
+             pub fn theirs(it: &mut dyn std::iter::Iterator<Item = u8>) { it.next(); }\n\
+             pub fn ours(it: &mut dyn own::Iterator) { it.next(); }\n",
+        );
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:5"}));
+    assert_eq!(sites(&answer), ["src/lib.rs:7 call confirmed src/lib.rs:5 interface"], "{text}");
+    let (answer, text) = judged.ask("find_callers", json!({"name": "src/lib.rs:3", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert!(text.contains("A::next stands below Iterator, which the project does not define"), "{text}");
+}
+
+#[test]
 fn python_calls_some_names_itself() {
     if !testkit::has_program("ty") {
         return;
@@ -96,7 +119,7 @@ fn python_calls_some_names_itself() {
         .write("geo.py", "class P:\n    def __add__(self, o):\n        return o\n\nP() + P()\n");
     let (answer, text) = judged.ask("find_callers", json!({"name": "__add__", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["final"], false, "{text}");
-    assert!(text.contains("Python calls P.__add__ by itself"), "{text}");
+    assert!(text.contains("Python itself calls P.__add__"), "{text}");
 }
 
 #[test]

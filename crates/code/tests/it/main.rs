@@ -12,6 +12,8 @@ mod configurations;
 mod dispatch;
 mod disturbed;
 mod implicit;
+mod implicit_callers;
+mod inactive;
 mod judged;
 mod kept;
 mod lies;

@@ -119,9 +119,9 @@ fn what_pytest_and_the_packages_of_go_call() {
         .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo.go", "package made\n\ntype Shape int\n\nfunc (Shape) String() string { return \"\" }\n");
     for (name, said) in [
-        ("conftest.py:shape", "shape is a fixture: pytest passes it to parameters of its name"),
-        ("pytest_configure", "pytest_configure is a hook: pytest calls it by its name"),
-        ("Shape.String", "Shape.String may implement an interface of Go's own packages"),
+        ("conftest.py:shape", "`pytest.fixture` stands at shape"),
+        ("pytest_configure", "pytest calls the hook pytest_configure"),
+        ("Shape.String", "Go's own packages, by an interface, may call Shape.String"),
     ] {
         not_final(&judged, name);
         let (_, text) = judged.ask("find_callers", json!({"name": name})).unwrap();

@@ -2,7 +2,9 @@
 //!
 //! This reads links; deciding does not.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use project::normal;
 
 use super::shell::{self, Script};
 use crate::event::{Command, Event, ToolKind};
@@ -75,19 +77,6 @@ impl Place {
         };
         Place { named: below(normal(&whole)), leads_to: below(followed(&whole)) }
     }
-}
-
-/// A path without `.` and `..`, by its text alone.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => _ = normal.pop(),
-            Component::CurDir => {}
-            part => normal.push(part),
-        }
-    }
-    normal
 }
 
 /// Where a path leads through links, also one whose end does not exist.

@@ -3,9 +3,9 @@
 //! user names it.
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use project::{main_worktree, regular};
+use project::{main_worktree, normal, regular};
 
 use super::ImportError;
 
@@ -70,7 +70,7 @@ impl Log {
 /// What is named inside the project belongs to the project, wherever a link leads.
 fn home(named: &Path, dir: &Path, root: &Path) -> PathBuf {
     let beside = || named.parent().and_then(|above| above.canonicalize().ok());
-    if without_dots(named).starts_with(root) || beside().is_some_and(|above| holds(root, &above)) {
+    if normal(named).starts_with(root) || beside().is_some_and(|above| holds(root, &above)) {
         return root.to_owned();
     }
     let around = dir.parent().filter(|_| dir.ends_with(".thrum")).unwrap_or(dir);
@@ -81,18 +81,6 @@ fn home(named: &Path, dir: &Path, root: &Path) -> PathBuf {
 /// one.
 fn holds(main: &Path, path: &Path) -> bool {
     path.starts_with(main) || main_worktree(path).as_deref() == Some(main)
-}
-
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => _ = plain.pop(),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

@@ -1,0 +1,95 @@
+//! The other names that imports and re-exports give.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Alias, Found, MAX_ALIASES, MAX_RENAMES, Reader, Shown, Site, broken, has, module_name, unparsed};
+use crate::search::{Scope, Searched, Skipped, search};
+use crate::syntax::{Class, DEFAULT, DefaultImport, Language, default_imports, family, occurrences};
+
+/// Searches for the names that imports and re-exports give.
+pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
+    let mut seen: BTreeSet<(String, Arc<Path>)> = BTreeSet::new();
+    let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
+    let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
+    while let Some(alias) = aliases.pop_front() {
+        if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
+            continue;
+        }
+        if alias.name != DEFAULT {
+            found.names.insert(alias.name.clone());
+        }
+        let module = module_name(&alias.path);
+        // What stands for a folder may be named by its own name all the same.
+        let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
+        if alias.name == DEFAULT {
+            aliases.extend(module.map(|module| imported_as(scope, found, &alias, &module)).unwrap_or_default());
+            continue;
+        }
+        let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
+        let mut reader = Reader::new(&found.question, shown);
+        // No other language uses the names that an import gives.
+        let of = Language::by_name(&alias.path).map(family);
+        for hit in searched.hits.iter().filter(|hit| of.is_none_or(|of| of == family(hit.language))) {
+            let is_its_own = *hit.path == *alias.path;
+            let names_module =
+                || module.as_deref().is_none_or(|module| has(&hit.text, module)) || is_index && has(&hit.text, "index");
+            if is_its_own || alias.is_open && names_module() {
+                match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
+                    Some(parsed) => {
+                        reader.read(hit, &parsed.all, &alias.name, Some(&alias));
+                        found.skipped.extend(parsed.is_broken.then(|| broken(hit)));
+                    }
+                    None => found.skipped.push(unparsed(scope, hit)),
+                }
+            }
+        }
+        let Reader { sites, aliases: mut given, .. } = reader;
+        aliases.append(&mut given);
+        // What another file has by that name, it has by an import that others may use.
+        let may_use = |one: &&Skipped| alias.is_open || *one.path == *alias.path;
+        found.leave_out(searched.skipped.iter().filter(may_use), &families);
+        let is_known = |site: &Site| {
+            found
+                .sites
+                .iter()
+                .any(|other| other.path == site.path && other.line == site.line && other.column == site.column)
+        };
+        // The import that gives the name is there already, under the name itself.
+        let gives = |site: &Site| {
+            *site.path == *alias.path
+                && site.line == alias.line
+                && matches!(site.class, Class::Import | Class::Export | Class::Binding)
+        };
+        let new: Vec<Site> = sites.into_iter().filter(|site| !gives(site) && !is_known(site)).collect();
+        for hit in searched.hits.iter().filter(|hit| new.iter().any(|site| *site.path == *hit.path)) {
+            found.texts.entry(hit.path.as_path().into()).or_insert_with(|| hit.text.as_slice().into());
+        }
+        found.sites.extend(new);
+    }
+}
+
+/// The names that files give to a default export.
+fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+    let mut given = Vec::new();
+    let searched = search(scope, module);
+    found.leave_out(searched.skipped.iter(), &BTreeSet::from([family(Language::JavaScript)]));
+    for hit in searched.hits {
+        let Some(all) = default_imports(hit.language, &hit.text, module, scope.until) else {
+            found.skipped.push(unparsed(scope, &hit));
+            continue;
+        };
+        let path: Arc<Path> = hit.path.as_path().into();
+        let is_other = |one: &DefaultImport| one.name != found.question.name && one.name != DEFAULT;
+        given.extend(all.into_iter().filter(is_other).filter(|_| alias.depth < MAX_RENAMES).map(|one| Alias {
+            name: one.name,
+            path: path.clone(),
+            // The import does not have the name itself, so it is a site of its own.
+            line: 0,
+            is_open: one.is_export,
+            depth: alias.depth + 1,
+        }));
+    }
+    given
+}

@@ -1,0 +1,185 @@
+//! What hands a declaration to other code without its name: decorators and attributes, and the bases of the class that it is a
+//! member of.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::trail::{Trail, named_children, text_of};
+
+/// What stands around a declaration.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Marks {
+    /// Decorators and attributes of the declaration and of what it is a member of, without their marks: `app.route("/")`.
+    pub decorators: Vec<String>,
+    /// Where the last names of the bases and interfaces stand, of the class that it is a member of, or that it is.
+    pub bases: Vec<Range<usize>>,
+}
+
+/// What stands around the declaration of the name at the end of a trail.
+pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
+    let mut marks = Marks::default();
+    let at = trail.at.0;
+    let is_in_body =
+        |node: Node<'_>| node.child_by_field_name("body").is_some_and(|body| body.byte_range().contains(&at));
+    for up in 0..trail.steps.len() {
+        let Some(node) = trail.up(up) else { break };
+        match kind(node.kind()) {
+            // What stands in the code of a function belongs to no class.
+            Kind::Function if is_in_body(node) => break,
+            Kind::Function | Kind::Member => marks.decorated(node, trail.text),
+            Kind::Class => {
+                marks.decorated(node, trail.text);
+                bases(node, &mut marks.bases);
+                break;
+            }
+            Kind::Other => {}
+        }
+    }
+    marks
+}
+
+enum Kind {
+    Class,
+    Function,
+    /// A member that is no function by its syntax: `go = () => {}`.
+    Member,
+    Other,
+}
+
+fn kind(word: &str) -> Kind {
+    match word {
+        "class_definition"
+        | "class_declaration"
+        | "abstract_class_declaration"
+        | "class"
+        | "interface_declaration"
+        | "class_specifier"
+        | "struct_specifier"
+        | "impl_item"
+        | "trait_item" => Kind::Class,
+        "function_definition"
+        | "lambda"
+        | "method_definition"
+        | "function_declaration"
+        | "arrow_function"
+        | "function_expression"
+        | "generator_function_declaration"
+        | "lambda_expression"
+        | "function_item" => Kind::Function,
+        "public_field_definition"
+        | "field_definition"
+        | "abstract_method_signature"
+        | "method_signature"
+        | "function_signature_item" => Kind::Member,
+        _ => Kind::Other,
+    }
+}
+
+impl Marks {
+    /// Takes the decorators and attributes of a declaration: within it, and before it.
+    fn decorated(&mut self, node: Node<'_>, text: &[u8]) {
+        let is_mark = |node: &Node<'_>| matches!(node.kind(), "decorator" | "attribute_item");
+        let mut all: Vec<Node<'_>> = named_children(node).into_iter().filter(is_mark).collect();
+        let mut before = node.prev_named_sibling();
+        while let Some(one) = before.filter(|one| is_mark(one) || one.is_extra()) {
+            all.extend(Some(one).filter(is_mark));
+            before = one.prev_named_sibling();
+        }
+        let words = all.into_iter().map(|one| {
+            let said = text_of(text, one);
+            said.trim_start_matches(['@', '#', '[']).trim_end_matches(']').trim().to_owned()
+        });
+        self.decorators.extend(words);
+    }
+}
+
+/// The last names of what a class is made from.
+fn bases(class: Node<'_>, found: &mut Vec<Range<usize>>) {
+    // The trait of an implementation in Rust.
+    found.extend(class.child_by_field_name("trait").and_then(last_name).map(|name| name.byte_range()));
+    for child in named_children(class) {
+        let is_list =
+            matches!(child.kind(), "argument_list" | "class_heritage" | "extends_type_clause" | "base_class_clause");
+        if !is_list {
+            continue;
+        }
+        let parts = named_children(child).into_iter().flat_map(|part| match part.kind() {
+            "extends_clause" | "implements_clause" => named_children(part),
+            _ => vec![part],
+        });
+        found.extend(parts.filter_map(last_name).map(|name| name.byte_range()));
+    }
+}
+
+/// The name that stands for a base: `Base` in `geo.Base[int]`, `metaclass=Base` and `geo::Base<int>`.
+fn last_name(node: Node<'_>) -> Option<Node<'_>> {
+    let part = |field| node.child_by_field_name(field).and_then(last_name);
+    match node.kind() {
+        "identifier" | "type_identifier" | "property_identifier" => Some(node),
+        "attribute" => part("attribute"),
+        "member_expression" => part("property"),
+        "subscript" | "keyword_argument" => part("value"),
+        "call" | "call_expression" => part("function"),
+        "nested_type_identifier" | "qualified_identifier" | "template_type" | "scoped_type_identifier" => part("name"),
+        "generic_type" => part("name").or_else(|| part("type")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use crate::syntax::{Language, occurrences_at};
+
+    fn check(language: Language, text: &str, name: &str, decorators: &[&str], bases: &[&str]) {
+        let at = text.find(name).unwrap();
+        let name = at..at + name.trim_end_matches('(').len();
+        let all = occurrences_at(language, text.as_bytes(), &[name], Instant::now() + Duration::from_secs(5)).unwrap();
+        let marks = all[0].declares.clone().unwrap().marks;
+        let found: Vec<&str> = marks.bases.into_iter().map(|base| &text[base]).collect();
+        assert_eq!(
+            (marks.decorators.iter().map(String::as_str).collect(), found),
+            (decorators.to_vec(), bases.to_vec()),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn python() {
+        let text = "@app.route('/')\n@login\ndef here(): pass\n";
+        check(Language::Python, text, "here", &["login", "app.route('/')"], &[]);
+        let text = "@dataclass\nclass A(geo.Base[int], B, metaclass=M):\n    @property\n    def here(self): pass\n";
+        check(Language::Python, text, "here", &["property", "dataclass"], &["Base", "B", "M"]);
+        check(Language::Python, text, "A(", &["dataclass"], &["Base", "B", "M"]);
+        // A function within a method is no method.
+        let text = "class A(B):\n    def go(self):\n        def here(): pass\n";
+        check(Language::Python, text, "here", &[], &[]);
+    }
+
+    #[test]
+    fn typescript() {
+        let text = "@Component({})\nexport class A extends x.Base<T> implements I, n.J<K> {\n  @Input() here() {}\n  later = () => 1;\n}";
+        check(Language::TypeScript, text, "here", &["Input()", "Component({})"], &["Base", "I", "J"]);
+        check(Language::TypeScript, text, "later", &["Component({})"], &["Base", "I", "J"]);
+        check(Language::JavaScript, "class A extends Base { here() {} }", "here", &[], &["Base"]);
+        check(Language::TypeScript, "interface A extends B, C<D> { here(): void }", "here", &[], &["B", "C"]);
+    }
+
+    #[test]
+    fn cpp() {
+        let text = "struct A : public geo::Base<int>, private B { void here() override; };";
+        check(Language::Cpp, text, "here", &[], &["Base", "B"]);
+        check(Language::Cpp, "namespace x { class A : B { void here() {} }; }", "here", &[], &["B"]);
+        check(Language::Cpp, "void A::here() {}", "here", &[], &[]);
+    }
+
+    #[test]
+    fn rust() {
+        let text = "#[async_trait]\nimpl A {\n    /// Text.\n    #[inline]\n    // Why.\n    #[tool(name = \"x\")]\n    fn here() {}\n}";
+        check(Language::Rust, text, "here", &["tool(name = \"x\")", "inline", "async_trait"], &[]);
+        check(Language::Rust, "impl geo::Of<T> for A { fn here() {} }", "here", &[], &["Of"]);
+        check(Language::Rust, "#[no_mangle]\npub extern \"C\" fn here() {}", "here", &["no_mangle"], &[]);
+    }
+}

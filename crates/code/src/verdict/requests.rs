@@ -1,0 +1,44 @@
+//! Requests whose answers are places, and how long they may take.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::lsp::{Client, Failure, Location, locations, of_path};
+use crate::server::Session;
+
+/// What is defined at a position. Of what is not compiled (`#if`) nothing is known: some servers guess there by the text.
+pub(super) async fn defined(
+    client: &Client,
+    path: &Path,
+    position: Value,
+    within: Duration,
+) -> Result<Vec<Location>, Failure> {
+    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
+    let answer = places(client, "textDocument/definition", &params, within).await?;
+    let line = position["line"].as_u64().and_then(|line| line.try_into().ok());
+    let is_inactive = line.is_some_and(|line| client.is_inactive(path, line));
+    Ok(if is_inactive { Vec::new() } else { answer })
+}
+
+pub(super) async fn places(
+    client: &Client,
+    method: &'static str,
+    params: &Value,
+    within: Duration,
+) -> Result<Vec<Location>, Failure> {
+    let answer = client.request(method, params, within).await?;
+    locations(answer).ok_or(Failure::Odd { method })
+}
+
+/// How long a request may take.
+pub(super) fn left(until: Instant, session: &Session) -> Duration {
+    until.saturating_duration_since(Instant::now()).min(session.timing.request).max(Duration::from_millis(50))
+}
+
+pub(super) async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
+    // What is there already is taken even if nothing may be waited for.
+    let until = until.max(Instant::now() + Duration::from_millis(200));
+    tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()
+}

@@ -1,0 +1,210 @@
+//! Who may call a definition without naming it: what a decorator or an attribute gives it to, and what stands above its class
+//! and is none of the project's. No answer about it is final.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::judged::Judged;
+
+/// What keeps the answer about the callers of a name from being final; nothing if it is final.
+fn keeps(judged: &Judged, name: &str) -> Option<String> {
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
+    loop {
+        let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
+        let head = &answer["head"];
+        if head["final"] == true {
+            return None;
+        }
+        let reasons = head["reasons"].as_array().unwrap();
+        if let [reason] = &reasons[..]
+            && head["judges"][0]["state"] == "ready"
+        {
+            assert_eq!(reason["code"], "dynamic", "{text}");
+            return Some(reason["text"].as_str().unwrap().to_owned());
+        }
+        assert!(Instant::now() < until, "{name}: {text}\n{head:#}");
+    }
+}
+
+/// The beginning of what keeps each from being final; an empty one for what is final.
+fn check(judged: &Judged, all: &[(&str, &str)]) {
+    for (name, expected) in all {
+        let said = keeps(judged, name).unwrap_or_default();
+        let is_it = if expected.is_empty() { said.is_empty() } else { said.starts_with(expected) };
+        assert!(is_it, "{name}: {said}");
+    }
+}
+
+#[test]
+fn bases_and_decorators_of_python() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write(
+            "own.py",
+            "import http.server\nimport enum\nimport absent\n\n\
+             class Plain:\n    def go(self): pass\n\n\
+             class Colour(enum.Enum):\n    RED = 1\n    def shade(self): pass\n\n\
+             class Failed(ValueError):\n    def why(self): pass\n\n\
+             class Own(Plain, dict):\n    def run(self):\n        def inner(): pass\n        inner()\n\n\
+             class Handler(http.server.BaseHTTPRequestHandler):\n    def do_GET(self): pass\n    @staticmethod\n    def still(): pass\n\n\
+             class Missing(absent.Base):\n    def may(self): pass\n",
+        )
+        .write(
+            "below.py",
+            "from own import Handler as Base, Plain\n\n\
+             class Below(Base):\n    def do_POST(self): pass\n\n\
+             class Meta(Plain, metaclass=type(Base)):\n    def made(self): pass\n",
+        )
+        .write(
+            "app.py",
+            "import functools\n\ndef register(name):\n    return lambda f: f\n\n\
+             @register('x')\ndef index(): pass\n\n\
+             @functools.lru_cache(maxsize=None)\ndef kept(): pass\n",
+        )
+        .write("tests/test_app.py", "def test_it():\n    helper()\n\ndef helper(): pass\n");
+    check(
+        &judged,
+        &[
+            ("Plain.go", ""),
+            ("Colour.shade", ""),
+            ("Failed.why", ""),
+            ("Own.run", ""),
+            ("inner", ""),
+            ("do_GET", "Handler.do_GET stands below BaseHTTPRequestHandler, which the project does not define"),
+            ("Handler.still", "Handler.still stands below BaseHTTPRequestHandler"),
+            ("do_POST", "Below.do_POST stands below BaseHTTPRequestHandler"),
+            ("Missing.may", "Missing.may stands below Base"),
+            ("index", "`register` stands at index: what it is given to may call it without naming it"),
+            ("kept", ""),
+            ("test_it", "pytest and unittest run test_it"),
+            ("helper", ""),
+        ],
+    );
+}
+
+#[test]
+fn bases_and_decorators_of_typescript() {
+    if !testkit::has_program("tsc") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\", \"lib\": [\"es2022\", \"dom\"]}}\n")
+        .write("node_modules/ui/package.json", "{\"name\": \"ui\", \"version\": \"1.0.0\", \"types\": \"index.d.ts\"}\n")
+        .write(
+            "node_modules/ui/index.d.ts",
+            "export declare class Component<P> { props: P; render(): void; }\nexport interface Shown { shown(): void }\n",
+        )
+        .write(
+            "own.ts",
+            "import { Component, type Shown } from 'ui';\n\
+             export class Plain { go() {} toJSON() {} }\n\
+             export class Failed extends Error { why() {} }\n\
+             export class Page extends Component<number> { render() {} }\n\
+             export class Front extends Page { later = () => 1; }\n\
+             export class Part implements Shown { shown() {} }\n\
+             export class Tag extends HTMLElement { connectedCallback() {} }\n\
+             function made(of: unknown) {}\n\
+             @made\nexport class Bound { clicked() {} }\n",
+        );
+    check(
+        &judged,
+        &[
+            ("Plain.go", ""),
+            ("Plain.toJSON", "JavaScript itself may call Plain.toJSON"),
+            ("Failed.why", ""),
+            ("Page.render", "Page.render stands below Component, which the project does not define"),
+            ("Front.later", "Front.later stands below Component"),
+            ("Part.shown", "Part.shown stands below Shown"),
+            ("connectedCallback", "Tag.connectedCallback stands below HTMLElement"),
+            ("Bound.clicked", "`made` stands at Bound.clicked"),
+        ],
+    );
+}
+
+#[test]
+fn interfaces_of_other_packages_in_go() {
+    if !testkit::has_program("gopls") || !testkit::has_program("go") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("go.mod", "module made\n\ngo 1.19\n")
+        .write(
+            "geo.go",
+            "package made\n\nimport \"sort\"\n\ntype Shapes []int\n\n\
+             func (Shapes) Len() int { return 0 }\n\nfunc (Shapes) Less(a, b int) bool { return false }\n\n\
+             func (Shapes) Swap(a, b int) {}\n\nfunc (Shapes) Area() int { return 0 }\n\n\
+             type Walked interface{ Walk() }\n\nfunc (Shapes) Walk() {}\n\n\
+             func Sorted(s Shapes) { sort.Sort(s) }\n\nfunc init() {}\n",
+        )
+        .write("web/web.go", "package web\n\nimport \"net/http\"\n\ntype Drain int\n\nfunc (Drain) Flush() {}\n\nfunc Serve(h http.Handler) {}\n");
+    check(
+        &judged,
+        &[
+            ("Shapes.Len", "Go's own packages, by an interface, may call Shapes.Len"),
+            ("Shapes.Area", ""),
+            ("Shapes.Walk", ""),
+            ("Drain.Flush", "Drain.Flush stands below an interface of http, which the project does not define"),
+            ("init", "Go itself calls init"),
+        ],
+    );
+}
+
+#[test]
+fn bases_of_cpp() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(
+        outside.path().join("foreign.h"),
+        "struct Foreign { virtual void go(); template <class T> struct Of {}; };\n",
+    )
+    .unwrap();
+    let search = format!("-I{}", outside.path().display());
+    judged
+        .write(
+            "compile_commands.json",
+            json!([{"directory": folder, "file": "geo.cpp", "arguments": ["c++", &search, "-c", "geo.cpp"]}]).to_string(),
+        )
+        .write("geo.hpp", "#include <foreign.h>\nstruct Own { void go2() {} };\nstruct A : Own { void own(); void go(); };\nstruct B : Foreign { void go() override; };\n")
+        .write("geo.cpp", "#include \"geo.hpp\"\nvoid A::own() {}\nvoid A::go() {}\nvoid B::go() {}\n");
+    check(
+        &judged,
+        &[("A::own", ""), ("A::go", ""), ("B::go", "B::go stands below Foreign, which the project does not define")],
+    );
+}
+
+#[test]
+fn attributes_of_rust() {
+    if !testkit::has_program("rust-analyzer") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .write(
+            "src/lib.rs",
+            "#[inline]\n#[must_use]\npub fn plain() -> u8 { 1 }\n\
+             #[no_mangle]\npub extern \"C\" fn exported() {}\n\
+             #[cfg_attr(not(test), no_mangle)]\npub extern \"C\" fn exported_too() {}\n\
+             #[cfg(test)]\nmod tests {\n    #[test]\n    fn it() {}\n}\n",
+        );
+    check(
+        &judged,
+        &[
+            ("plain", ""),
+            ("exported", "`no_mangle` stands at exported"),
+            ("exported_too", "`no_mangle` stands at exported_too"),
+            ("it", "`test` stands at tests::it"),
+        ],
+    );
+}

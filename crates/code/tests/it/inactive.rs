@@ -1,0 +1,46 @@
+//! What an `#if` of C and C++ leaves out is judged by nobody: clangd guesses there by the text.
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+
+fn project() -> Judged {
+    let judged = Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    judged
+        .write(
+            "compile_commands.json",
+            json!([{"directory": folder, "file": "geo.cpp", "arguments": ["c++", "-c", "geo.cpp"]}]).to_string(),
+        )
+        .write(
+            "geo.cpp",
+            "struct Real {\n  int step() { return 1; }\n};\n\
+             #ifdef __unix__\nint use(Real& r) { return r.step(); }\n\
+             #else\nint use(Real& r) { return r.step(); }\n#endif\n\
+             #ifdef WINDOWS\nstruct Foreign;\nint w(Foreign& f) { return f.step(); }\n#endif\n",
+        );
+    judged
+}
+
+#[test]
+fn nothing_is_confirmed_in_code_that_is_not_compiled() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = project();
+    let find = || judged.ask("find_callers", json!({"name": "Real::step", "wait_ms": 20_000})).unwrap();
+    testkit::until("clangd is ready", || (find().0["head"]["judges"][0]["state"] == "ready").then_some(()));
+    let (answer, text) = find();
+    assert_eq!(
+        sites(&answer),
+        ["geo.cpp:5 call confirmed geo.cpp:2", "geo.cpp:7 call undecided -", "geo.cpp:11 call undecided -"],
+        "{text}"
+    );
+    assert_eq!(
+        (&answer["head"]["final"], &answer["head"]["reasons"][0]["code"]),
+        (&json!(false), &json!("inactive_code"))
+    );
+    let (answer, text) = judged.ask("find_callees", json!({"name": "w", "wait_ms": 20_000})).unwrap();
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["callees"][0]["verdict"], "undecided", "{text}");
+}
