@@ -1,5 +1,6 @@
 //! Who may call a definition without naming it: the language itself, what a decorator or an attribute gives it to, and code
-//! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final.
+//! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final. That tests and `main`
+//! are run is no news, and counts for nothing.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -47,12 +48,9 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
     Some(match one.language {
         Language::Python if name.len() > 2 && name.starts_with('_') && name.ends_with('_') => "Python itself calls",
         Language::Python if name.starts_with("pytest_") => "pytest calls the hook",
-        Language::Python if is_test_file(&one.path) && is_of_pytest(name) => "pytest and unittest run",
+        Language::Python if is_test_file(&one.path) && is_of_pytest(name) => "pytest runs",
         Language::Go if is_method && OF_INTERFACES.contains(&name) => "Go's own packages, by an interface, may call",
         Language::Go if is_top && name == "init" => "Go itself calls",
-        Language::Go if is_top && is_test_file(&one.path) && OF_TESTS.iter().any(|kind| name.starts_with(kind)) => {
-            "`go test` runs"
-        }
         Language::Cpp if name.starts_with("operator") || name.starts_with('~') || is_symbols(name) => {
             "an operator or the end of a value may call"
         }
@@ -64,9 +62,9 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
     })
 }
 
-/// What pytest and unittest find by its name.
+/// What pytest runs before and after tests, by its name.
 fn is_of_pytest(name: &str) -> bool {
-    name.starts_with("test") || name.starts_with("setup_") || name.starts_with("teardown_")
+    name.starts_with("setup_") || name.starts_with("teardown_")
 }
 
 fn is_symbols(name: &str) -> bool {
@@ -124,6 +122,7 @@ const INERT_IN_RUST: &[&str] = &[
     "async_trait",
     "async_trait::async_trait",
     "automatically_derived",
+    "bench",
     "cfg",
     "cfg_attr",
     "cold",
@@ -141,6 +140,7 @@ const INERT_IN_RUST: &[&str] = &[
     "should_panic",
     "stable",
     "target_feature",
+    "test",
     "track_caller",
     "tracing::instrument",
     "unsafe",
@@ -148,9 +148,6 @@ const INERT_IN_RUST: &[&str] = &[
     "warn",
 ];
 const OF_TOOLS: &[&str] = &["clippy::", "diagnostic::", "rustfmt::", "rustc_"];
-
-/// Functions that `go test` finds.
-const OF_TESTS: &[&str] = &["Benchmark", "Example", "Fuzz", "Test"];
 
 /// Methods that JavaScript itself calls, or what it converts and waits with.
 const OF_JAVASCRIPT: &[&str] = &["constructor", "next", "return", "then", "throw", "toJSON", "toString", "valueOf"];
