@@ -58,8 +58,10 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if is_label {
         return None;
     }
-    // `x.template area<int>` wraps the name twice.
-    let field = 1 + (0..2).take_while(|up| matches!(trail.kind(up + 1), "template_method" | "dependent_name")).count();
+    // `x.template area<int>` wraps the name twice, `x.Base::area` once for each scope.
+    let wraps =
+        |up: &usize| matches!(trail.kind(up + 1), "template_method" | "dependent_name" | "qualified_identifier");
+    let field = 1 + (0..8).take_while(wraps).count();
     if trail.kind(field) == "field_expression" && (trail.field(field - 1) == "field" || field > 1) {
         let up = field + through(&trail.above(field), RULES);
         return Some(match (trail.kind(up + 1), trail.field(up)) {

@@ -14,11 +14,16 @@ pub(crate) struct Marks {
     pub decorators: Vec<String>,
     /// Where the last names of the bases and interfaces stand, of the class that it is a member of, or that it is.
     pub bases: Vec<Range<usize>>,
+    /// Whether one of the bases has no name: a call, a condition, what does not parse.
+    pub has_nameless_base: bool,
+    /// Where the name of that class stands.
+    pub class: Option<Range<usize>>,
 }
 
 /// What stands around the declaration of the name at the end of a trail.
 pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
     let mut marks = Marks::default();
+    let mut is_of_a_class = false;
     let at = trail.at.0;
     let is_in_body =
         |node: Node<'_>| node.child_by_field_name("body").is_some_and(|body| body.byte_range().contains(&at));
@@ -27,12 +32,16 @@ pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
         match kind(node.kind()) {
             // What stands in the code of a function belongs to no class.
             Kind::Function if is_in_body(node) => break,
+            // What is around a class gives nothing to its members.
+            Kind::Class | Kind::Function | Kind::Member if is_of_a_class => break,
             Kind::Function | Kind::Member => marks.decorated(node, trail.text),
             Kind::Class => {
                 marks.decorated(node, trail.text);
-                bases(node, &mut marks.bases);
-                break;
+                marks.class = node.child_by_field_name("name").map(|name| name.byte_range());
+                marks.take_bases(node);
+                is_of_a_class = true;
             }
+            Kind::Module => marks.decorated(node, trail.text),
             Kind::Other => {}
         }
     }
@@ -41,6 +50,8 @@ pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
 
 enum Kind {
     Class,
+    /// A module of Rust: an attribute at it may change all that is in it.
+    Module,
     Function,
     /// A member that is no function by its syntax: `go = () => {}`.
     Member,
@@ -67,6 +78,7 @@ fn kind(word: &str) -> Kind {
         | "generator_function_declaration"
         | "lambda_expression"
         | "function_item" => Kind::Function,
+        "mod_item" => Kind::Module,
         "public_field_definition"
         | "field_definition"
         | "abstract_method_signature"
@@ -77,6 +89,45 @@ fn kind(word: &str) -> Kind {
 }
 
 impl Marks {
+    /// Takes what a class is made from.
+    fn take_bases(&mut self, class: Node<'_>) {
+        // The trait of an implementation in Rust.
+        self.bases.extend(class.child_by_field_name("trait").and_then(last_name).map(|name| name.byte_range()));
+        for child in named_children(class) {
+            match child.kind() {
+                "argument_list" | "class_heritage" | "extends_type_clause" | "base_class_clause" => {}
+                "ERROR" => {
+                    self.has_nameless_base = true;
+                    continue;
+                }
+                _ => continue,
+            }
+            let parts = named_children(child).into_iter().flat_map(|part| match part.kind() {
+                "extends_clause" | "implements_clause" => named_children(part),
+                _ => vec![part],
+            });
+            for part in parts {
+                let base = match part.kind() {
+                    "type_arguments" | "access_specifier" | "virtual" | "attribute_declaration" => continue,
+                    // `metaclass=Meta`; the others are told to the base.
+                    "keyword_argument" => {
+                        let name = part.child_by_field_name("name").map(|name| name.byte_range().len());
+                        match part.child_by_field_name("value").filter(|_| name == Some("metaclass".len())) {
+                            Some(value) => value,
+                            None => continue,
+                        }
+                    }
+                    _ if part.is_extra() => continue,
+                    _ => part,
+                };
+                match last_name(base) {
+                    Some(name) => self.bases.push(name.byte_range()),
+                    None => self.has_nameless_base = true,
+                }
+            }
+        }
+    }
+
     /// Takes the decorators and attributes of a declaration: within it, and before it.
     fn decorated(&mut self, node: Node<'_>, text: &[u8]) {
         let is_mark = |node: &Node<'_>| matches!(node.kind(), "decorator" | "attribute_item");
@@ -94,33 +145,14 @@ impl Marks {
     }
 }
 
-/// The last names of what a class is made from.
-fn bases(class: Node<'_>, found: &mut Vec<Range<usize>>) {
-    // The trait of an implementation in Rust.
-    found.extend(class.child_by_field_name("trait").and_then(last_name).map(|name| name.byte_range()));
-    for child in named_children(class) {
-        let is_list =
-            matches!(child.kind(), "argument_list" | "class_heritage" | "extends_type_clause" | "base_class_clause");
-        if !is_list {
-            continue;
-        }
-        let parts = named_children(child).into_iter().flat_map(|part| match part.kind() {
-            "extends_clause" | "implements_clause" => named_children(part),
-            _ => vec![part],
-        });
-        found.extend(parts.filter_map(last_name).map(|name| name.byte_range()));
-    }
-}
-
-/// The name that stands for a base: `Base` in `geo.Base[int]`, `metaclass=Base` and `geo::Base<int>`.
+/// The name that stands for a base: `Base` in `geo.Base[int]` and `geo::Base<int>`.
 fn last_name(node: Node<'_>) -> Option<Node<'_>> {
     let part = |field| node.child_by_field_name(field).and_then(last_name);
     match node.kind() {
         "identifier" | "type_identifier" | "property_identifier" => Some(node),
         "attribute" => part("attribute"),
         "member_expression" => part("property"),
-        "subscript" | "keyword_argument" => part("value"),
-        "call" | "call_expression" => part("function"),
+        "subscript" => part("value"),
         "nested_type_identifier" | "qualified_identifier" | "template_type" | "scoped_type_identifier" => part("name"),
         "generic_type" => part("name").or_else(|| part("type")),
         _ => None,
@@ -138,7 +170,8 @@ mod tests {
         let name = at..at + name.trim_end_matches('(').len();
         let all = occurrences_at(language, text.as_bytes(), &[name], Instant::now() + Duration::from_secs(5)).unwrap();
         let marks = all[0].declares.clone().unwrap().marks;
-        let found: Vec<&str> = marks.bases.into_iter().map(|base| &text[base]).collect();
+        let nameless = marks.has_nameless_base.then_some("?");
+        let found: Vec<&str> = marks.bases.into_iter().map(|base| &text[base]).chain(nameless).collect();
         assert_eq!(
             (marks.decorators.iter().map(String::as_str).collect(), found),
             (decorators.to_vec(), bases.to_vec()),
@@ -153,6 +186,8 @@ mod tests {
         let text = "@dataclass\nclass A(geo.Base[int], B, metaclass=M):\n    @property\n    def here(self): pass\n";
         check(Language::Python, text, "here", &["property", "dataclass"], &["Base", "B", "M"]);
         check(Language::Python, text, "A(", &["dataclass"], &["Base", "B", "M"]);
+        let text = "class A(made(), B, total=False, metaclass=M):\n    def here(self): pass\n";
+        check(Language::Python, text, "here", &[], &["B", "M", "?"]);
         // A function within a method is no method.
         let text = "class A(B):\n    def go(self):\n        def here(): pass\n";
         check(Language::Python, text, "here", &[], &[]);
@@ -164,6 +199,7 @@ mod tests {
         check(Language::TypeScript, text, "here", &["Input()", "Component({})"], &["Base", "I", "J"]);
         check(Language::TypeScript, text, "later", &["Component({})"], &["Base", "I", "J"]);
         check(Language::JavaScript, "class A extends Base { here() {} }", "here", &[], &["Base"]);
+        check(Language::JavaScript, "class A extends (b ? B : C) { here() {} }", "here", &[], &["?"]);
         check(Language::TypeScript, "interface A extends B, C<D> { here(): void }", "here", &[], &["B", "C"]);
     }
 
@@ -173,6 +209,7 @@ mod tests {
         check(Language::Cpp, text, "here", &[], &["Base", "B"]);
         check(Language::Cpp, "namespace x { class A : B { void here() {} }; }", "here", &[], &["B"]);
         check(Language::Cpp, "void A::here() {}", "here", &[], &[]);
+        check(Language::Cpp, "struct A : virtual B, decltype(b()) { void here() {} };", "here", &[], &["B", "?"]);
     }
 
     #[test]
@@ -180,6 +217,7 @@ mod tests {
         let text = "#[async_trait]\nimpl A {\n    /// Text.\n    #[inline]\n    // Why.\n    #[tool(name = \"x\")]\n    fn here() {}\n}";
         check(Language::Rust, text, "here", &["tool(name = \"x\")", "inline", "async_trait"], &[]);
         check(Language::Rust, "impl geo::Of<T> for A { fn here() {} }", "here", &[], &["Of"]);
+        check(Language::Rust, "#[pallet]\nmod a { pub mod b { fn here() {} } }", "here", &["pallet"], &[]);
         check(Language::Rust, "#[no_mangle]\npub extern \"C\" fn here() {}", "here", &["no_mangle"], &[]);
     }
 }

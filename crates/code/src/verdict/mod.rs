@@ -76,7 +76,7 @@ pub(crate) struct Asked<'a> {
 
 impl Asked<'_> {
     fn asks_for_calls(&self) -> bool {
-        self.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value))
+        self.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value | Class::FieldRead))
     }
 }
 

@@ -37,8 +37,8 @@ pub(super) struct Pass {
     /// Files that were opened as they were read, because of what is odd in them.
     opened: BTreeSet<PathBuf>,
     missed: usize,
-    /// Who may call the definition without naming it, by a base class or an interface.
-    callers: Option<String>,
+    /// Why uses that syntax does not see may be missing: who may call without a name, or what the server refuses.
+    unnamed: Option<(Code, String)>,
     conditions: Conditions,
     is_lost: bool,
     is_settling: bool,
@@ -61,7 +61,7 @@ impl Pass {
             odd: BTreeSet::new(),
             opened: BTreeSet::new(),
             missed: 0,
-            callers: None,
+            unnamed: None,
             conditions: blocking(|| Conditions::of(&asked.call.scope.root, found)),
             is_lost: false,
             is_settling: false,
@@ -108,7 +108,8 @@ impl Pass {
             }
             if number == 0 && asked.asks_for_calls() && implicit_callers::known(found).is_none() {
                 let until = asked.call.until;
-                pass.callers = implicit_callers::by_bases(found, family, &session, &mut sheets, until).await;
+                let by = implicit_callers::by_bases(found, family, &session, &mut sheets, until).await;
+                pass.unnamed = pass.unnamed.or(by.map(|text| (Code::Dynamic, text)));
             }
         }
         let decide_all = candidates.iter().map(|&at| (at, decide(at, &named, &said, silent(&found.sites[at]))));
@@ -154,6 +155,10 @@ impl Pass {
             match answer {
                 Ok(places) => blocking(|| self.take(asked, found, number, places, sheets, named)),
                 // Without the references nothing is known of what syntax does not see.
+                Err(Failure::Refused { message, .. }) => {
+                    let text = project::visible(&message);
+                    self.unnamed.get_or_insert((Code::Inactive, format!("the judge names no references: {text}")));
+                }
                 Err(_) => self.is_lost = true,
             }
         }
@@ -325,9 +330,9 @@ impl Pass {
             (site.verdict, site.meant, site.by_interface) = (decided.verdict, decided.meant, decided.by_interface);
         }
         judged.missed += self.missed;
-        if let Some(text) = self.callers {
+        if let Some((code, text)) = self.unnamed {
             judged.is_certain = false;
-            judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+            judged.reasons.push(Reason { code, text, sites: 0 });
         }
         for (mut site, number) in self.added {
             (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));

@@ -38,7 +38,9 @@ pub(super) fn read(
                         true => dispatched(found, &spot, sheets),
                         false => may_be_overridden(found, &spot, sheets).then_some(Dispatched::Overriders),
                     });
+                    let is_direct = !is_rust && is_direct(found, &found.sites[asked_at]);
                     match come_to {
+                        _ if is_direct => other,
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
                         Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
@@ -57,6 +59,17 @@ pub(super) fn read(
         }
     }
     best
+}
+
+/// Whether a call runs what it names and no override of it: `super.go()`, `Base::go()`.
+fn is_direct(found: &Found, site: &Site) -> bool {
+    let text = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let receiver = text.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
+    match site.language {
+        Language::Cpp => site.is_qualified,
+        Language::Python => receiver.ends_with(b"super()"),
+        _ => receiver.ends_with(b"super"),
+    }
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {

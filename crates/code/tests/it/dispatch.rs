@@ -119,7 +119,7 @@ fn python_calls_some_names_itself() {
         .write("geo.py", "class P:\n    def __add__(self, o):\n        return o\n\nP() + P()\n");
     let (answer, text) = judged.ask("find_callers", json!({"name": "__add__", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["final"], false, "{text}");
-    assert!(text.contains("Python itself calls P.__add__"), "{text}");
+    assert!(text.contains("Python itself may call P.__add__"), "{text}");
 }
 
 #[test]

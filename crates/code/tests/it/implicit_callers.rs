@@ -56,15 +56,26 @@ fn bases_and_decorators_of_python() {
         )
         .write(
             "below.py",
-            "from own import Handler as Base, Plain\n\n\
+            "import abc\nfrom own import Handler as Base, Plain\n\n\
              class Below(Base):\n    def do_POST(self): pass\n\n\
-             class Meta(Plain, metaclass=type(Base)):\n    def made(self): pass\n",
+             class Meta(Plain, metaclass=abc.ABCMeta):\n    def made(self): pass\n",
         )
         .write(
             "app.py",
             "import functools\n\ndef register(name):\n    return lambda f: f\n\n\
              @register('x')\ndef index(): pass\n\n\
              @functools.lru_cache(maxsize=None)\ndef kept(): pass\n",
+        )
+        .write(
+            "mixed.py",
+            "import threading\nfrom typing import MutableSequence\n\n\
+             Alias = threading.Thread\n\ndef made(of): return of\n\n\
+             class Aliased(Alias):\n    def run(self): pass\n\n\
+             class Called(made(threading.Thread)):\n    def run(self): pass\n\n\
+             class Mixin:\n    def mixed(self): pass\n    held = 1\n\n\
+             class Whole(Mixin, threading.Thread): pass\n\n\
+             class Row(MutableSequence):\n    def insert(self, at, one): pass\n\n\
+             class Model(threading.Thread):\n    template = 'x'\n    def __own(self): pass\n",
         )
         .write("tests/test_app.py", "def test_it():\n    helper()\n\ndef setup_module(): pass\n\ndef helper(): pass\n");
     check(
@@ -81,8 +92,14 @@ fn bases_and_decorators_of_python() {
             ("Missing.may", "Missing.may stands below Base"),
             ("index", "`register` stands at index: what it is given to may call it without naming it"),
             ("kept", ""),
+            ("Aliased.run", "Aliased.run stands below Alias, which is no class by itself"),
+            ("Called.run", "Called.run stands below a base without a name"),
+            ("mixed", "Mixin.mixed stands below Thread, which the project does not define"),
+            ("Row.insert", "Row.insert stands below MutableSequence"),
+            ("Model.template", "Model.template stands below Thread"),
+            ("__own", ""),
             ("test_it", ""),
-            ("setup_module", "pytest runs setup_module"),
+            ("setup_module", "what runs tests calls setup_module"),
             ("helper", ""),
         ],
     );
@@ -111,7 +128,9 @@ fn bases_and_decorators_of_typescript() {
              export class Part implements Shown { shown() {} }\n\
              export class Tag extends HTMLElement { connectedCallback() {} }\n\
              function made(of: unknown) {}\n\
-             @made\nexport class Bound { clicked() {} }\n",
+             @made\nexport class Bound { clicked() {} }\n\
+             export class Impl { draw() {} }\nexport class Sub extends Impl implements Shown { shown() {} }\n\
+             type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n",
         );
     check(
         &judged,
@@ -124,6 +143,8 @@ fn bases_and_decorators_of_typescript() {
             ("Part.shown", "Part.shown stands below Shown"),
             ("connectedCallback", "Tag.connectedCallback stands below HTMLElement"),
             ("Bound.clicked", "`made` stands at Bound.clicked"),
+            ("Impl.draw", "Impl.draw stands below Shown"),
+            ("Aliased.shown", "Aliased.shown stands below Alias, which is no class by itself"),
         ],
     );
 }
@@ -176,11 +197,20 @@ fn bases_of_cpp() {
             "compile_commands.json",
             json!([{"directory": folder, "file": "geo.cpp", "arguments": ["c++", &search, "-c", "geo.cpp"]}]).to_string(),
         )
-        .write("geo.hpp", "#include <foreign.h>\nstruct Own { void go2() {} };\nstruct A : Own { void own(); void go(); };\nstruct B : Foreign { void go() override; };\n")
+        .write("geo.hpp", "#include <foreign.h>\nstruct Own { void go2() {} };\nstruct A : Own { void own(); void go(); };\nstruct B : Foreign { void go() override; };\nusing Al = Foreign;\nstruct C : Al { void by_alias() {} };\nstruct D : Ghost { void ghostly() {} };\n\
+             struct E { void bare() {} __attribute__((constructor)) static void first() {} };\nstruct F : E, Foreign {};\n")
         .write("geo.cpp", "#include \"geo.hpp\"\nvoid A::own() {}\nvoid A::go() {}\nvoid B::go() {}\n");
     check(
         &judged,
-        &[("A::own", ""), ("A::go", ""), ("B::go", "B::go stands below Foreign, which the project does not define")],
+        &[
+            ("A::own", ""),
+            ("A::go", ""),
+            ("B::go", "B::go stands below Foreign, which the project does not define"),
+            ("by_alias", "C::by_alias stands below Al, which is no class by itself"),
+            ("ghostly", "D::ghostly stands below Ghost"),
+            ("bare", "E::bare stands below Foreign"),
+            ("first", "an attribute has the program call E::first"),
+        ],
     );
 }
 

@@ -65,6 +65,34 @@ fn a_call_through_a_base_class_of_cpp_may_run_the_override() {
 }
 
 #[test]
+fn a_call_that_names_the_class_runs_no_override() {
+    if !testkit::has_program("clangd") || !testkit::has_program("tsc") {
+        return;
+    }
+    let judged = cpp();
+    judged.write(
+        "uses.cpp",
+        "#include \"geo.hpp\"\nvoid own(B& b, B* p) {\n  b.Base::go();\n  p->Base::go();\n  b.go();\n}\n",
+    );
+    let (third, fourth) = ("uses.cpp:3 call", "uses.cpp:4 call");
+    let refuted = [format!("{third} refuted -"), format!("{fourth} refuted -")];
+    let confirmed = [format!("{third} confirmed geo.hpp:1"), format!("{fourth} confirmed geo.hpp:1")];
+    check(
+        &judged,
+        &[
+            ("B::go", &[&refuted[0], &refuted[1], "uses.cpp:5 call confirmed geo.hpp:3"]),
+            ("Base::go", &[&confirmed[0], &confirmed[1], "uses.cpp:5 call refuted -"]),
+        ],
+    );
+    let judged = Judged::new();
+    judged.write("tsconfig.json", "{}\n").write(
+        "geo.ts",
+        "class Base {\n  go() {}\n}\nclass A extends Base {\n  go() {\n    super.go();\n  }\n}\nnew A().go();\n",
+    );
+    check(&judged, &[("A.go", &["geo.ts:6 call refuted -", "geo.ts:9 call confirmed geo.ts:5"])]);
+}
+
+#[test]
 fn a_call_of_a_pure_virtual_method_names_that_method() {
     if !testkit::has_program("clangd") {
         return;

@@ -1,0 +1,137 @@
+//! What calls nothing, and what is called by its name.
+
+/// The modules of Python's own decorators, as they are imported; none for what stands alone.
+pub(super) const OF_PYTHON: &[&str] = &[
+    "",
+    "abc",
+    "builtins",
+    "contextlib",
+    "dataclasses",
+    "enum",
+    "functools",
+    "t",
+    "typing",
+    "typing_extensions",
+    "warnings",
+];
+
+/// Decorators of Python that call nothing by themselves, by their last names.
+pub(super) const INERT_IN_PYTHON: &[&str] = &[
+    "abstractmethod",
+    "asynccontextmanager",
+    "cache",
+    "cached_property",
+    "classmethod",
+    "contextmanager",
+    "dataclass",
+    "deleter",
+    "deprecated",
+    "final",
+    "getter",
+    "lru_cache",
+    "no_type_check",
+    "overload",
+    "override",
+    "property",
+    "runtime_checkable",
+    "setter",
+    "staticmethod",
+    "total_ordering",
+    "unique",
+    "verify",
+    "wraps",
+];
+
+/// Attributes of Rust that call nothing, and macros that only change what is written below them.
+pub(super) const INERT_IN_RUST: &[&str] = &[
+    "allow",
+    "async_trait",
+    "async_trait::async_trait",
+    "automatically_derived",
+    "bench",
+    "cfg",
+    "cold",
+    "deny",
+    "deprecated",
+    "doc",
+    "expect",
+    "forbid",
+    "ignore",
+    "inline",
+    "instrument",
+    "must_use",
+    "naked",
+    "optimize",
+    "should_panic",
+    "stable",
+    "target_feature",
+    "test",
+    "track_caller",
+    "tracing::instrument",
+    "unstable",
+    "warn",
+];
+pub(super) const OF_TOOLS: &[&str] = &["clippy::", "diagnostic::", "rustfmt::", "rustc_"];
+
+/// Methods that JavaScript itself calls, or what it converts and waits with.
+pub(super) const OF_JAVASCRIPT: &[&str] =
+    &["constructor", "next", "return", "then", "throw", "toJSON", "toLocaleString", "toString", "valueOf"];
+
+/// Methods of the interfaces that Go's own packages call.
+pub(super) const OF_INTERFACES: &[&str] = &[
+    "As",
+    "Close",
+    "Error",
+    "Format",
+    "GoString",
+    "Is",
+    "Len",
+    "Less",
+    "MarshalBinary",
+    "MarshalJSON",
+    "MarshalText",
+    "MarshalXML",
+    "MarshalYAML",
+    "Pop",
+    "Push",
+    "Read",
+    "ReadAt",
+    "ReadByte",
+    "ReadFrom",
+    "ReadRune",
+    "RoundTrip",
+    "Scan",
+    "Seek",
+    "ServeHTTP",
+    "Set",
+    "String",
+    "Swap",
+    "Unwrap",
+    "UnmarshalBinary",
+    "UnmarshalJSON",
+    "UnmarshalText",
+    "UnmarshalXML",
+    "UnmarshalYAML",
+    "Value",
+    "Write",
+    "WriteAt",
+    "WriteByte",
+    "WriteString",
+    "WriteTo",
+];
+
+/// What a coroutine of C++ calls of its promise and of what it awaits.
+pub(super) const OF_COROUTINES: &[&str] = &[
+    "await_ready",
+    "await_resume",
+    "await_suspend",
+    "await_transform",
+    "final_suspend",
+    "get_return_object",
+    "get_return_object_on_allocation_failure",
+    "initial_suspend",
+    "return_value",
+    "return_void",
+    "unhandled_exception",
+    "yield_value",
+];

@@ -1,0 +1,187 @@
+//! Who may call a definition without naming it: the language itself, what a decorator or an attribute gives it to, and code
+//! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final. That tests and `main`
+//! are run is no news, and counts for nothing.
+
+//!
+//! - `bases`: base classes and interfaces, as a judge knows them.
+//! - `lists`: what calls nothing, and what is called by its name.
+
+mod bases;
+mod lists;
+
+use crate::answer::Found;
+use crate::definition::Definition;
+use crate::in_test::is_test_file;
+use crate::syntax::{Kind, Language};
+pub(super) use bases::by_bases;
+use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
+
+/// Who may, as far as the text says it.
+pub(super) fn known(found: &Found) -> Option<String> {
+    let inside = found.definitions.iter().filter(|one| !one.is_outside());
+    inside.filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
+        let label = &one.label;
+        by_trait(found, one)
+            .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
+            .or_else(|| {
+                given_to(one).map(|mark| {
+                    format!("`{mark}` stands at {label}: what it is given to may call it without naming it")
+                })
+            })
+    })
+}
+
+/// The trait outside of the project whose method it implements, in Rust.
+fn by_trait(found: &Found, one: &Definition) -> Option<String> {
+    let of = one.of_trait.as_ref().filter(|of| of.is_impl && !found.traits.contains(&of.name))?;
+    Some(format!(
+        "{} implements {}, a trait that the project does not define: operators, conversions, macros and other crates may call it without naming it",
+        one.label, of.name
+    ))
+}
+
+/// What calls by itself, with the verb.
+fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
+    let name = found.question.name.as_str();
+    let is_method = one.kind == Kind::Method;
+    let is_top = one.inside.is_empty();
+    Some(match one.language {
+        Language::Python if name.len() > 2 && name.starts_with('_') && name.ends_with('_') => "Python itself may call",
+        Language::Python if name.starts_with("pytest_") => "pytest calls the hook",
+        Language::Python if is_test_file(&one.path) && is_of_tests(name) => "what runs tests calls",
+        Language::Go if is_method && OF_INTERFACES.contains(&name) => "Go's own packages, by an interface, may call",
+        Language::Go if is_top && name == "init" => "Go itself calls",
+        Language::Go if is_top && is_exported(found, one) => "C, by `//export`, may call",
+        Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
+        Language::Cpp if matches!(name, "begin" | "end") => "a `for` over a range may call",
+        Language::Cpp if OF_COROUTINES.contains(&name) => "a coroutine may call",
+        Language::C | Language::Cpp if is_run_by_attribute(found, one) => "an attribute has the program call",
+        Language::TypeScript | Language::Tsx | Language::JavaScript if is_method && OF_JAVASCRIPT.contains(&name) => {
+            "JavaScript itself may call"
+        }
+        _ => return None,
+    })
+}
+
+/// What runs before and after tests of Python, by its name.
+fn is_of_tests(name: &str) -> bool {
+    ["setup_", "teardown_"].iter().any(|begin| name.starts_with(begin))
+        || matches!(name, "setUpModule" | "tearDownModule" | "load_tests")
+}
+
+/// `operator+`, `operator bool`, `~Circle`.
+fn is_operator(name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let rest = name.strip_prefix("operator");
+    name.starts_with('~') || !name.chars().any(is_word) || rest.is_some_and(|rest| !rest.starts_with(is_word))
+}
+
+/// Whether a comment gives a function of Go to C.
+fn is_exported(found: &Found, one: &Definition) -> bool {
+    let text = found.texts.get(&one.path);
+    let mark = format!("//export {}", found.question.name);
+    text.is_some_and(|text| text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == mark.as_bytes()))
+}
+
+/// Whether an attribute of C runs a function as the program begins or ends, or gives it another name.
+fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
+    let Some(text) = found.texts.get(&one.path) else { return false };
+    // What stands before a declaration is not always part of it.
+    let start = text[..one.at].iter().rposition(|byte| b"{};".contains(byte)).map_or(0, |at| at + 1);
+    let head = text[start..].split(|byte| b"{;".contains(byte)).next().unwrap_or_default();
+    let has = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
+    (has("__attribute__") || has("[["))
+        && ["constructor", "destructor", "alias", "ifunc", "interrupt", "used"].iter().any(|word| has(word))
+}
+
+/// The decorator or attribute that gives a definition to somebody.
+fn given_to(one: &Definition) -> Option<&str> {
+    one.marks.decorators.iter().find_map(|mark| match one.language {
+        Language::Python => Some(head(mark)).filter(|head| !is_inert_in_python(head)),
+        Language::Rust => in_rust(mark),
+        _ => Some(head(mark)),
+    })
+}
+
+/// The name that a decorator or an attribute begins with.
+fn head(mark: &str) -> &str {
+    let end = mark.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$'))).unwrap_or(mark.len());
+    if end == 0 { "a decorator" } else { &mark[..end] }
+}
+
+/// `property`, `functools.cache`, `area.setter`; what else has a module before it may be anybody's.
+fn is_inert_in_python(head: &str) -> bool {
+    let (module, last) = head.rsplit_once('.').unwrap_or(("", head));
+    let is_known = OF_PYTHON.contains(&module) || matches!(last, "setter" | "getter" | "deleter");
+    INERT_IN_PYTHON.contains(&last) && is_known
+}
+
+/// The attribute of Rust that may call, also within `unsafe(…)` and `cfg_attr(…)`.
+fn in_rust(mark: &str) -> Option<&str> {
+    let name = head(mark);
+    let inner =
+        mark.get(name.len()..).unwrap_or_default().trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    match (name, inner) {
+        ("unsafe", Some(inner)) => in_rust(inner.trim()),
+        // The first is the condition.
+        ("cfg_attr", Some(inner)) => parts(inner).into_iter().skip(1).find_map(in_rust),
+        _ => {
+            let is_inert = INERT_IN_RUST.contains(&name) || OF_TOOLS.iter().any(|tool| name.starts_with(tool));
+            (!is_inert).then_some(name)
+        }
+    }
+}
+
+/// What commas separate, but for those within brackets.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    let separates = |c: char| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(separates).map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_rust_that_may_call() {
+        for (mark, said) in [
+            ("inline(always)", None),
+            ("no_mangle", Some("no_mangle")),
+            ("unsafe(export_name = \"x\")", Some("export_name")),
+            ("cfg_attr(docsrs, doc(cfg(feature = \"x\")))", None),
+            ("cfg_attr(all(unix, mobile), inline, tauri::mobile_entry_point)", Some("tauri::mobile_entry_point")),
+            ("clippy::all", None),
+            ("tool(name = \"x\")", Some("tool")),
+        ] {
+            assert_eq!(in_rust(mark), said, "{mark}");
+        }
+    }
+
+    #[test]
+    fn decorators_of_python_that_may_call() {
+        for (mark, said) in [
+            ("property", true),
+            ("functools.lru_cache(maxsize=None)", true),
+            ("area.setter", true),
+            ("app.cache", false),
+            ("(made())", false),
+            ("app.route('/')", false),
+        ] {
+            assert_eq!(is_inert_in_python(head(mark)), said, "{mark}");
+        }
+    }
+
+    #[test]
+    fn operators_of_cpp() {
+        assert!(["operator+", "operator bool", "operator()", "~A", "+"].into_iter().all(is_operator));
+        assert!(!["operators", "operator_of", "area"].into_iter().any(is_operator));
+    }
+}
