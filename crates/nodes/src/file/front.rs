@@ -305,7 +305,9 @@ impl Reader {
     fn places(&mut self, node: &Node) {
         for trial in &node.trials {
             for at in trial.expect.iter().map(|expectation| expectation.at.as_str()) {
-                if impossible(&node.output.json, at.split('/').skip(1)).is_some() {
+                let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+                let parts: Vec<String> = parts.collect();
+                if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
                     self.say(trial.line, format!("`expect` has {at}, a place that no output has"));
                 }
             }
