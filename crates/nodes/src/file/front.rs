@@ -16,8 +16,8 @@ use super::{
 };
 use crate::schema::Schema;
 
-/// How long checking the examples of a file may take: a reload waits for it.
-const EXAMPLES_TIME: Duration = Duration::from_secs(5);
+/// How long checking the examples and tests of a file may take: a reload waits for it.
+const CHECK_TIME: Duration = Duration::from_secs(5);
 /// How many problems of a file are said.
 const PROBLEMS_MAX: usize = 30;
 const KEYS: &[&str] = &[
@@ -37,7 +37,7 @@ const KEYS: &[&str] = &[
 
 /// Reads a whole file. The first problems are said, and how many there are.
 pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
-    read_all(name, text, parts).map_err(|mut problems| {
+    read_all(name, text, parts, CHECK_TIME).map_err(|mut problems| {
         let more = problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
         problems.extend((more > 0).then(|| Problem::at(1, format!("there are {more} problems more"))));
@@ -45,7 +45,7 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
     })
 }
 
-fn read_all(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
+fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node, Vec<Problem>> {
     let (front, body, body_offset) = split(text).map_err(|problem| vec![problem])?;
     let tree = yaml::parse(front, 2).map_err(|problem| vec![problem])?;
     let mut reader = Reader::default();
@@ -119,16 +119,18 @@ fn read_all(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> 
         reader.say(1, error.to_string());
     }
     if reader.problems.is_empty() {
-        let begun = Instant::now();
+        let until = Instant::now() + time;
         for example in &node.examples {
-            if begun.elapsed() > EXAMPLES_TIME {
-                reader.say(example.line, "the examples before this one took longer than 5 s to check: leave some out");
+            if reader.is_late(until, example.line) {
                 break;
             }
             reader.example(&node, example);
         }
         reader.places(&node);
         for trial in &node.trials {
+            if reader.is_late(until, trial.line) {
+                break;
+            }
             if let Err(problems) = node.complete(trial.input.clone()) {
                 reader.say(trial.line, format!("the test's input: {}", problems.join("; ")));
             }
@@ -305,7 +307,9 @@ impl Reader {
     fn places(&mut self, node: &Node) {
         for trial in &node.trials {
             for at in trial.expect.iter().map(|expectation| expectation.at.as_str()) {
-                if impossible(&node.output.json, at.split('/').skip(1)).is_some() {
+                let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+                let parts: Vec<String> = parts.collect();
+                if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
                     self.say(trial.line, format!("`expect` has {at}, a place that no output has"));
                 }
             }
@@ -324,6 +328,16 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// Whether there is no time to check what stands at this line.
+    fn is_late(&mut self, until: Instant, line: usize) -> bool {
+        let is_late = Instant::now() >= until;
+        if is_late {
+            let why = "the examples and tests before this one took longer than 5 s to check: leave some out";
+            self.say(line, why);
+        }
+        is_late
     }
 
     /// An example must be what it shows.
@@ -416,4 +430,22 @@ fn sample(input: &Value) -> Map<String, Value> {
     };
     let fields = input["properties"].as_object().into_iter().flatten();
     fields.map(|(name, schema)| (name.clone(), of(schema))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_and_examples_are_checked_within_the_time() {
+        for shown in ["examples: [ { input: {}, output: { a: b } } ]", "tests: [ { input: {} } ]"] {
+            let text = format!("---\ndescription: A.\noutput: {{ schema: {{ a: string }} }}\n{shown}\n---\nSay it.\n");
+            let said = |time| {
+                let parts = Parts::gather(&text, |_| Err("there is none".to_owned()));
+                read_all("n", &text, parts, time).map(drop).map_err(|problems| problems[0].to_string())
+            };
+            let late = "4: the examples and tests before this one took longer than 5 s to check: leave some out";
+            assert_eq!((said(CHECK_TIME), said(Duration::ZERO)), (Ok(()), Err(late.to_owned())));
+        }
+    }
 }

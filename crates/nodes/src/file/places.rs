@@ -25,10 +25,21 @@ pub(super) fn step<'a>(schema: &'a Value, part: &str) -> Step<'a> {
             (Value::Null, _) => Step::Unknown,
             (property, _) => Step::To(property),
         },
-        Some("array") if part.bytes().all(|byte| byte.is_ascii_digit()) && schema["items"].is_object() => {
-            Step::To(&schema["items"])
-        }
+        Some("array") => part.parse().map_or(Step::Unknown, |index| item(schema, Some(index))),
         Some("string" | "integer" | "number" | "boolean" | "null") => Step::Nowhere,
+        _ => Step::Unknown,
+    }
+}
+
+/// The item of that number of what has this schema, or any item.
+pub(super) fn item(list: &Value, index: Option<usize>) -> Step<'_> {
+    let first = list["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
+    match (index.map(|index| first.get(index)), &list["items"]) {
+        (Some(Some(item)), _) => Step::To(item),
+        // Any may be one of the first.
+        (None, _) if !first.is_empty() => Step::Unknown,
+        (_, Value::Bool(false)) => Step::Nowhere,
+        (_, rest @ Value::Object(_)) => Step::To(rest),
         _ => Step::Unknown,
     }
 }
@@ -68,6 +79,8 @@ mod tests {
             "list": {"type": "array", "items": {"type": "object", "additionalProperties": false, "properties": {"b": {}}}},
             "open": {"type": "object"},
             "either": {"anyOf": [{"type": "string"}]},
+            "pair": {"type": "array", "prefixItems": [{"type": "object"}, true], "items": {"type": "string"}},
+            "one": {"type": "array", "prefixItems": [{"type": "string"}], "items": false},
         }});
         for (place, wanted) in [
             ("a", None),
@@ -78,6 +91,12 @@ mod tests {
             ("list/length", None),
             ("open/x/y", None),
             ("either/x", None),
+            ("pair/0/x", None),
+            ("pair/1/x", None),
+            ("pair/2", None),
+            ("pair/2/x", Some("x")),
+            ("one/0/x", Some("x")),
+            ("one/1", Some("1")),
         ] {
             assert_eq!(impossible(&schema, place.split('/')), wanted, "{place}");
         }

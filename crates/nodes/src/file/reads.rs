@@ -7,7 +7,7 @@ use minijinja::syntax::SyntaxConfig;
 use serde_json::Value;
 
 use super::Problem;
-use super::places::{Step, step, word};
+use super::places::{Step, item, step, word};
 use super::subset::LIST_FILTERS;
 
 /// Lines are from 1.
@@ -83,7 +83,7 @@ impl<'a> Reads<'a> {
         let known = self.problems.len();
         let list = self.schema(at);
         self.problems.truncate(known);
-        list.filter(|list| list["type"] == "array").and_then(|list| list.get("items"))
+        list.and_then(|list| of_list(list, None))
     }
 
     /// The schema of an expression, where it is known; what it reads is looked at on the way.
@@ -103,7 +103,8 @@ impl<'a> Reads<'a> {
                 match &of.subscript_expr {
                     Expr::Const(name) => match name.value.as_str() {
                         Some(name) => self.part(schema?, name, expression),
-                        None => schema.filter(|list| list["type"] == "array").and_then(|list| list.get("items")),
+                        // From the end it may be any.
+                        None => of_list(schema?, name.value.as_usize()),
                     },
                     _ => None,
                 }
@@ -171,6 +172,14 @@ impl<'a> Reads<'a> {
         let line = usize::from(at.span().start_line);
         self.problems.push(Problem::at(line, format!("the template reads `{}`, and {why}", path(at))));
         None
+    }
+}
+
+/// The schema of an item, where it is known.
+fn of_list(list: &Value, index: Option<usize>) -> Option<&Value> {
+    match item(list, index) {
+        Step::To(item) if list["type"] == "array" => Some(item),
+        _ => None,
     }
 }
 

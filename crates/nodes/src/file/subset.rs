@@ -4,6 +4,7 @@
 use minijinja::machinery::ast::{CallArg, Expr, Stmt};
 use minijinja::machinery::{Token, parse, parse_expr, tokenize};
 use minijinja::syntax::SyntaxConfig;
+use minijinja::value::ValueKind;
 
 use super::Problem;
 
@@ -15,6 +16,8 @@ const NESTED_MAX: usize = 32;
 const TEXT_MAX: usize = 1_000;
 const RANGE_MAX: u64 = 1_000;
 const CHAIN_MAX: usize = 8;
+/// How many blanks `tojson` puts before each level: the engine counts what it has written only afterwards.
+const INDENT_MAX: u64 = 8;
 const FILTERS: &[&str] = &[
     "abs",
     "bool",
@@ -272,6 +275,11 @@ impl Walk {
             };
             if constants(value).is_none() && !(is_default && is_path(value)) {
                 self.refuse(at, &format!("the filter `{filter}` takes constants, such as `join(\", \")`"));
+            } else if filter == "tojson" && !is_indent(value) {
+                self.refuse(
+                    at,
+                    &format!("`tojson` takes an indent of at most {INDENT_MAX}, such as `tojson(indent=2)`"),
+                );
             }
         }
     }
@@ -304,6 +312,12 @@ fn number(argument: &CallArg<'_>) -> Option<u64> {
         CallArg::Pos(Expr::Const(constant)) => u64::try_from(constant.value.clone()).ok(),
         _ => None,
     }
+}
+
+fn is_indent(argument: &Expr<'_>) -> bool {
+    let Expr::Const(constant) = argument else { return false };
+    let is_switch = constant.value.kind() == ValueKind::Bool;
+    is_switch || u64::try_from(constant.value.clone()).is_ok_and(|indent| indent <= INDENT_MAX)
 }
 
 /// How many filters stand in a row.

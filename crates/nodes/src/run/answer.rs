@@ -48,8 +48,7 @@ fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
 
 /// Whether the text is refused only for how deeply it is nested.
 pub(super) fn is_too_deep(text: &str) -> bool {
-    let error = serde_json::from_str::<Value>(said(text)).err();
-    error.is_some_and(|error| error.to_string().starts_with("recursion limit exceeded"))
+    serde_json::from_str::<Value>(said(text)).is_err_and(|error| is_limit(&error))
 }
 
 /// What a model said, without its reasoning.
@@ -73,29 +72,39 @@ fn fenced(text: &str) -> impl Iterator<Item = &str> {
     text.split("```").skip(1).step_by(2).filter_map(|inside| inside.split_once('\n')).map(|(_, inside)| inside)
 }
 
-/// The objects and arrays that parse from where they begin. One that is cut hides nothing: what is inside of it is not the
-/// answer, and neither is what came before it.
+/// The objects and arrays that parse from where they begin. One that is cut or too deep hides nothing: what is inside of it is not the
+/// answer, and neither is what came before it. One that is wrong is no value, nor is what was read of it until there.
 fn values(text: &str) -> Vec<Result<Value, NoValue>> {
-    let (mut found, mut after) = (Vec::new(), 0);
-    let begins = text.char_indices().filter(|(_, c)| matches!(c, '{' | '[')).map(|(at, _)| at);
-    // Each try may read to the end, so there are not many.
-    for at in begins.take(50) {
-        if at < after {
-            continue;
-        }
-        let mut read = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+    let (mut found, mut from) = (Vec::new(), 0);
+    while let Some(begin) = text.as_bytes()[from..].iter().position(|byte| matches!(byte, b'{' | b'[')) {
+        let at = from + begin;
+        let rest = &text[at..];
+        let mut read = serde_json::Deserializer::from_str(rest).into_iter();
         match read.next() {
             Some(Ok(value)) => {
-                after = at + read.byte_offset();
-                found.push(twice(&text[at..after]).map_or(Ok(value), |key| Err(NoValue::Twice(key))));
+                let read = read.byte_offset();
+                found.push(twice(&rest[..read]).map_or(Ok(value), |key| Err(NoValue::Twice(key))));
+                from = at + read;
             }
-            Some(Err(error)) if error.is_eof() => {
+            Some(Err(error)) if error.is_eof() || is_limit(&error) => {
                 return if found.is_empty() { found } else { vec![Err(NoValue::Several)] };
             }
-            _ => {}
+            Some(Err(error)) => from = at + read_until(rest, &error),
+            None => break,
         }
     }
     found
+}
+
+/// How many bytes were read well before an error: at least the bracket. The parser may count the wrong one too.
+fn read_until(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let read = lines.map(str::len).sum::<usize>() + error.column();
+    read.saturating_sub(1).clamp(1, text.len())
+}
+
+fn is_limit(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("recursion limit exceeded")
 }
 
 /// The first key that an object of this JSON has twice.
@@ -193,6 +202,16 @@ mod tests {
             (r#"{"a": "cut in the mid"#, "Missing"),
             (r#"{"a": {"b": 1}, "c": "#, "Missing"),
             ("Use {curly} braces: {\"a\": 1}", r#"{"a":1}"#),
+            ("{{\"a\": 1}", r#"{"a":1}"#),
+            ("{a\n{é\n{\"\\é\" {\"a\": 1}", r#"{"a":1}"#),
+            (format!("{} {{\"a\": 1}}", "{curly} ".repeat(1_000)).as_str(), r#"{"a":1}"#),
+            // However much is inside of a value, what comes after it counts.
+            (format!("Draft: [{}[0]] Final: [[9]]", "[1], ".repeat(60)).as_str(), "Several"),
+            (format!("Draft: [{}[0]] Done.", "[1], ".repeat(2)).as_str(), "[[1],[1],[0]]"),
+            // What was read of a value that is wrong later is not the answer.
+            (r#"So: [{"b":1}, oops]"#, "Missing"),
+            ("So: {\"a\": {\"b\": 1},\n 'c': 2}", "Missing"),
+            (format!("So: {}{}", "[".repeat(130), "]".repeat(130)).as_str(), "Missing"),
             ("{'a': None}", "Missing"),
             ("I cannot say.", "Missing"),
             ("", "Missing"),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 pub use ledger::{Attempt, Ledger, META};
 
@@ -99,13 +100,13 @@ pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Res
 /// Runs a node. Dropping the future closes the connection to the model.
 pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Done, Failure> {
     let mut ledger = Ledger { node_hash: node.hash.clone(), ..Ledger::default() };
-    let (input, prompt, models) = match prepare(node, given, means) {
+    let (input, prompt, models) = match aside(|| prepare(node, given, means)) {
         Ok(prepared) => prepared,
         Err((kind, why)) => return Err(Failure { kind, why, ledger }),
     };
     let aliases: Vec<String> = models.iter().map(|model| model.alias.clone()).collect();
     let cache = means.cache.zip(node.policy.cache);
-    if let Some((model, value)) = cache.and_then(|(cache, _)| cache.get(node, &aliases, &input)) {
+    if let Some((model, value)) = cache.and_then(|(cache, _)| aside(|| cache.get(node, &aliases, &input))) {
         ledger.attempts.push(Attempt::cached(model));
         return Ok(Done { value, ledger });
     }
@@ -119,7 +120,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
             Action::Done(value) => {
                 if let Some((cache, lasts)) = cache {
                     let model = ledger.attempts.last().map(|attempt| attempt.model.clone()).unwrap_or_default();
-                    if let Err(error) = cache.put(node, &aliases, &input, (model, value.clone()), lasts) {
+                    if let Err(error) = aside(|| cache.put(node, &aliases, &input, (model, value.clone()), lasts)) {
                         tracing::warn!(%error, "a value was not cached");
                     }
                 }
@@ -147,7 +148,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
         let (via, outcome) =
             asked.unwrap_or_else(|_| (Via::Direct, Err(Failed::new(Class::Transport, "no answer in time"))));
         let left = deadline.saturating_duration_since(Instant::now());
-        let Ended { class, problems, is_repaired, next } = machine.ended(outcome.as_ref(), left);
+        let Ended { class, problems, is_repaired, next } = aside(|| machine.ended(outcome.as_ref(), left));
         let answer = outcome.as_ref().ok();
         let tokens = answer.and_then(|answer| answer.tokens);
         let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.of(tokens));
@@ -174,6 +175,15 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
             return Err(out_of_time(node, ledger, Duration::ZERO));
         }
         action = next;
+    }
+}
+
+/// Does what may take a while, such as validating a value, without keeping a runtime's other tasks waiting.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        // Its one thread can be left to nobody.
+        _ => work(),
     }
 }
 

@@ -1,45 +1,100 @@
-//! References that lead back to themselves with no part of a value in between. They say nothing: JSON Schema leaves undefined what
-//! they mean, and the validator takes any value for valid where it meets one.
+//! References of a schema: what they lead to, and which of them say nothing. One that leads back to itself with no part of a value
+//! in between is left undefined by JSON Schema, and the validator takes any value for valid where it meets one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Keywords whose schemas are of the same value: with one, a list, or a map of them.
-const SAME_VALUE: &[&str] = &["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas"];
+/// Keywords whose schemas are of the same value, with one or a list of them.
+pub(super) const SAME_VALUE: &[&str] = &["anyOf", "oneOf", "allOf", "not", "if", "then", "else"];
+/// Those with a map of them.
+pub(super) const SAME_VALUE_MAPS: &[&str] = &["dependentSchemas", "dependencies"];
+/// How many references may lead to one another at the same value: the validator calls itself for each.
+const CHAIN_MAX: usize = 64;
 
-/// A reference that leads back to itself, if there is one.
-pub(super) fn find(schema: &Value) -> Option<&str> {
-    let mut references = BTreeSet::new();
-    collect(schema, &mut references);
-    references.into_iter().find(|reference| {
-        let (mut wanted, mut seen) = (vec![*reference], BTreeSet::new());
-        while let Some(at) = wanted.pop() {
-            let mut same = Vec::new();
-            of_same_value(target(schema, at).unwrap_or(&Value::Null), &mut same);
-            if same.contains(reference) {
-                return true;
-            }
-            wanted.extend(same.into_iter().filter(|next| seen.insert(*next)));
-        }
-        false
+/// Why a schema's references are not followed, if they are not.
+pub(super) fn find(targets: &Targets<'_>) -> Option<String> {
+    let mut chains = Chains { targets, known: BTreeMap::new() };
+    targets.references().into_iter().find_map(|reference| match chains.longest(reference, 0) {
+        Err(why) => Some(why),
+        Ok(length) if length > CHAIN_MAX => Some(too_long(reference)),
+        Ok(_) => None,
     })
 }
 
-pub(super) fn target<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
-    let place = reference.strip_prefix('#')?;
-    schema.pointer(place).or_else(|| anchored(schema, place))
+fn too_long(reference: &str) -> String {
+    format!("from {reference} more than {CHAIN_MAX} references lead to one another: refer to the last of them")
 }
 
-/// The part with that name of its own.
-fn anchored<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    let is_it =
-        ["$anchor", "$dynamicAnchor"].iter().any(|keyword| schema.get(*keyword).is_some_and(|said| said == name));
+struct Chains<'a> {
+    targets: &'a Targets<'a>,
+    /// How many references lead to one another from each; none for what is being looked at.
+    known: BTreeMap<&'a str, Option<usize>>,
+}
+
+impl<'a> Chains<'a> {
+    fn longest(&mut self, reference: &'a str, before: usize) -> Result<usize, String> {
+        match self.known.get(reference) {
+            Some(Some(length)) => return Ok(*length),
+            Some(None) => {
+                return Err(format!(
+                    "{reference} leads back to itself with no part of the value in between, so it says nothing"
+                ));
+            }
+            None if before > CHAIN_MAX => return Err(too_long(reference)),
+            None => self.known.insert(reference, None),
+        };
+        let mut same = BTreeSet::new();
+        of_same_value(self.targets.of(reference).unwrap_or(&Value::Null), &mut same);
+        let mut longest = 0;
+        for next in same {
+            longest = longest.max(self.longest(next, before + 1)?);
+        }
+        self.known.insert(reference, Some(longest + 1));
+        Ok(longest + 1)
+    }
+}
+
+/// The parts of a schema that references lead to.
+pub(super) struct Targets<'a> {
+    pub(super) schema: &'a Value,
+    /// Those with a name of their own; none where two have the same.
+    anchors: BTreeMap<&'a str, Option<&'a Value>>,
+}
+
+impl<'a> Targets<'a> {
+    pub(super) fn new(schema: &'a Value) -> Targets<'a> {
+        let mut anchors = BTreeMap::new();
+        anchored(schema, &mut anchors);
+        Targets { schema, anchors }
+    }
+
+    /// What a reference of the schema leads to.
+    pub(super) fn of(&self, reference: &str) -> Option<&'a Value> {
+        // Escaped by the rules of addresses, it leads to another part than it says.
+        let place = reference.strip_prefix('#').filter(|place| !place.contains('%'))?;
+        self.schema.pointer(place).or_else(|| *self.anchors.get(place)?)
+    }
+
+    /// Every reference in the schema.
+    pub(super) fn references(&self) -> BTreeSet<&'a str> {
+        let mut references = BTreeSet::new();
+        collect(self.schema, &mut references);
+        references
+    }
+}
+
+fn anchored<'a>(schema: &'a Value, anchors: &mut BTreeMap<&'a str, Option<&'a Value>>) {
     match schema {
-        _ if is_it => Some(schema),
-        Value::Object(object) => object.values().find_map(|part| anchored(part, name)),
-        Value::Array(parts) => parts.iter().find_map(|part| anchored(part, name)),
-        _ => None,
+        Value::Object(object) => {
+            let names = ["$anchor", "$dynamicAnchor"].iter().filter_map(|keyword| object.get(*keyword)?.as_str());
+            for name in names {
+                anchors.entry(name).and_modify(|part| *part = None).or_insert(Some(schema));
+            }
+            object.values().for_each(|part| anchored(part, anchors));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| anchored(part, anchors)),
+        _ => {}
     }
 }
 
@@ -48,8 +103,7 @@ pub(super) fn referred(schema: &Value) -> impl Iterator<Item = &str> {
     ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_str())
 }
 
-/// Every reference in a schema.
-pub(super) fn collect<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
+fn collect<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
     match schema {
         Value::Object(object) => {
             references.extend(referred(schema));
@@ -61,16 +115,16 @@ pub(super) fn collect<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>)
 }
 
 /// The references that apply to the same value as a schema.
-fn of_same_value<'a>(schema: &'a Value, references: &mut Vec<&'a str>) {
+fn of_same_value<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
     references.extend(referred(schema));
-    for part in SAME_VALUE.iter().filter_map(|keyword| Some((*keyword, schema.get(keyword)?))) {
+    for part in SAME_VALUE.iter().filter_map(|keyword| schema.get(*keyword)) {
         match part {
-            (_, Value::Array(parts)) => parts.iter().for_each(|part| of_same_value(part, references)),
-            ("dependentSchemas", Value::Object(parts)) => {
-                parts.values().for_each(|part| of_same_value(part, references))
-            }
-            (_, part) => of_same_value(part, references),
+            Value::Array(parts) => parts.iter().for_each(|part| of_same_value(part, references)),
+            part => of_same_value(part, references),
         }
+    }
+    for parts in SAME_VALUE_MAPS.iter().filter_map(|keyword| schema.get(*keyword)?.as_object()) {
+        parts.values().for_each(|part| of_same_value(part, references));
     }
 }
 
@@ -94,13 +148,31 @@ mod tests {
             (json!({"anyOf": [{"$ref": "#"}, {"type": "null"}]}), Some("#")),
             (json!({"$defs": {"a": {"$anchor": "a", "$ref": "#a"}}}), Some("#a")),
             (json!({"$dynamicAnchor": "a", "allOf": [{"$dynamicRef": "#a"}]}), Some("#a")),
+            (json!({"dependencies": {"x": ["y"], "z": {"$ref": "#"}}}), Some("#")),
+            (json!({"dependentSchemas": {"x": {"not": {"$recursiveRef": "#"}}}}), Some("#")),
             // A part of the value lies in between.
             (with(json!({"type": "array", "items": a}), json!({})), None),
             (json!({"properties": {"of": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}), None),
             (with(json!({"type": "object", "additionalProperties": {"allOf": [a]}}), json!({})), None),
             (with(json!({"type": "null"}), json!({})), None),
         ] {
-            assert_eq!(find(&schema), wanted, "{schema}");
+            let wanted = wanted.map(|reference| {
+                format!("{reference} leads back to itself with no part of the value in between, so it says nothing")
+            });
+            assert_eq!(find(&Targets::new(&schema)), wanted, "{schema}");
         }
+    }
+
+    #[test]
+    fn how_many_references_may_lead_to_one_another() {
+        let chain = |length: usize| {
+            let defs = (1..=length).map(|at| (format!("d{at}"), json!({"$ref": format!("#/$defs/d{}", at + 1)})));
+            let defs: serde_json::Map<String, Value> = defs.collect();
+            let mut schema = json!({"$ref": "#/$defs/d1", "$defs": defs});
+            schema["$defs"][format!("d{}", length + 1)] = json!({"type": "null"});
+            find(&Targets::new(&schema)).is_some()
+        };
+        // One reference leads to the first.
+        assert_eq!((chain(CHAIN_MAX - 1), chain(CHAIN_MAX), chain(5_000)), (false, true, true));
     }
 }

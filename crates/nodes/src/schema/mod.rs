@@ -8,6 +8,7 @@ mod strict;
 mod words;
 mod work;
 
+use circle::Targets;
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -32,6 +33,11 @@ impl std::fmt::Debug for Schema {
 impl Schema {
     /// Compiles a schema. References outside of it are not followed.
     pub fn new(json: Value) -> Result<Schema, String> {
+        let targets = Targets::new(&json);
+        // The validator is not built of what it would not get to the end of.
+        if let Some(why) = circle::find(&targets) {
+            return Err(why);
+        }
         let options = jsonschema::options().should_validate_formats(true);
         let validator = options.build(&json).map_err(|error| {
             // It is an error of the schema as a value: its place there is what its author looks for.
@@ -42,12 +48,7 @@ impl Schema {
                 (place, scalar) => format!("{place}: {said}, got {}", shortened(&scalar.to_string())),
             }
         })?;
-        if let Some(reference) = circle::find(&json) {
-            return Err(format!(
-                "{reference} leads back to itself with no part of the value in between, so it says nothing"
-            ));
-        }
-        if let Some(why) = work::uncounted(&json) {
+        if let Some(why) = work::uncounted(&targets) {
             return Err(why);
         }
         Ok(Schema { json, validator })
@@ -57,8 +58,9 @@ impl Schema {
     pub fn problems(&self, value: &Value) -> Vec<String> {
         if work::is_too_much(&self.json, value) {
             return vec![format!(
-                "the whole value: by the references of its schema it takes more than {} comparisons to check; give one that is less deep, or fewer branches",
-                work::MAX
+                "the whole value: by the references of its schema it takes more than {} comparisons to check, or more than {} in one another; give one that is less deep, or fewer branches",
+                work::MAX,
+                work::DEPTH_MAX
             )];
         }
         let mut problems = Vec::new();

@@ -3,65 +3,70 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::circle::{collect, referred, target};
+use super::circle::{SAME_VALUE, SAME_VALUE_MAPS, Targets, referred};
 
 /// How many comparisons a value may take. The errors of each are kept until the end.
 pub(super) const MAX: u64 = 1_000_000;
-const SAME_VALUE: &[&str] = &["anyOf", "oneOf", "allOf", "not", "if", "then", "else"];
+/// How many of these may stand in one another: the validator calls itself for each.
+pub(super) const DEPTH_MAX: usize = 1_000;
 
-/// A reference whose work could not be counted, if there is one.
-pub(super) fn uncounted(schema: &Value) -> Option<String> {
-    let mut references = Default::default();
-    collect(schema, &mut references);
-    if let Some(reference) = references.iter().find(|reference| {
-        target(schema, reference).is_none()
-            && !reference.starts_with("http://json-schema.org/")
-            && !reference.starts_with("https://json-schema.org/")
-    }) {
+/// Why the work of a schema could not be counted, if it could not.
+pub(super) fn uncounted(targets: &Targets<'_>) -> Option<String> {
+    let references = targets.references();
+    if let Some(reference) = references.iter().find(|one| targets.of(one).is_none()) {
         return Some(format!(
             "{reference} leads to no part of this schema; write it as #/$defs/NAME, with that name in `$defs`"
         ));
     }
-    let has_inner = |value: &Value| match value {
-        Value::Object(object) => object.values().any(has_id),
-        Value::Array(parts) => parts.iter().any(has_id),
-        _ => false,
-    };
-    (!references.is_empty() && has_inner(schema))
-        .then(|| "an `$id` inside of a schema changes what references mean; leave it out".to_owned())
+    let Value::Object(schema) = targets.schema else { return None };
+    // What `$id` is in all others is `id` in the fourth draft.
+    let ids: &[&str] = if targets.schema.to_string().contains("/draft-04/") { &["$id", "id"] } else { &["$id"] };
+    let has_inner = !references.is_empty() && schema.values().any(|part| has_any(part, ids));
+    has_inner.then(|| "an `$id` inside of a schema changes what references mean; leave it out".to_owned())
 }
 
-fn has_id(value: &Value) -> bool {
+/// Whether one of these keys is there with a text.
+fn has_any(value: &Value, keys: &[&str]) -> bool {
     match value {
-        Value::Object(object) => object.get("$id").is_some_and(Value::is_string) || object.values().any(has_id),
-        Value::Array(parts) => parts.iter().any(has_id),
+        Value::Object(object) => {
+            keys.iter().any(|key| object.get(*key).is_some_and(Value::is_string))
+                || object.values().any(|part| has_any(part, keys))
+        }
+        Value::Array(parts) => parts.iter().any(|part| has_any(part, keys)),
         _ => false,
     }
 }
 
 /// Whether a value takes more comparisons than it may.
 pub(super) fn is_too_much(schema: &Value, value: &Value) -> bool {
-    let mut references = Default::default();
-    collect(schema, &mut references);
+    let targets = Targets::new(schema);
     // Without references each part of the schema meets each part of the value at most once.
-    !references.is_empty() && Count { schema, known: BTreeMap::new() }.of(schema, value) > MAX
+    !targets.references().is_empty() && Count { targets, known: BTreeMap::new(), depth: 0 }.of(schema, value) > MAX
 }
 
 struct Count<'a> {
-    schema: &'a Value,
+    targets: Targets<'a>,
     /// By the places of a schema that is referred to and of a part of the value.
     known: BTreeMap<(*const Value, *const Value), u64>,
+    depth: usize,
 }
 
 impl Count<'_> {
     fn of(&mut self, schema: &Value, value: &Value) -> u64 {
         let Value::Object(keywords) = schema else { return 1 };
         // As many pairs are as many comparisons.
-        if self.known.len() as u64 > MAX {
+        if self.known.len() as u64 > MAX || self.depth > DEPTH_MAX {
             return u64::MAX;
         }
+        self.depth += 1;
+        let sum = self.keywords(schema, keywords, value);
+        self.depth -= 1;
+        sum
+    }
+
+    fn keywords(&mut self, schema: &Value, keywords: &Map<String, Value>, value: &Value) -> u64 {
         let mut sum = 1_u64;
         for reference in referred(schema) {
             sum = sum.saturating_add(self.referred(reference, value));
@@ -70,7 +75,9 @@ impl Count<'_> {
             let work = match (keyword.as_str(), part, value) {
                 (keyword, Value::Array(parts), _) if SAME_VALUE.contains(&keyword) => self.each(parts, value),
                 (keyword, part, _) if SAME_VALUE.contains(&keyword) => self.of(part, value),
-                ("dependentSchemas" | "dependencies", Value::Object(parts), _) => self.each(parts.values(), value),
+                (keyword, Value::Object(parts), _) if SAME_VALUE_MAPS.contains(&keyword) => {
+                    self.each(parts.values(), value)
+                }
                 ("properties", Value::Object(parts), Value::Object(fields)) => {
                     let both = parts.iter().filter_map(|(name, part)| Some((part, fields.get(name)?)));
                     both.fold(0, |sum: u64, (part, field)| sum.saturating_add(self.of(part, field)))
@@ -105,11 +112,13 @@ impl Count<'_> {
     }
 
     fn referred(&mut self, reference: &str, value: &Value) -> u64 {
-        let Some(target) = target(self.schema, reference) else { return 1 };
+        let Some(target) = self.targets.of(reference) else { return 1 };
         let pair = (std::ptr::from_ref(target), std::ptr::from_ref(value));
         if let Some(known) = self.known.get(&pair) {
             return *known;
         }
+        // Were it to come back to itself, it would have no end.
+        self.known.insert(pair, u64::MAX);
         let work = self.of(target, value);
         self.known.insert(pair, work);
         work

@@ -44,10 +44,8 @@ impl AnyPrompt for NodePrompt {
         arguments: BTreeMap<String, String>,
     ) -> BoxFuture<Result<Vec<Message>, ToolError>> {
         Box::pin(async move {
-            let input = self.input(arguments).map_err(|problems| {
-                ToolError::user(format!("the input of {}: {}", self.node.name, problems.join("; ")))
-            })?;
-            let messages = run::prompt(&self.node, &input).map_err(ToolError::user)?;
+            let messages = tokio::task::spawn_blocking(move || self.messages(arguments));
+            let messages = messages.await.map_err(ToolError::internal)?.map_err(ToolError::user)?;
             // A prompt has no system's message.
             let message = |message: crate::provider::Message| match message.role {
                 "assistant" => Message::assistant(message.text),
@@ -66,6 +64,12 @@ impl AnyPrompt for NodePrompt {
 }
 
 impl NodePrompt {
+    fn messages(&self, arguments: BTreeMap<String, String>) -> Result<Vec<crate::provider::Message>, String> {
+        let input = self.input(arguments);
+        let input = input.map_err(|problems| format!("the input of {}: {}", self.node.name, problems.join("; ")))?;
+        run::prompt(&self.node, &input)
+    }
+
     /// Arguments are texts on the wire: one that is no text by its schema is read as JSON.
     fn input(&self, arguments: BTreeMap<String, String>) -> Result<Map<String, Value>, Vec<String>> {
         let typed = |(name, text): (String, String)| {

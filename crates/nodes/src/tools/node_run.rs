@@ -74,7 +74,10 @@ impl AnyTool for NodeRun {
             match model {
                 None => called::call(&self.nodes, &cx, node, input, fresh).await,
                 Some(model) => {
-                    let node = Arc::new(node.on_model(&model).map_err(ToolError::internal)?);
+                    let alias = model.clone();
+                    // Its file is checked again, with all examples.
+                    let node = tokio::task::spawn_blocking(move || node.on_model(&alias));
+                    let node = Arc::new(node.await.map_err(ToolError::internal)?.map_err(ToolError::internal)?);
                     // Who names a model wants that one.
                     if model != DELEGATE && self.nodes.delegates(&node) {
                         self.nodes.models.for_node(&node).map_err(ToolError::user)?;

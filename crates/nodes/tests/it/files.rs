@@ -325,6 +325,23 @@ fn what_no_input_has_is_no_part_of_one() {
             14: the template reads `symbol.z`, and there is no `z`
         "#]],
     );
+    let pair = "{ type: array, prefixItems: [ { type: object, properties: { x: { type: string } } }, { type: string } ], items: { type: string } }";
+    let nested = &nested.replace("symbol: {", &format!("pair: {pair}, symbol: {{"));
+    check(
+        &[
+            (input, nested),
+            example,
+            (
+                "{{ symbol }}",
+                "{{ list | length }} {{ symbol.name }} {{ pair[0].x }} {{ pair[-1].x }}{% for one in pair %}{{ one.x }}{% endfor %} {{ pair[0].x.y }} {{ pair[1].x }} {{ pair[2].x }}",
+            ),
+        ],
+        expect![[r#"
+        13: the template reads `pair[0].x.y`, and a text has no parts
+        13: the template reads `pair[1].x`, and a text has no parts
+        13: the template reads `pair[2].x`, and a text has no parts
+    "#]],
+    );
     // A name that a loop binds is not the input of that name.
     template(
         "{% for symbol in list %}{{ symbol.a.b }}{% endfor %}{% for key, symbol in symbol | items %}{{ symbol.q }}{% endfor %}",
@@ -381,6 +398,16 @@ fn what_can_never_hold_is_said() {
         &[("acme.team: search", tests)],
         expect![[r#"
         11: `pass` is 3, and the test is run 2 times: it can never pass
+    "#]],
+    );
+    // The first items are not as the others, and a name is written as pointers do.
+    let output = "relevance: \"integer 1..5\" }";
+    let pair = "relevance: \"integer 1..5\", pair?: { type: array, prefixItems: [ { type: object, properties: { x/y: { type: integer } }, additionalProperties: false } ], items: { type: string } } }";
+    let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /pair/0/x~1y: 1, /pair/1/x: 1 } } ]";
+    check(
+        &[("acme.team: search", tests), (output, pair)],
+        expect![[r#"
+        11: `expect` has /pair/1/x, a place that no output has
     "#]],
     );
     check(

@@ -162,6 +162,11 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
         ("{{ text.upper() }}", "only range(N) is called"),
         ("{{ text | replace('a', 'aa') }}", "there is no filter `replace`"),
         ("{{ text | join(text) }}", "takes constants"),
+        // Before the engine counts them, they would fill the memory.
+        ("{{ [1] | tojson(indent=99999999999) }}", "an indent of at most 8"),
+        ("{{ [1] | tojson(9) }}", "an indent of at most 8"),
+        ("{{ [1] | tojson(99999999999.0) }}", "an indent of at most 8"),
+        ("{{ [1] | tojson([2]) }}", "an indent of at most 8"),
         (few.as_str(), "at most 8 filters"),
         (deep_if.as_str(), "at most 32 deep"),
         (elifs.as_str(), "at most 32 deep"),
@@ -195,7 +200,7 @@ async fn what_the_subset_allows_is_rendered() {
     let body = format!(
         "{{{{ text | upper | default('none') }}}}{deepest}{{% for c in [1, 2] | reverse if c > 0 %}}{{{{ loop.index }}}}{{% endfor %}}\
          {{% for i in range(2) %}}{{{{ i + 1 }}}}{{% else %}}-{{% endfor %}}{{% if text in [{}] %}}{{% elif text is string %}}{{{{ text[0] }}}}\
-         {{% else %}}{{% endif %}}{{% raw %}}{{{{ x * y }}}}{{% endraw %}}{{# {{% set x = 1 %}} #}} {{{{ 'a' if text else 'b' }}}}\n",
+         {{% else %}}{{% endif %}}{{% raw %}}{{{{ x * y }}}}{{% endraw %}}{{# {{% set x = 1 %}} #}} {{{{ 'a' if text else 'b' }}}} {{{{ [1] | tojson(indent=8) }}}}{{{{ [1] | tojson(true) }}}}\n",
         list.join(", ")
     );
     let node = node(&body).expect("allowed");
@@ -204,7 +209,7 @@ async fn what_the_subset_allows_is_rendered() {
     nodes::run(&node, input("abc"), &models).await.expect("a value");
     let asked = endpoint.asked().remove(0);
     let last = asked["messages"].as_array().and_then(|messages| messages.last()).expect("a message");
-    assert_eq!(last["content"], "ABCTrue1212a{{ x * y }} a");
+    assert_eq!(last["content"], "ABCTrue1212a{{ x * y }} a [\n        1\n][\n  1\n]");
 }
 
 /// Some steps of a template can write much.

@@ -12,5 +12,6 @@ mod hostile;
 mod includes;
 mod limits;
 mod outside;
+mod references;
 mod reloads;
 mod typed;

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp::tool::{AnyTool, Context};
 use nodes::typed::{Node, checked, node_tool};
@@ -56,6 +57,36 @@ fn a_template_is_rehearsed_against_its_type() {
     assert_eq!((node.description.as_str(), node.policy.attempts), ("Rates a text.", 3));
     let problems = checked::<Misspelt>().expect_err("misspelt");
     assert_eq!(problems[0].message, "the template reads `txt`, which is no input; did you mean `text`?");
+}
+
+/// Its check takes until another task has run.
+struct Slow;
+
+impl Node for Slow {
+    const NAME: &'static str = "slow";
+    const TEMPLATE: &'static str = "{{ text | data }}";
+    type Input = Text;
+    type Output = Rating;
+
+    fn check(_: &Text, _: &Rating) -> Vec<String> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        tokio::spawn(async move { sender.send(()) });
+        let ran = receiver.recv_timeout(Duration::from_secs(10));
+        ran.is_err().then(|| "no other task could run meanwhile".to_owned()).into_iter().collect()
+    }
+}
+
+/// The daemon has one thread for all its tasks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn while_an_answer_is_checked_other_tasks_run() {
+    let endpoint = Endpoint::start(vec![says(r#"{"reason":"r","score":4}"#, "stop")]);
+    let models = nodes::Models::at(&endpoint.url, "m").expect("an address");
+    let tool: Arc<dyn AnyTool> = node_tool::<Slow>(Arc::new(models));
+    let arguments = RawValue::from_string(json!({"text": "a"}).to_string()).expect("JSON");
+    let cx = Context::detached(Arc::new(()));
+    let call = tokio::spawn(async move { tool.call(cx, Some(&arguments)).await });
+    let outcome = call.await.expect("no panic").expect("an outcome");
+    assert_eq!(outcome.structured.expect("structured").get(), r#"{"reason":"r","score":4}"#);
 }
 
 #[tokio::test]
