@@ -3,7 +3,8 @@
 //! - [`tools`]: what agents call, one file each.
 //! - `question`: what is asked for: a name as a person writes it.
 //! - `search`: the files that mention a name, read from disk at every question, so that no answer is stale.
-//! - `unsearched`: what a compiler reads and the search does not.
+//! - `walk`: the files below a folder; `ignored`: the rules that leave some out.
+//! - `unsearched`: what a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
 //! - `definition`: what a definition is, and which ones a question means.
 //! - `answer`: definitions and uses of a name, put together.
@@ -23,6 +24,7 @@ mod blocking;
 mod callees;
 mod definition;
 mod head;
+mod ignored;
 mod in_test;
 pub mod journal;
 mod judgement;

@@ -3,42 +3,54 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::walk::{Files, Met, walk};
 
 /// A manifest that is larger is none.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many files of such crates are looked at, and how many crates.
+/// How many files of such crates are looked at, and how many crates. A folder that anybody named may hold anything: what is met
+/// there is counted too.
 const MOST_FILES: usize = 10_000;
 const MOST_CRATES: usize = 100;
+const MOST_MET: usize = 100_000;
 
 /// The source files in Rust of what lies outside, with what that brings in, and their manifests. Blocks.
 pub(crate) fn sources(root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn() -> bool + Sync) -> Vec<PathBuf> {
+    at_most(MOST_FILES, root, manifests, is_over)
+}
+
+fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn() -> bool + Sync) -> Vec<PathBuf> {
     let mut open = manifests;
     let mut known: BTreeSet<PathBuf> = BTreeSet::new();
-    let mut files: Vec<PathBuf> = Vec::new();
+    let found: Mutex<BTreeSet<PathBuf>> = Mutex::default();
+    let met = AtomicUsize::new(0);
+    let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_over = || is_over() || met.load(Ordering::Relaxed) >= MOST_MET || lock().len() >= most;
     while let Some(manifest) = open.pop().filter(|_| !is_over()) {
         for folder in paths(&manifest) {
-            let is_new = !folder.starts_with(root) && folder.is_dir() && known.len() < MOST_CRATES;
-            if !is_new || !known.insert(folder.clone()) {
+            // What holds the root is no crate beside it.
+            let is_apart = !folder.starts_with(root) && !root.starts_with(&folder);
+            let its = folder.join("Cargo.toml");
+            if !is_apart || known.len() >= MOST_CRATES || !its.is_file() || !known.insert(folder.clone()) {
                 continue;
             }
-            open.push(folder.join("Cargo.toml"));
-            let found = Mutex::new(vec![folder.join("Cargo.toml")]);
-            walk(&folder, &folder, Files::Written, &is_over, |met| match met {
-                Met::File(path) if path.extension().is_some_and(|extension| extension == "rs") => {
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+            lock().insert(its.clone());
+            open.push(its);
+            walk(&folder, &folder, Files::Written, is_over, |one| {
+                met.fetch_add(1, Ordering::Relaxed);
+                match one {
+                    Met::File(path) if path.extension().is_some_and(|extension| extension == "rs") => {
+                        _ = lock().insert(path);
+                    }
+                    _ => {}
                 }
-                _ => {}
             });
-            files.extend(found.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
     }
-    files.retain(|file| !file.starts_with(root));
-    files.sort();
-    files.dedup();
-    files.truncate(MOST_FILES);
+    let mut files: Vec<PathBuf> = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+    files.truncate(most);
     files
 }
 
@@ -83,6 +95,8 @@ mod tests {
         write("root/inner/src/lib.rs", "");
         write("not/lib.rs", "");
         write("a/Cargo.toml", "[dependencies]\nc.path = \"../c\"\nback.path = \"../root\"\n");
+        write("b/Cargo.toml", "");
+        write("c/Cargo.toml", "");
         for path in ["a/src/lib.rs", "a/src/data.txt", "b/lib.rs", "c/src/deep/c.rs", "root/src/lib.rs"] {
             write(path, "");
         }
@@ -93,5 +107,34 @@ mod tests {
             found,
             ["a/Cargo.toml", "a/src/lib.rs", "b/Cargo.toml", "b/lib.rs", "c/Cargo.toml", "c/src/deep/c.rs"]
         );
+    }
+
+    #[test]
+    fn what_is_no_crate_beside_the_root_is_not_walked_and_no_walk_goes_on_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let write = |path: &str, text: &str| {
+            std::fs::create_dir_all(folder.join(path).parent().unwrap()).unwrap();
+            std::fs::write(folder.join(path), text).unwrap();
+        };
+        write(
+            "root/Cargo.toml",
+            "[dependencies]\nall.path = \"/\"\naround.path = \"..\"\nplain.path = \"../plain\"\npipe.path = \"../pipe\"\nlarge.path = \"../large\"\n",
+        );
+        write("Cargo.toml", "");
+        write("plain/a.rs", "");
+        std::fs::create_dir_all(folder.join("pipe/Cargo.toml")).unwrap();
+        write("pipe/b.rs", "");
+        write("large/Cargo.toml", "");
+        for number in 0..2_000 {
+            std::fs::write(folder.join(format!("large/{number}.rs")), "").unwrap();
+        }
+        let asked = AtomicUsize::new(0);
+        let is_over = || asked.fetch_add(1, Ordering::Relaxed) > usize::MAX / 2;
+        let found = at_most(100, &folder.join("root"), vec![folder.join("root/Cargo.toml")], is_over);
+        assert!(found.iter().all(|path| path.starts_with(folder.join("large"))), "{:?}", found.first());
+        assert_eq!(found.len(), 100);
+        let asked = asked.into_inner();
+        assert!(asked < 1_000, "the walk ends at the limit: {asked}");
     }
 }

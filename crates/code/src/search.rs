@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
@@ -120,7 +120,15 @@ pub(crate) struct Scope {
     /// Set when nobody waits for the answer any more.
     pub is_given_up: Arc<AtomicBool>,
     /// What Rust compiles with the project and nobody watches, as the searches find it.
-    pub beyond: Arc<Mutex<BTreeSet<PathBuf>>>,
+    pub beyond: Arc<Beyond>,
+}
+
+/// Files that are compiled and not watched.
+#[derive(Debug, Default)]
+pub(crate) struct Beyond {
+    brought: Mutex<BTreeSet<PathBuf>>,
+    /// Of crates outside of the root: all searches of a question would find the same.
+    crates: OnceLock<Vec<PathBuf>>,
 }
 
 impl Scope {
@@ -145,11 +153,13 @@ impl Scope {
     }
 
     /// What the searches found that is compiled and not watched.
-    pub(crate) fn beyond(&self) -> Vec<PathBuf> {
-        self.beyond.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    pub(crate) fn beyond(&self) -> BTreeSet<PathBuf> {
+        let brought = self.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        brought.iter().chain(self.beyond.crates.get().into_iter().flatten()).cloned().collect()
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether its time is over, or nobody waits any more.
+    pub(crate) fn is_over(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed) || Instant::now() >= self.until
     }
 }
@@ -200,8 +210,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         };
         let starts = find(by_name, &text);
         if by_name == Language::Rust {
-            let brought = brought(&path, &text).into_iter().map(|one| (path.clone(), one));
-            bringing.lock().unwrap_or_else(PoisonError::into_inner).extend(brought);
+            let brought = brought(&path, &text);
+            bring(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
         }
         let decoded = unescaped(by_name, &text).map(|text| find(by_name, &text).len());
         let mut found = lock();
@@ -234,8 +244,9 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     let [there, seen] = [there, seen].map(|paths| paths.into_inner().unwrap_or_else(PoisonError::into_inner));
     let bringing = bringing.into_inner().unwrap_or_else(PoisonError::into_inner);
     let manifests = manifests.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let outside = path_dependencies::sources(&scope.root, manifests, || scope.is_over());
-    scope.beyond.lock().unwrap_or_else(PoisonError::into_inner).extend(outside);
+    if scope.below == scope.root {
+        scope.beyond.crates.get_or_init(|| path_dependencies::sources(&scope.root, manifests, || scope.is_over()));
+    }
     searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
     if scope.is_over() {
         searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
@@ -243,6 +254,15 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched.hits.sort_by(|a, b| a.path.cmp(&b.path));
     searched.skipped.sort();
     searched
+}
+
+/// How much that files bring in is held at once. Of a file for which there is no room it is not known what it brings in.
+const MOST_BROUGHT: usize = 100_000;
+
+fn bring(bringing: &mut Vec<(PathBuf, Brought)>, by: &Path, brought: Vec<Brought>) {
+    let is_too_much = bringing.len() + brought.len() > MOST_BROUGHT && !brought.is_empty();
+    let brought = if is_too_much { vec![Brought::Computed] } else { brought };
+    bringing.extend(brought.into_iter().map(|one| (by.to_owned(), one)));
 }
 
 /// The files that a compiler may read and the search does not, and that have something, or may.
@@ -275,7 +295,7 @@ fn unsearched(
         if language == Language::Rust {
             known.extend(path.canonicalize());
             beyond.insert(path.clone());
-            bringing.extend(brought(path, &text).into_iter().map(|one| (path.clone(), one)));
+            bring(&mut bringing, path, brought(path, &text));
         }
     }
     // What is brought in may bring in more.
@@ -299,9 +319,9 @@ fn unsearched(
             let path = if why == Why::Module { &file } else { &by };
             skipped.push(Skipped { path: relative(path), why, mentions });
         }
-        bringing.extend(brought(&file, &text).into_iter().map(|one| (file.clone(), one)));
+        bring(&mut bringing, &file, brought(&file, &text));
     }
-    scope.beyond.lock().unwrap_or_else(PoisonError::into_inner).extend(beyond);
+    scope.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(beyond);
     skipped.sort();
     skipped.dedup();
     skipped

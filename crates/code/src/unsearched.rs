@@ -78,12 +78,19 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
             find(&plain).len()
         }
         Embedding::EntryPoints => {
+            let mut places = find(text);
+            places.sort_unstable();
+            let is_of_path = |byte: u8| is_word(byte) || byte == b'.';
+            // As far as the text was looked through, and where the path begins that a place stands in.
+            let (mut seen, mut begin) = (0, 0);
             let is_named = |at: &usize| {
-                let path = text[..*at].iter().rev().take_while(|byte| is_word(**byte) || **byte == b'.').count();
-                let before = text[..at - path].strip_suffix(b":");
+                let end = text[seen..*at].iter().rposition(|byte| !is_of_path(*byte));
+                begin = end.map_or(begin, |end| seen + end + 1);
+                seen = *at;
+                let before = text[..begin].strip_suffix(b":");
                 before.is_some_and(|before| before.last().is_some_and(|byte| is_word(*byte)))
             };
-            find(text).iter().filter(|at| is_named(at)).count()
+            places.into_iter().filter(is_named).count()
         }
     }
 }
@@ -127,18 +134,52 @@ pub(crate) enum Brought {
 /// Macros named after `include!` that bring in no code.
 const OF_DATA: &[&[u8]] = &[b"include_str", b"include_bytes", b"include_dir"];
 
+/// A file that brings in more is like one whose places are computed.
+const MOST_BROUGHT: usize = 10_000;
+
+/// What stands before places in their lines. The places come in order, and no line is looked through again for the next one.
+struct Lines<'a> {
+    text: &'a [u8],
+    /// As far as the text was looked through.
+    at: usize,
+    /// Where the line begins, without its indentation.
+    begin: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a [u8]) -> Lines<'a> {
+        Lines { text, at: 0, begin: indented(text, 0) }
+    }
+
+    fn before(&mut self, at: usize) -> &'a [u8] {
+        if let Some(end) = memchr::memrchr(b'\n', &self.text[self.at..at]) {
+            self.begin = indented(self.text, self.at + end + 1);
+        }
+        self.at = at;
+        &self.text[self.begin.min(at)..at]
+    }
+}
+
+/// Where the text of a line begins.
+fn indented(text: &[u8], line: usize) -> usize {
+    line + text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count()
+}
+
 /// What a Rust file brings in: by `include!` and the macros that are named after it (`include_proto!`), and as modules. What
-/// stands in a comment at the begin of a line is none.
+/// stands in a comment at the begin of a line is none. Files come here that are too large to be parsed: each byte is looked at
+/// a few times only.
 pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
-    let line_before = |at: usize| {
-        let line = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        text[line..at].trim_ascii_start()
+    // With each place of a word, whether an attribute stands before it.
+    let words = |word: &'static [u8]| {
+        let mut lines = Lines::of(text);
+        find_iter(text, word).filter_map(move |at| {
+            let line = lines.before(at);
+            let is_code = !line.starts_with(b"//") && text[..at].last().is_none_or(|byte| !is_word(*byte));
+            is_code.then_some((at, line.starts_with(b"#[")))
+        })
     };
-    let is_code =
-        |at: &usize| !line_before(*at).starts_with(b"//") && text[..*at].last().is_none_or(|byte| !is_word(*byte));
-    let words = |word: &'static [u8]| find_iter(text, word).filter(is_code);
     let after_word = |at: usize| at + text[at..].iter().take_while(|byte| is_word(**byte)).count();
-    let included = |at: usize| {
+    let included = |(at, _): (usize, bool)| {
         let (name, rest) = text[at..].split_at(after_word(at) - at);
         let rest = rest.strip_prefix(b"!")?;
         if name != b"include" {
@@ -149,7 +190,7 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         let file = quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)));
         Some(file.unwrap_or(Brought::Computed))
     };
-    let module = |at: usize| {
+    let module = |(at, _): (usize, bool)| {
         let start = at + b"mod ".len();
         let name = std::str::from_utf8(&text[start..after_word(start)]).ok()?.trim_start_matches("r#");
         let is_apart = text[after_word(start)..].trim_ascii_start().starts_with(b";");
@@ -159,12 +200,14 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         (is_apart && !name.is_empty()).then(|| Brought::Module(files.collect()))
     };
     // `#[path = "…"]`, also within `cfg_attr`.
-    let placed = |at: usize| {
-        let file = quoted(&text[at + b"path = ".len()..]).filter(|_| line_before(at).starts_with(b"#["))?;
+    let placed = |(at, is_in_attribute): (usize, bool)| {
+        let file = quoted(&text[at + b"path = ".len()..]).filter(|_| is_in_attribute)?;
         Some(Brought::Module(vec![path.with_file_name(file)]))
     };
     let modules = words(b"mod ").filter_map(module).chain(words(b"path = \"").filter_map(placed));
-    words(b"include").filter_map(included).chain(modules).collect()
+    let all = words(b"include").filter_map(included).chain(modules);
+    let all: Vec<Brought> = all.take(MOST_BROUGHT + 1).collect();
+    if all.len() > MOST_BROUGHT { vec![Brought::Computed] } else { all }
 }
 
 /// The text of a literal at the begin of a text.
@@ -198,6 +241,20 @@ mod tests {
         };
         let wanted = [of("geo"), of("deep"), of("x"), files(&["src/../gen/x.rs"])];
         assert_eq!(brought(Path::new("src/a.rs"), text), wanted);
+    }
+
+    #[test]
+    fn a_large_file_takes_no_time_of_its_square_and_brings_in_so_much() {
+        let path = Path::new("src/a.rs");
+        let begun = std::time::Instant::now();
+        assert_eq!(brought(path, "mod ".repeat(1 << 20).as_bytes()), []);
+        assert_eq!(brought(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
+        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()), [Brought::Computed]);
+        assert_eq!(brought(path, "mod a;\n".repeat(MOST_BROUGHT).as_bytes()).len(), MOST_BROUGHT);
+        let line = ["[x]\na = \"m:", &"a.".repeat(1 << 20), "\""].concat();
+        let find = |text: &[u8]| find_iter(text, b"a").collect();
+        assert_eq!(named_by(Embedding::EntryPoints, line.as_bytes(), find), 1 << 20);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The files below a folder that nothing leaves out: `.gitignore` and `.ignore` are honoured, hidden files are left out, links
-//! are not followed. Not read are `.git/info/exclude` and a user's global excludes: agents of several users see one tree alike.
-//!
-//! Such rules come from a checkout, and the library that reads them opens whatever has the name: a link to a device never
-//! ends, a FIFO keeps its reader waiting. A folder whose rules are no files of a sensible size is walked without rules; what
-//! is looked at in vain costs time, and nothing is missed.
+//! The files below a folder that nothing leaves out: the rules of `.gitignore` and `.ignore` are honoured from the root down,
+//! hidden files are left out, links are not followed. Not read are rules above the root, `.git/info/exclude` and a user's global
+//! excludes: agents of several users see one tree alike.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use ignore::{WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use crate::ignored::Rules;
 
 /// Which files are looked at, of those that are not ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +29,6 @@ pub(crate) enum Met {
 
 /// How many threads read.
 const THREADS: usize = 2;
-/// Where rules are read from, in every folder.
-const RULES: [&str; 2] = [".gitignore", ".ignore"];
-/// Larger rules are no rules.
-const MOST_RULES: u64 = 1 << 20;
 
 /// Calls for whatever is met, on several threads, until it is over. The rules of folders above `below` count from `root` down.
 pub(crate) fn walk(
@@ -42,42 +38,10 @@ pub(crate) fn walk(
     is_over: impl Fn() -> bool + Sync,
     visit: impl Fn(Met) + Sync,
 ) {
-    let mut above = below.ancestors().take_while(|folder| folder.starts_with(root));
-    let has_rules = !above.any(has_bad_rules);
-    for folder in walk_one(below, has_rules, files, &is_over, &visit) {
-        walk_one(&folder, false, files, &is_over, &visit);
-    }
-}
-
-/// Walks one folder; the folders below it that have to be walked without rules.
-fn walk_one(
-    below: &Path,
-    has_rules: bool,
-    files: Files,
-    is_over: &(impl Fn() -> bool + Sync),
-    visit: &(impl Fn(Met) + Sync),
-) -> Vec<PathBuf> {
-    let left_out: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
+    let entered = Entered(Mutex::new([(below.to_owned(), Rules::within(root, below))].into()));
     let mut walk = WalkBuilder::new(below);
-    walk.threads(THREADS).follow_links(false).require_git(false).git_exclude(false).git_global(false);
-    if !has_rules {
-        walk.standard_filters(false).hidden(true);
-    }
-    // Asked before the walk reads the rules of a folder.
-    let without_rules = left_out.clone();
-    walk.filter_entry(move |entry| {
-        if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
-            return true;
-        }
-        if files == Files::Written && is_made(entry.path()) {
-            return false;
-        }
-        let is_bad = has_rules && has_bad_rules(entry.path());
-        if is_bad {
-            without_rules.lock().unwrap_or_else(PoisonError::into_inner).push(entry.path().to_owned());
-        }
-        !is_bad
-    });
+    walk.threads(THREADS).follow_links(false).standard_filters(false);
+    walk.filter_entry(move |entry| entry.depth() == 0 || entered.takes(entry, files));
     walk.build_parallel().run(|| {
         Box::new(|entry| {
             if is_over() {
@@ -98,14 +62,26 @@ fn walk_one(
             WalkState::Continue
         })
     });
-    std::mem::take(&mut *left_out.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whether a folder has rules that nobody should open.
-fn has_bad_rules(folder: &Path) -> bool {
-    RULES.iter().any(|name| {
-        std::fs::symlink_metadata(folder.join(name)).is_ok_and(|what| !what.is_file() || what.len() > MOST_RULES)
-    })
+/// The rules in the folders that are walked into.
+struct Entered(Mutex<HashMap<PathBuf, Rules>>);
+
+impl Entered {
+    /// Whether nothing leaves out an entry of a folder that is known. If it is a folder, it is known then.
+    fn takes(&self, entry: &DirEntry, files: Files) -> bool {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (path, is_folder) = (entry.path(), entry.file_type().is_some_and(|kind| kind.is_dir()));
+        let rules = path.parent().and_then(|folder| lock().get(folder).cloned()).unwrap_or(Rules::None);
+        if rules.leave_out(path, is_folder) || is_folder && files == Files::Written && is_made(path) {
+            return false;
+        }
+        if is_folder {
+            let inner = rules.entered(path);
+            lock().insert(path.to_owned(), inner);
+        }
+        true
+    }
 }
 
 /// Whether a folder is a build's or a package manager's.
@@ -135,13 +111,17 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn found(root: &Path) -> Vec<String> {
+        found_below(root, root)
+    }
+
+    fn found_below(root: &Path, below: &Path) -> Vec<String> {
         let all = Mutex::new(Vec::new());
         let visit = |met| {
             if let Met::File(path) = met {
                 all.lock().unwrap().push(path.strip_prefix(root).unwrap().display().to_string());
             }
         };
-        walk(root, root, Files::All, || false, visit);
+        walk(root, below, Files::All, || false, visit);
         let mut all = all.into_inner().unwrap();
         all.sort();
         all
@@ -162,5 +142,25 @@ mod tests {
         assert_eq!(found(root), ["a/deep/y.rs", "a/x.rs", "b/in.rs", "c/z.rs"]);
         symlink("/dev/zero", root.join(".ignore")).unwrap();
         assert_eq!(found(root), ["a/deep/y.rs", "a/x.rs", "b/in.rs", "b/out.rs", "c/z.rs"]);
+    }
+
+    #[test]
+    fn rules_count_from_the_root_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("outer/root");
+        for path in ["lib/a.rs", "in/lib/b.rs", "in/made/c.rs", "in/deep/made.rs"] {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), "").unwrap();
+        }
+        std::fs::write(folder.path().join(".gitignore"), "lib/\n").unwrap();
+        // Nobody reads it: a reader would never end.
+        symlink("/dev/zero", folder.path().join("outer/.ignore")).unwrap();
+        std::fs::write(root.join(".gitignore"), "made.rs\n").unwrap();
+        std::fs::write(root.join("in/.ignore"), "made\n").unwrap();
+        assert_eq!(found(&root), ["in/lib/b.rs", "lib/a.rs"]);
+        // What is asked for is looked into, and the rules between the root and it count.
+        assert_eq!(found_below(&root, &root.join("in/made")), ["in/made/c.rs"]);
+        assert!(found_below(&root, &root.join("in/deep")).is_empty());
+        assert_eq!(found_below(&root.join("in"), &root.join("in/deep")), ["deep/made.rs"]);
     }
 }

@@ -8,6 +8,9 @@ use crate::definition::Definition;
 use crate::search::{Scope, search};
 use crate::syntax::{Class, Kind, Language, family, occurrences};
 
+/// How far before a name the text begins that it stands in, at most: nobody writes a longer path.
+const LONGEST_PATH: usize = 1_000;
+
 /// Adds where an attribute names the module of a `serialize` or `deserialize`: serde's `with` stands for both.
 pub(super) fn add_modules(scope: &Scope, found: &mut Found, shown: Shown) {
     if !matches!(found.question.name.as_str(), "serialize" | "deserialize") {
@@ -27,7 +30,7 @@ pub(super) fn add_modules(scope: &Scope, found: &mut Found, shown: Shown) {
         for hit in searched.hits.iter().filter(|hit| hit.language == Language::Rust) {
             // `with = "crate::hexed"`.
             let is_with = |at: usize| {
-                let text = hit.text.get(..at).unwrap_or_default();
+                let text = hit.text.get(at.saturating_sub(LONGEST_PATH)..at).unwrap_or_default();
                 let literal = text.iter().rposition(|byte| *byte == b'"').map(|quote| text[..quote].trim_ascii_end());
                 let key = literal.and_then(|before| before.strip_suffix(b"=")).map(<[u8]>::trim_ascii_end);
                 key.is_some_and(|key| key.ends_with(b"with")) && hit.text.get(at + name.len()) == Some(&b'"')

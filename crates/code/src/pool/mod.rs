@@ -79,7 +79,15 @@ pub(crate) struct Pool {
 
 /// When its file was written, and the first number of its version.
 type Version = (Option<SystemTime>, Option<u32>);
-type Servers = Mutex<BTreeMap<Key, Server>>;
+type Servers = Mutex<Started>;
+
+/// The servers that were started and not ended.
+#[derive(Default)]
+struct Started {
+    all: BTreeMap<Key, Server>,
+    /// Whether somebody keeps them within their budget.
+    is_kept: bool,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -124,7 +132,7 @@ impl Pool {
             root = root_of(worktree, file, profile);
         }
         let key = Key { family, root, worktree: worktree.to_owned() };
-        if let Some(server) = self.servers.lock().get(&key) {
+        if let Some(server) = self.servers.lock().all.get(&key) {
             return Found::Server(server.clone());
         }
         let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
@@ -137,12 +145,12 @@ impl Pool {
         }
         let watcher = self.worktrees.of(worktree).watcher().await;
         let mut servers = self.servers.lock();
-        if servers.is_empty() {
+        if !std::mem::replace(&mut servers.is_kept, true) {
             let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
             tokio::spawn(keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
         }
         // Another question may have started it meanwhile.
-        let server = servers.entry(key.clone()).or_insert_with(|| {
+        let server = servers.all.entry(key.clone()).or_insert_with(|| {
             let mut env: Vec<(String, String)> = caller.env.clone().into_iter().collect();
             if !options.settings.project_servers {
                 let path = env.iter_mut().filter(|(name, _)| name == "PATH");
@@ -287,7 +295,7 @@ impl Pool {
 
     /// All servers.
     pub(crate) fn all(&self) -> Vec<Server> {
-        self.servers.lock().values().cloned().collect()
+        self.servers.lock().all.values().cloned().collect()
     }
 
     pub(crate) fn options(&self) -> Option<&Options> {
@@ -298,8 +306,8 @@ impl Pool {
     pub(crate) async fn restart(&self, caller: &Caller, worktree: &Path) -> Vec<(Server, State)> {
         let taken: Vec<(Key, Server)> = {
             let mut servers = self.servers.lock();
-            let keys: Vec<Key> = servers.keys().filter(|key| key.worktree == worktree).cloned().collect();
-            keys.into_iter().filter_map(|key| servers.remove_entry(&key)).collect()
+            let keys: Vec<Key> = servers.all.keys().filter(|key| key.worktree == worktree).cloned().collect();
+            keys.into_iter().filter_map(|key| servers.all.remove_entry(&key)).collect()
         };
         let mut were = Vec::new();
         for (key, server) in taken {
@@ -315,7 +323,7 @@ impl Pool {
 
     /// Ends all servers; nothing of them is left then.
     pub(crate) async fn end(&self) {
-        let servers = std::mem::take(&mut *self.servers.lock());
+        let servers = std::mem::take(&mut self.servers.lock().all);
         let ending: Vec<_> =
             servers.into_values().map(|server| tokio::spawn(async move { server.end().await })).collect();
         for one in ending {
@@ -331,17 +339,22 @@ async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
     let mut held: VecDeque<(Server, u64)> = VecDeque::new();
     loop {
         tokio::time::sleep(every).await;
-        let Some(all) = servers.upgrade().map(|servers| servers.lock().values().cloned().collect::<Vec<_>>()) else {
-            return;
+        let Some(servers) = servers.upgrade() else { return };
+        let all: Vec<Server> = {
+            let mut servers = servers.lock();
+            // The next one to be started finds out whether anybody keeps them.
+            servers.is_kept = !servers.all.is_empty();
+            servers.all.values().cloned().collect()
         };
         if all.is_empty() {
             return;
         }
+        drop(servers);
         let measured = tokio::task::spawn_blocking(move || {
             let up = all.into_iter().filter_map(|server| Some((server.group()?, server)));
             up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
         });
-        let Ok(mut up) = measured.await else { return };
+        let Ok(mut up) = measured.await else { continue };
         let mut costs: Vec<budget::Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
         while let Some((number, verdict)) = budget::next(&costs, budget) {
             let (memory, server) = up.remove(number);

@@ -1,6 +1,6 @@
 //! One life of a server's program, from its start to its end.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -398,7 +398,7 @@ impl Life<'_> {
     }
 
     /// Tells of what changed that nobody watches. A server that is gone is seen by its silence.
-    async fn look_beyond(&mut self, files: Vec<PathBuf>) {
+    async fn look_beyond(&mut self, files: BTreeSet<PathBuf>) {
         let mut beyond = std::mem::take(&mut self.beyond);
         let looked = tokio::task::spawn_blocking(move || (beyond.changes(files), beyond)).await;
         let Ok((changes, beyond)) = looked else { return };

@@ -19,6 +19,7 @@ mod scratch;
 mod start;
 mod state;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -151,7 +152,7 @@ pub(crate) enum Order {
         reply: oneshot::Sender<Option<Session>>,
     },
     /// These are part of the project and not watched: it is told of what changed, before the next texts.
-    LookBeyond(Vec<PathBuf>),
+    LookBeyond(BTreeSet<PathBuf>),
     /// It was seen not to name a use: what is known is asked again.
     Doubt,
     /// End it until the next question, or for good.

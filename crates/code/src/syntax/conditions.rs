@@ -7,64 +7,64 @@ use tree_sitter::Node;
 
 use super::{Language, parse};
 
-/// The parts of a text that a condition decides about.
+/// The parts of a text that a condition decides about; all of it where they are not known in time.
 pub(crate) fn conditional(language: Language, text: &[u8], until: Instant) -> Vec<Range<usize>> {
     let marks: &[&[u8]] = match language {
         Language::Rust => &[b"#[cfg", b"#![cfg"],
         Language::C | Language::Cpp => &[b"#if", b"# if"],
         _ => return Vec::new(),
     };
-    let places = marks.iter().flat_map(|mark| memchr::memmem::find_iter(text, mark).map(|at| at..at + mark.len()));
-    let mut places = places.peekable();
-    if places.peek().is_none() {
+    if !marks.iter().any(|mark| memchr::memmem::find(text, mark).is_some()) {
         return Vec::new();
     }
-    let Some(tree) = parse(language, text, until) else { return Vec::new() };
-    let root = tree.root_node();
-    let parts = places.filter_map(|place| {
-        let node = root.descendant_for_byte_range(place.start, place.end)?;
-        match language {
-            Language::Rust => of_attribute(node, text),
-            _ => of_directive(node, text),
+    let all = 0..text.len();
+    let Some(tree) = parse(language, text, until) else { return vec![all] };
+    let first = memchr::memchr(b'#', text).unwrap_or_default();
+    let mut parts = Vec::new();
+    let mut cursor = tree.walk();
+    // The nodes around, and whether a condition stands before what comes next in each.
+    let mut around: Vec<(Range<usize>, bool)> = vec![(all.clone(), false)];
+    // One way through the tree: to ask a node for its sibling or for its parent takes as long as there are nodes before it.
+    loop {
+        if Instant::now() >= until {
+            return vec![all];
         }
-    });
-    parts.collect()
+        let node = cursor.node();
+        let last = around.len() - 1;
+        let (outer, is_awaited) = &mut around[last];
+        match node.kind() {
+            "attribute_item" => *is_awaited |= is_condition(node, text),
+            "inner_attribute_item" if is_condition(node, text) => parts.push(outer.clone()),
+            "line_comment" | "block_comment" => {}
+            "preproc_if" | "preproc_ifdef" if !is_guard(node, text, first) => parts.push(node.byte_range()),
+            _ if node.is_named() && std::mem::take(is_awaited) => parts.push(node.byte_range()),
+            _ => {}
+        }
+        if cursor.goto_first_child() {
+            around.push((node.byte_range(), false));
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return parts;
+            }
+            around.pop();
+        }
+    }
 }
 
-/// What an attribute stands before, or within.
-fn of_attribute(mut node: Node<'_>, text: &[u8]) -> Option<Range<usize>> {
-    while !matches!(node.kind(), "attribute_item" | "inner_attribute_item") {
-        node = node.parent()?;
-    }
-    let said: Vec<u8> =
-        text.get(node.byte_range())?.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if said == b"#[cfg(test)]"
-        || said == b"#![cfg(test)]"
-        || said.starts_with(b"#[cfg_attr")
-        || said.starts_with(b"#![cfg_attr")
-    {
-        return None;
-    }
-    if node.kind() == "inner_attribute_item" {
-        return node.parent().map(|parent| parent.byte_range());
-    }
-    let mut next = node.next_named_sibling()?;
-    while matches!(next.kind(), "attribute_item" | "line_comment" | "block_comment") {
-        next = next.next_named_sibling()?;
-    }
-    Some(next.byte_range())
+/// Whether an attribute is a condition.
+fn is_condition(node: Node<'_>, text: &[u8]) -> bool {
+    let said = text.get(node.byte_range()).unwrap_or_default();
+    let said: Vec<u8> = said.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let said = said.strip_prefix(b"#").map(|said| said.strip_prefix(b"!").unwrap_or(said)).unwrap_or_default();
+    said.starts_with(b"[cfg") && !said.starts_with(b"[cfg_attr") && said != b"[cfg(test)]"
 }
 
-/// What stands between a directive and its end. The guard of a header decides about nothing.
-fn of_directive(mut node: Node<'_>, text: &[u8]) -> Option<Range<usize>> {
-    while !matches!(node.kind(), "preproc_if" | "preproc_ifdef") {
-        node = node.parent()?;
-    }
+/// Whether a directive, the first of its file being somewhere, is the guard of a header: it decides about nothing.
+fn is_guard(node: Node<'_>, text: &[u8], first: usize) -> bool {
     let range = node.byte_range();
-    let is_guard = text[range.clone()].starts_with(b"#ifndef")
-        && text[..range.start].iter().filter(|byte| **byte == b'#').count() == 0
-        && text[range.end..].trim_ascii().is_empty();
-    (!is_guard).then_some(range)
+    range.start <= first && text[range.clone()].starts_with(b"#ifndef") && text[range.end..].trim_ascii().is_empty()
 }
 
 #[cfg(test)]
@@ -88,6 +88,22 @@ mod tests {
         check(Language::Rust, "#[cfg(unix)] use a::b; use c::d;", &["use a::b;"]);
         let wanted = "#ifdef _WIN32\nint a;\n#else\nint b;\n#endif";
         check(Language::C, &format!("int c;\n{wanted}\nint d;\n"), &[wanted]);
+        check(Language::Rust, "#[cfg(unix)] #[cfg(any())] fn a() {} #[doc = \"#[cfg(b)]\"] fn b() {}", &["fn a() {}"]);
         check(Language::C, "#ifndef A_H\n#define A_H\nint a;\n#endif\n", &[]);
+    }
+
+    #[test]
+    fn what_is_made_to_take_long_is_all_under_a_condition() {
+        let text = "#[cfg(a)]\n".repeat(100_000) + "fn a() {}";
+        let (begun, until) = (Instant::now(), Instant::now() + Duration::from_secs(60));
+        let only = |until| match &*conditional(Language::Rust, text.as_bytes(), until) {
+            [part] => text.get(part.clone()).map(str::len),
+            _ => None,
+        };
+        assert_eq!(only(until), Some("fn a() {}".len()));
+        let directives = "#ifndef A\n#endif\n".repeat(50_000);
+        assert_eq!(conditional(Language::C, directives.as_bytes(), until).len(), 50_000);
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+        assert_eq!(only(Instant::now()), Some(text.len()));
     }
 }

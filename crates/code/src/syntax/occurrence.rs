@@ -8,7 +8,7 @@ use tree_sitter::{Tree, TreeCursor};
 use super::declaration::{Kind, Place, containers};
 use super::marks::{Marks, marks};
 use super::rules::is_word;
-use super::trail::{Step, Trail};
+use super::trail::{Known, Step, Trail};
 use super::{Class, Language, parse};
 
 /// A name at one place of a file.
@@ -139,11 +139,19 @@ pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>]
     };
     let places: Vec<Range<usize>> =
         places.iter().map(|place| place.start - if is_raw(place) { 2 } else { 0 }..place.end).collect();
+    let known = Known::default();
+    let mut is_late = false;
     walk(&tree, &places, |steps, place| {
-        let trail = Trail { steps, text, at: (place.start, place.end) };
+        let trail = Trail { steps, text, at: (place.start, place.end), known: &known };
         stands_broken |= trail.nearest(&["ERROR"]).is_some();
         all.extend(occurrence(language, &trail));
+        // A file can be made so that each of its names takes long.
+        is_late = Instant::now() >= until;
+        !is_late
     });
+    if is_late {
+        return None;
+    }
     let is_c = matches!(language, Language::C | Language::Cpp);
     Some(Parsed { all, is_broken: if is_c { stands_broken } else { tree.root_node().has_error() } })
 }
@@ -234,8 +242,8 @@ fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> 
     })
 }
 
-/// Visits the deepest node around each of the places, in their order.
-fn walk<'t>(tree: &'t Tree, places: &[Range<usize>], mut visit: impl FnMut(&[Step<'t>], &Range<usize>)) {
+/// Visits the deepest node around each of the places, in their order, for as long as `visit` says so.
+fn walk<'t>(tree: &'t Tree, places: &[Range<usize>], mut visit: impl FnMut(&[Step<'t>], &Range<usize>) -> bool) {
     let mut cursor = tree.walk();
     let mut steps = vec![step(&cursor)];
     for place in places {
@@ -262,10 +270,49 @@ fn walk<'t>(tree: &'t Tree, places: &[Range<usize>], mut visit: impl FnMut(&[Ste
             }
             steps.push(child);
         }
-        visit(&steps, place);
+        if !visit(&steps, place) {
+            return;
+        }
     }
 }
 
 fn step<'t>(cursor: &TreeCursor<'t>) -> Step<'t> {
     Step { node: cursor.node(), field: cursor.field_name() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn many_names_take_no_time_of_their_square() {
+        let begun = Instant::now();
+        let check = |language, text: &str, name: &str, class: Class, count: usize| {
+            let starts: Vec<usize> = memchr::memmem::find_iter(text.as_bytes(), name).collect();
+            let until = Instant::now() + Duration::from_secs(120);
+            let parsed = occurrences(language, text.as_bytes(), name, &starts, until).unwrap();
+            assert_eq!(parsed.all.iter().filter(|one| one.class == class).count(), count, "{language:?}");
+        };
+        let texts = "f('area')\n".repeat(20_000) + &"getattr('x', 'y')\n".repeat(40_000);
+        check(Language::Python, &texts, "area", Class::Value, 0);
+        let open = "f('area')\n".to_owned() + &"getattr('".repeat(100_000);
+        check(Language::Python, &open, "area", Class::Value, 1);
+        let keys = "f('area');\n".repeat(20_000) + &"x[1];\n".repeat(100_000) + "x[y];\n";
+        check(Language::JavaScript, &keys, "area", Class::Value, 20_000);
+        let tokens =
+            "fn f() {\n".to_owned() + &"assert!(area);\n".repeat(20_000) + "}\n" + &"// a line\n".repeat(100_000);
+        check(Language::Rust, &tokens, "area", Class::Value, 20_000);
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_file_whose_names_take_long_each_is_given_up() {
+        let text = format!("x = \"\"\"{}\"\"\"\n", "area\n".repeat(400_000));
+        let starts: Vec<usize> = memchr::memmem::find_iter(text.as_bytes(), "area").collect();
+        let until = Instant::now() + Duration::from_secs(2);
+        assert!(occurrences(Language::Python, text.as_bytes(), "area", &starts, until).is_none());
+        assert!(until.elapsed() < Duration::from_secs(10), "{:?}", until.elapsed());
+    }
 }

@@ -177,8 +177,12 @@ fn listed(trail: &Trail<'_, '_>, computes: fn(&[u8]) -> bool) -> Option<Class> {
         let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
         left.is_some_and(|left| trail.text_of(left) == "__all__")
     };
-    (is_whole && !is_key && computes(trail.text) && !is_all()).then_some(Class::Value)
+    let computes = || *trail.known.computes.get_or_init(|| computes(trail.text));
+    (is_whole && !is_key && computes() && !is_all()).then_some(Class::Value)
 }
+
+/// What stands behind a longer argument is not looked at: it may be anything.
+const LONGEST_ARGUMENT: usize = 1_000;
 
 /// Whether Python looks an attribute up by a name that is no literal.
 fn computes_attributes(text: &[u8]) -> bool {
@@ -186,8 +190,10 @@ fn computes_attributes(text: &[u8]) -> bool {
         let mut arguments =
             text[at..].iter().position(|byte| *byte == b'(').map_or(&text[at..], |open| &text[at + open + 1..]);
         if !text[at..].starts_with(b"methodcaller") {
-            let comma = arguments.iter().position(|byte| *byte == b',');
-            arguments = comma.map_or(arguments, |comma| &arguments[comma + 1..]);
+            let Some(comma) = arguments.iter().take(LONGEST_ARGUMENT).position(|byte| *byte == b',') else {
+                return true;
+            };
+            arguments = &arguments[comma + 1..];
         }
         !arguments.trim_ascii_start().starts_with(b"\"") && !arguments.trim_ascii_start().starts_with(b"'")
     };

@@ -1,10 +1,13 @@
 //! Rust.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::declaration::Kind;
 use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, is_word, through};
-use super::trail::{Declared, Trail};
+use super::trail::{Declared, Macro, Trail};
 use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar = Grammar {
@@ -177,8 +180,9 @@ pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
     let is_led = before.ends_with(b"::") || before.ends_with(b".") && !before.ends_with(b"..");
     let is_known = |node: Node<'_>| {
         let name = trail.text_of(node);
-        let is_own = || memchr::memmem::find(trail.text, format!("macro_rules! {name}").as_bytes()).is_some();
-        OF_EXPRESSIONS.contains(&&*name) && !is_own() || is_led && takes_whole_parts(trail, &name)
+        let own = trail.known.macros.get_or_init(|| macros(trail.text)).get(&*name);
+        OF_EXPRESSIONS.contains(&&*name) && own.is_none()
+            || is_led && own.is_some_and(|own| takes_whole_parts(trail, own))
     };
     (0..trail.steps.len()).all(|up| {
         let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };
@@ -197,29 +201,34 @@ pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
     })
 }
 
+/// The macros that a text defines, by their names.
+fn macros(text: &[u8]) -> HashMap<String, Macro> {
+    let mut macros: HashMap<String, Macro> = HashMap::new();
+    let head = b"macro_rules!";
+    for at in memchr::memmem::find_iter(text, head) {
+        let rest = text[at + head.len()..].trim_ascii_start();
+        let name = &rest[..rest.iter().take_while(|byte| is_word(**byte)).count()];
+        let head = at..text.len() - rest.len() + name.len();
+        macros.entry(String::from_utf8_lossy(name).into_owned()).or_default().heads.push(head);
+    }
+    macros
+}
+
 /// Whether a macro that the file defines, each time before the name, takes nothing but whole expressions, types and the like,
 /// with commas between them. What stands behind a dot or in a path is in one of them, and stays as it is.
-fn takes_whole_parts(trail: &Trail<'_, '_>, name: &str) -> bool {
-    let Some(root) = trail.up(trail.steps.len() - 1) else { return false };
-    let head = format!("macro_rules! {name}");
-    let mut is_defined = false;
-    for at in memchr::memmem::find_iter(trail.text, head.as_bytes()) {
-        let end = at + head.len();
-        if trail.text.get(end).is_some_and(|byte| is_word(*byte)) {
-            continue;
-        }
-        let Some(definition) = root.descendant_for_byte_range(at, end).filter(|node| node.kind() == "macro_definition")
-        else {
-            return false;
+fn takes_whole_parts(trail: &Trail<'_, '_>, own: &Macro) -> bool {
+    let whole = own.whole.get_or_init(|| {
+        let root = trail.up(trail.steps.len() - 1)?;
+        let is_whole = |head: &Range<usize>| {
+            let definition = root.descendant_for_byte_range(head.start, head.end)?;
+            let rules = super::trail::named_children(definition).into_iter().filter(|node| node.kind() == "macro_rule");
+            let mut patterns = rules.map(|rule| rule.child_by_field_name("left"));
+            let are_whole = patterns.all(|left| left.is_some_and(|left| is_of_whole_parts(trail, left)));
+            (definition.kind() == "macro_definition" && are_whole).then_some(head.end)
         };
-        is_defined = true;
-        let rules = super::trail::named_children(definition).into_iter().filter(|node| node.kind() == "macro_rule");
-        let mut patterns = rules.map(|rule| rule.child_by_field_name("left"));
-        if end > trail.at.0 || !patterns.all(|left| left.is_some_and(|left| is_of_whole_parts(trail, left))) {
-            return false;
-        }
-    }
-    is_defined
+        own.heads.iter().try_fold(0, |last, head| Some(last.max(is_whole(head)?)))
+    });
+    whole.is_some_and(|last| last <= trail.at.0)
 }
 
 const WHOLE_PARTS: &[&str] =

@@ -27,14 +27,19 @@ fn given_to(scope: &Scope, name: &str) -> Option<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     let mut is_used = false;
     for hit in &searched.hits {
+        let mut statements = Statements::of(&hit.text);
         for start in &hit.starts {
+            // What is given may be nested, each in the next.
+            if scope.is_over() {
+                return None;
+            }
             let (before, after) = (&hit.text[..*start], hit.text[start + name.len()..].trim_ascii_start());
             let is_definition = before.trim_ascii_end().ends_with(b"macro_rules!");
             let is_exported = is_definition && memchr::memmem::find(&hit.text, b"macro_export").is_some();
             // Others may use what is exported, what has another name, and what is handed on.
             let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
             let is_comment = line.trim_ascii_start().starts_with(b"//");
-            let is_brought = matches!(after.first(), Some(b';' | b',' | b'}')) && in_use(before);
+            let is_brought = matches!(after.first(), Some(b';' | b',' | b'}')) && statements.is_use_at(*start);
             if is_exported || !is_definition && !is_comment && !is_brought && !after.starts_with(b"!") {
                 return None;
             }
@@ -56,19 +61,40 @@ fn given_to(scope: &Scope, name: &str) -> Option<BTreeSet<String>> {
     is_used.then_some(all)
 }
 
-/// Whether the statement that a text ends in is a `use`, or an `extern crate`. Comments do not count.
-pub(super) fn in_use(before: &[u8]) -> bool {
-    for line in before.rsplit(|byte| *byte == b'\n') {
-        let code = memchr::memmem::find(line, b"//").map_or(line, |at| &line[..at]);
-        let statement = code.rsplit(|byte| *byte == b';').next().unwrap_or_default();
-        if statement.split(|byte| !is_word(*byte)).any(|word| word == b"use" || word == b"extern") {
-            return true;
-        }
-        if statement.len() < code.len() {
-            return false;
-        }
+/// The statements of a text. It is gone through once, however many places are asked about, in their order.
+pub(super) struct Statements<'a> {
+    text: &'a [u8],
+    at: usize,
+    is_use: bool,
+    is_comment: bool,
+}
+
+impl<'a> Statements<'a> {
+    pub(super) fn of(text: &'a [u8]) -> Statements<'a> {
+        Statements { text, at: 0, is_use: false, is_comment: false }
     }
-    false
+
+    /// Whether the statement that a place stands in is a `use`, or an `extern crate`, by what stands before the place. Comments
+    /// do not count.
+    pub(super) fn is_use_at(&mut self, at: usize) -> bool {
+        while self.at < at {
+            let rest = &self.text[self.at..at];
+            let mut length = 1;
+            match rest[0] {
+                b'\n' => self.is_comment = false,
+                _ if self.is_comment => {}
+                b'/' if rest.starts_with(b"//") => self.is_comment = true,
+                b';' => self.is_use = false,
+                byte if is_word(byte) => {
+                    length = rest.iter().take_while(|byte| is_word(**byte)).count();
+                    self.is_use |= matches!(&rest[..length], b"use" | b"extern");
+                }
+                _ => {}
+            }
+            self.at += length;
+        }
+        self.is_use
+    }
 }
 
 /// What stands in the brackets that a text begins with.

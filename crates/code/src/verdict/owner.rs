@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::invocations::{Given, given, in_use};
+use super::Call;
+use super::invocations::{Given, Statements, given};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::search::{Scope, search_by};
@@ -38,12 +39,13 @@ pub(super) struct Renamed {
 
 impl Renamed {
     /// Looks for what else these owners may be.
-    pub(super) async fn of(scope: &Scope, owners: Vec<Owner>) -> Renamed {
-        if owners.is_empty() {
+    pub(super) async fn of(call: &Call<'_>, owners: Vec<Owner>) -> Renamed {
+        if owners.is_empty() || Instant::now() >= call.until {
             return Renamed::default();
         }
-        // The question's own search is over; this one has its own time.
-        let whole = Scope::of(&scope.root, WITHIN);
+        // The question's own search is over; this one has its own time, as much as the call has left.
+        let whole = Scope::of(&call.scope.root, WITHIN);
+        let whole = Scope { until: whole.until.min(call.until), beyond: call.scope.beyond.clone(), ..whole };
         tokio::task::spawn_blocking(move || Renamed::search(&whole, owners)).await.unwrap_or_default()
     }
 
@@ -62,7 +64,7 @@ impl Renamed {
             Other::UnknownType | Other::UnknownModule => true,
         };
         let searched = search_by(scope, |language, text| match language {
-            Language::Rust => others(text).into_iter().filter(is_meant).map(|(at, _)| at).collect(),
+            Language::Rust => others(text).filter(is_meant).map(|(at, _)| at).collect(),
             _ => Vec::new(),
         });
         let mut renamed = Renamed { given, is_known: searched.skipped.is_empty(), ..Renamed::default() };
@@ -98,28 +100,31 @@ enum Other<'a> {
 }
 
 /// The names that a text gives to what may have another: after `type`, `mod` and `as`.
-fn others(text: &[u8]) -> Vec<(usize, Other<'_>)> {
-    let mut found = Vec::new();
-    for word in [&b"type"[..], b"mod", b"as"] {
-        for at in memchr::memmem::find_iter(text, word) {
-            let (before, after) = (&text[..at], &text[at + word.len()..]);
-            let is_whole = !before.last().is_some_and(|byte| is_word(*byte));
-            let name = after.trim_ascii_start();
-            // `x as Circle` is a conversion.
-            if !is_whole || name.len() == after.len() || word == b"as" && !in_use(before) {
-                continue;
-            }
-            let end = name.iter().position(|byte| !is_word(*byte)).unwrap_or(name.len());
-            match (name.first(), std::str::from_utf8(&name[..end])) {
-                (Some(b'$'), _) if word == b"mod" => found.push((at, Other::UnknownModule)),
-                (Some(b'$'), _) => found.push((at, Other::UnknownType)),
-                (_, Ok(name)) if end > 0 && word == b"mod" => found.push((at, Other::Module(name))),
-                (_, Ok(name)) if end > 0 => found.push((at, Other::Type(name))),
-                _ => {}
-            }
-        }
+fn others(text: &[u8]) -> impl Iterator<Item = (usize, Other<'_>)> {
+    let after = |word: &'static [u8]| {
+        let mut statements = Statements::of(text);
+        memchr::memmem::find_iter(text, word).filter_map(move |at| Some((at, other(text, word, at, &mut statements)?)))
+    };
+    after(b"type").chain(after(b"mod")).chain(after(b"as"))
+}
+
+/// The name that a word at a place gives.
+fn other<'a>(text: &'a [u8], word: &[u8], at: usize, statements: &mut Statements<'_>) -> Option<Other<'a>> {
+    let (before, after) = (&text[..at], &text[at + word.len()..]);
+    let is_whole = !before.last().is_some_and(|byte| is_word(*byte));
+    let name = after.trim_ascii_start();
+    // `x as Circle` is a conversion.
+    if !is_whole || name.len() == after.len() || word == b"as" && !statements.is_use_at(at) {
+        return None;
     }
-    found
+    let end = name.iter().position(|byte| !is_word(*byte)).unwrap_or(name.len());
+    match (name.first(), std::str::from_utf8(&name[..end])) {
+        (Some(b'$'), _) if word == b"mod" => Some(Other::UnknownModule),
+        (Some(b'$'), _) => Some(Other::UnknownType),
+        (_, Ok(name)) if end > 0 && word == b"mod" => Some(Other::Module(name)),
+        (_, Ok(name)) if end > 0 => Some(Other::Type(name)),
+        _ => None,
+    }
 }
 
 /// What a site names as its owner; `None` where no syntax tells.
@@ -256,7 +261,12 @@ fn is_in_another_module(found: &Found, definition: &Definition, module: &str, re
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use mcp::tool::Context;
+
     use super::*;
+    use crate::pool::Pool;
 
     #[test]
     fn a_text_gives_other_names() {
@@ -266,7 +276,7 @@ mod tests {
                 Other::Module(name) => format!("mod {name}"),
                 unknown => format!("{unknown:?}"),
             };
-            let found: Vec<String> = others(text.as_bytes()).into_iter().map(name).collect();
+            let found: Vec<String> = others(text.as_bytes()).map(name).collect();
             assert_eq!(found, wanted, "{text}");
         };
         check("type Shape = Circle;", &["Shape"]);
@@ -285,6 +295,14 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_conversions_takes_no_time_of_its_square() {
+        let text = format!("const A: [u16; 1] = [\n{}];\nuse a::B as C;\n", "    0x1 as u16,\n".repeat(200_000));
+        let begun = Instant::now();
+        assert_eq!(others(text.as_bytes()).map(|(_, other)| other).collect::<Vec<_>>(), [Other::Type("C")]);
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    }
+
+    #[test]
     fn the_type_before_a_name() {
         let check = |path: &str, wanted: Option<Word<'_>>| {
             let word = without_arguments(path.as_bytes()).and_then(last_word);
@@ -300,5 +318,19 @@ mod tests {
         check("<T as Shape>", None);
         check("<[u8]>", None);
         check("F::<fn(u8) -> u8>", None);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_known_where_no_time_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.rs"), "type Shape = Circle;\n").unwrap();
+        let (pool, scope) = (Pool::new(None), Scope::of(folder.path(), WITHIN));
+        let cx = Context::detached(Arc::new(testkit::caller(folder.path(), "")));
+        let is_known = async |until| {
+            let call = Call { pool: &pool, cx: &cx, scope: &scope, until };
+            Renamed::of(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
+        };
+        assert!(is_known(Instant::now() + Duration::from_secs(60)).await);
+        assert!(!is_known(Instant::now()).await);
     }
 }

@@ -115,7 +115,7 @@ impl Pass {
         let decide_all = candidates.iter().map(|&at| (at, decide(at, &named, &said, silent(&found.sites[at]))));
         let decided: Vec<(usize, Decided)> = decide_all.collect();
         let silent = decided.iter().filter(|(_, decided)| is_silent(decided.verdict)).map(|(at, _)| &found.sites[*at]);
-        let renamed = Renamed::of(asked.call.scope, silent.filter_map(|site| owner(found, site)).collect()).await;
+        let renamed = Renamed::of(&asked.call, silent.filter_map(|site| owner(found, site)).collect()).await;
         for (at, mut decided) in decided {
             if is_silent(decided.verdict) && is_none_of_them(found, &found.sites[at], &renamed) {
                 decided.verdict = Verdict::Refuted;

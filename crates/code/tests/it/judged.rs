@@ -76,6 +76,11 @@ impl Judged {
         self
     }
 
+    /// How many tasks run for the questions and the servers.
+    pub(crate) fn tasks(&self) -> usize {
+        self.runtime.metrics().num_alive_tasks()
+    }
+
     /// What was written into the journal.
     pub(crate) fn records(&self) -> Vec<Value> {
         self.records.lock().unwrap().clone()

@@ -351,6 +351,27 @@ fn one_that_needs_more_than_all_may_have_is_ended() {
 }
 
 #[test]
+fn a_restart_leaves_no_task_behind() {
+    if !has_python() {
+        return;
+    }
+    // Whoever keeps the servers within their budget finds none between an end and a start.
+    let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
+    let timing = Timing { measured_every: Duration::from_secs(3600), ..timing() };
+    let judged = Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
+    project(&judged);
+    until_final(&judged, &TRUTH, 10_000);
+    let before = judged.tasks();
+    let times = 12;
+    for _ in 0..times {
+        let (status, text) = judged.ask("code_status", json!({"restart": true})).unwrap();
+        assert_eq!(status["restarted"].as_array().unwrap().len(), 1, "{text}");
+    }
+    let after = judged.tasks();
+    assert!(after < before + times, "{before} tasks, then {after}");
+}
+
+#[test]
 fn a_restart_takes_the_environment_of_who_restarts() {
     if !has_python() {
         return;

@@ -39,6 +39,20 @@ fn a_file_that_git_ignores_and_a_link_are_named() {
 }
 
 #[test]
+fn rules_above_the_root_leave_nothing_out() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join(".gitignore"), "lib/\n").unwrap();
+    // Its reader would never end.
+    std::os::unix::fs::symlink("/dev/zero", home.path().join(".ignore")).unwrap();
+    let worktree = Worktree::within(home.path());
+    worktree.write("src/geo.rs", "pub fn area() {}\n").write("lib/uses.rs", "fn q() { crate::area(); }\n");
+    let answer = worktree.result("find_callers", json!({"name": "area"}));
+    assert_eq!(answer["call_sites"][0]["file"], "lib/uses.rs", "{answer:#}");
+    let answer = worktree.result("find_callers", json!({"name": "area", "path": "lib"}));
+    assert_eq!(answer["call_sites"].as_array().unwrap().len(), 1, "{answer:#}");
+}
+
+#[test]
 fn what_include_brings_in_is_named_unless_it_was_searched() {
     let worktree = rust();
     worktree.write("src/inc.in", "pub fn i() { area(); }\n").write("src/seen.rs", "pub fn s() { area(); }\n");

@@ -20,6 +20,11 @@ impl Worktree {
         Worktree(tempfile::tempdir().unwrap())
     }
 
+    /// One that lies in a folder.
+    pub(crate) fn within(folder: &Path) -> Worktree {
+        Worktree(tempfile::tempdir_in(folder).unwrap())
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
