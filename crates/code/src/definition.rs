@@ -1,6 +1,6 @@
 //! Definitions of a name: what one is, and which of them a question means.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub(crate) struct Definition {
     pub bytes: Range<usize>,
     /// Whether it holds nothing but its name.
     pub is_bare: bool,
+    /// Whether it is a field without a name of its own, in Go: its type's name is its.
+    pub is_embedded: bool,
     /// The trait whose method it is.
     pub of_trait: Option<OfTrait>,
     pub marks: Marks,
@@ -134,8 +136,21 @@ pub(crate) fn definition(
         bytes: declares.bytes.clone(),
         marks: declares.marks.clone(),
         of_trait: of_trait(hit.language, one).filter(|_| declares.kind == Kind::Method),
+        is_embedded: one.embeds(),
         is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| text == name.as_bytes()),
     }
+}
+
+/// What C++ declares as functions of namespaces, by their labels.
+pub(crate) fn functions<'a>(all: impl IntoIterator<Item = &'a Definition>) -> BTreeSet<String> {
+    let functions = all.into_iter().filter(|one| one.language == Language::Cpp && one.kind == Kind::Function);
+    functions.map(|one| one.label.clone()).collect()
+}
+
+/// Outside of its namespace a function is defined as a method is outside of its class.
+pub(crate) fn tell_functions<'a>(all: impl IntoIterator<Item = &'a mut Definition>, functions: &BTreeSet<String>) {
+    let defined = all.into_iter().filter(|one| one.language == Language::Cpp && one.kind == Kind::Method);
+    defined.filter(|one| functions.contains(&one.label)).for_each(|one| one.kind = Kind::Function);
 }
 
 /// Haskell repeats the name in every clause, and before them in the signature.
@@ -176,6 +191,12 @@ pub(crate) fn chosen(
     is_behind: bool,
     skipped: &[Skipped],
 ) -> Result<Vec<Definition>, NoAnswer> {
+    // An embedded field is asked for by its line or its type; else its name is a use of another one's.
+    let is_field = |one: &Definition| {
+        let holder = one.inside.last().zip(question.qualifiers.last());
+        question.line.is_some() || holder.is_some_and(|(names, qualifier)| names.contains(qualifier))
+    };
+    let all: Vec<Definition> = all.into_iter().filter(|one| !one.is_embedded || is_field(one)).collect();
     let is_meant = |definition: &Definition| {
         question.fits_file(&definition.path)
             && question.line.is_none_or(|line| definition.line == line)

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::definition::{Definition, Mentions, chosen, definition, is_clause, resolved, separator};
+use crate::definition::{
+    Definition, Mentions, chosen, definition, functions, is_clause, resolved, separator, tell_functions,
+};
 use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
@@ -45,6 +47,8 @@ pub(crate) struct Site {
     /// The type whose implementation it stands in, in Rust.
     pub self_type: Option<String>,
     pub is_broken: bool,
+    /// Whether it gives its name to a field, which is embedded in Go.
+    pub embeds: bool,
     /// Whether an interface or a trait is the nearest declaration around it.
     pub in_interface: bool,
     /// The other name that stands here.
@@ -187,6 +191,8 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
             None => skipped.push(unparsed(scope, hit)),
         }
     }
+    let functions = functions(&reader.definitions);
+    tell_functions(&mut reader.definitions, &functions);
     searched.skipped.extend(skipped);
     (reader, searched)
 }
@@ -304,6 +310,7 @@ impl<'a> Reader<'a> {
                 tokens: one.tokens,
                 self_type: implemented(&one.enclosing),
                 is_broken: one.is_broken,
+                embeds: one.embeds(),
                 in_interface: one.enclosing.last().is_some_and(|place| place.kind == Kind::Interface),
                 alias: alias.map(|alias| alias.name.clone()),
                 verdict: Verdict::default(),
@@ -369,6 +376,7 @@ fn reclassify(found: &mut Found) {
         one.kind == Kind::Method && one.inside.last().is_some_and(|names| names.contains(&found.question.name))
     };
     let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || is_own(one));
+    let are_values = all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function));
     let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
     for site in &mut found.sites {
         let haskell = site.language == Language::Haskell;
@@ -380,13 +388,17 @@ fn reclassify(found: &mut Found) {
             // A base class in the list of what a constructor initializes.
             Class::FieldWrite if construct && site.language == Language::Cpp => Class::Construct,
             Class::Value if are_bare => Class::Construct,
+            // The index in `all[number](1)` looks like a type.
+            Class::Type if are_values && site.language == Language::Go => Class::Value,
             other => other,
         };
     }
     let at: BTreeSet<(PathBuf, usize)> =
         found.definitions.iter().map(|definition| (definition.path.to_path_buf(), definition.line)).collect();
-    found.sites.retain(|site| {
-        !(matches!(site.class, Class::Binding | Class::Signature) && at.contains(&(site.path.to_path_buf(), site.line)))
+    let is_declared = |site: &Site| found.definitions.iter().any(|one| (&one.path, one.at) == (&site.path, site.at));
+    found.sites.retain(|site| match site.class {
+        Class::Binding | Class::Signature => !at.contains(&(site.path.to_path_buf(), site.line)),
+        _ => !site.embeds || !is_declared(site),
     });
 }
 

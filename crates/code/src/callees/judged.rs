@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{CallSite, Callee, Callees, add};
 use crate::answer::Texts;
-use crate::definition::Definition;
+use crate::definition::{Definition, tell_functions};
 use crate::judgement::{Judged, Verdict};
 use crate::syntax::{Kind, Language, family};
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
@@ -41,6 +41,8 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Text
     for (at, (number, site)) in calls.into_iter().enumerate() {
         let callee = &found.callees[number];
         let one = match &said[&at] {
+            // Nobody has come to it, and a local of the name is bound in the body: most likely it is that one.
+            Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
             Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
             Meaning::Is(targets) => match meant(callee, targets, site.language) {
                 Meant::Callee { definitions, is_local, made_at } => Some(Callee {
@@ -58,7 +60,8 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Text
                 }
             },
         };
-        if let Some(one) = one {
+        if let Some(mut one) = one {
+            tell_functions(&mut one.definitions, &found.functions);
             add(&mut callees, one);
         }
     }
@@ -87,8 +90,9 @@ fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
     if declared.iter().any(is_candidate) {
         declared.retain(is_candidate);
     }
-    // Overloads are one.
-    declared.dedup_by(|next, one| (&next.path, &next.label) == (&one.path, &one.label));
+    // Overloads are one, but in C++, where each has a body.
+    let is_same = |next: &Definition, one: &Definition| (&next.path, &next.label) == (&one.path, &one.label);
+    declared.dedup_by(|next, one| is_same(next, one) && one.language != Language::Cpp);
     let is_function =
         |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro | Kind::Class | Kind::Struct);
     let makes_data = matches!(language, Language::Rust | Language::Haskell | Language::Go | Language::C);
@@ -100,7 +104,14 @@ fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
             let made_at = targets.first().map(|target| (target.path.clone(), target.line, target.stands));
             Meant::Callee { definitions: Vec::new(), is_local: false, made_at }
         }
-        (all, _) if makes_data && all.iter().all(is_data) => Meant::Data,
+        // What an embedded field of Go holds is called by its type's name.
+        (all, _)
+            if makes_data
+                && all.iter().all(is_data)
+                && !callee.definitions.iter().any(|one| one.kind == Kind::Field) =>
+        {
+            Meant::Data
+        }
         (all, _) if callee.is_value && !all.iter().any(is_function) => Meant::NoCall,
         _ => Meant::Callee { definitions: declared, is_local: false, made_at: None },
     }

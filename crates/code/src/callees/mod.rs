@@ -4,13 +4,13 @@
 
 mod judged;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::answer::{Texts, define};
-use crate::definition::{Definition, definition, undefined};
+use crate::definition::{Definition, definition, functions, tell_functions, undefined};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
@@ -75,6 +75,8 @@ pub(crate) struct Callees {
     pub definitions: Vec<Definition>,
     /// In the order of their first calls.
     pub callees: Vec<Callee>,
+    /// What C++ declares as functions of namespaces.
+    functions: BTreeSet<String>,
     /// How many sites are no calls after all, by the judge's word.
     pub refuted: usize,
     pub files: usize,
@@ -132,11 +134,16 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     skipped.sort();
     let mut callees: Vec<Callee> = Vec::new();
     for (called, site) in called {
-        let definitions = meant(&called, declared.get(&called.name).map(Vec::as_slice).unwrap_or_default());
-        // A value that is no function of the project is a local, a constant, or not worth a line.
+        let of_name = declared.get(&called.name).map(Vec::as_slice).unwrap_or_default();
+        let definitions = meant(&called, of_name);
+        // A value that is no function of the project is a local, a constant, or not worth a line; that it is a local only a
+        // judge tells where the body binds one of its name.
         let is_function = |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro);
+        let may_be = if called.is_bound { of_name } else { &definitions[..] };
         let is_data = !definitions.is_empty() && definitions.iter().all(|one| one.kind == Kind::Constructor);
-        if is_data || called.is_value && (called.is_bound || !definitions.iter().any(is_function)) {
+        if is_data
+            || called.is_value && !may_be.iter().any(|one| is_function(one) && family(one.language) == called.family)
+        {
             continue;
         }
         let callee = Callee {
@@ -150,7 +157,9 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
         };
         add(&mut callees, callee);
     }
-    Ok(Callees { definitions: found.definitions, callees, refuted: 0, files, skipped, texts })
+    let functions = functions(declared.values().flatten());
+    callees.iter_mut().for_each(|one| tell_functions(&mut one.definitions, &functions));
+    Ok(Callees { definitions: found.definitions, callees, functions, refuted: 0, files, skipped, texts })
 }
 
 /// Adds a callee, or its sites to those of the same.

@@ -18,7 +18,6 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         "expression_switch_statement" if node.child_by_field_name("value").is_some() => {
             ("switch", children(node), falls)
         }
-        "type_switch_statement" => ("type switch", children(node), falls),
         "switch_statement" => {
             let body = node.child_by_field_name("body")?;
             // Only the compilers of C and C++ can be told to complain.
@@ -70,7 +69,6 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Option<usize>) -> Option<Arm> {
         "expression_case" => {
             of(fields("value").into_iter().flat_map(children).map(|one| value(text, one, compared)).collect())
         }
-        "type_case" => of(fields("type").into_iter().map(|one| value(text, one, compared)).collect()),
         "default_case" => default(fails(said(), GO_REFUSES).then_some(REFUSED)),
         "switch_case" => of(fields("value").into_iter().map(|one| value(text, one, compared)).collect()),
         "switch_default" => {
@@ -104,12 +102,11 @@ fn value(text: Text<'_>, node: Node<'_>, compared: Option<usize>) -> Pattern {
         None => Pattern::Other,
     };
     match node.kind() {
-        "identifier" | "type_identifier" => Pattern::of(text.of(node), None, node.start_byte()),
+        "identifier" => Pattern::of(text.of(node), None, node.start_byte()),
         "selector_expression" => named("field", "operand"),
-        "qualified_type" => named("name", "package"),
         "member_expression" => named("property", "object"),
         "qualified_identifier" => named("name", "scope"),
-        "pointer_type" | "parenthesized_expression" | "as_expression" => {
+        "parenthesized_expression" | "as_expression" => {
             node.named_child(0).map_or(Pattern::Other, |inner| value(text, inner, compared))
         }
         "string" => {

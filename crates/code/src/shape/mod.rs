@@ -132,6 +132,7 @@ impl Reading<'_> {
     fn member(&self, node: Option<Node<'_>>, member: &Declaration) -> Field {
         let of = match self.language {
             Language::C | Language::Cpp => node.map(|node| self.c_type(node, member)),
+            Language::Go => node.and_then(|node| self.go_type(node)),
             _ => self.field(node, "type"),
         };
         let of = of.map(|of| of.trim_start_matches(':').trim().to_owned()).unwrap_or_default();
@@ -144,6 +145,16 @@ impl Reading<'_> {
             default: value,
             doc: member.doc.clone(),
             ..self.new_field(member.name.clone(), of, member.at)
+        }
+    }
+
+    /// The type of a field; of one that is embedded all but its tag.
+    fn go_type(&self, node: Node<'_>) -> Option<String> {
+        let field = std::iter::successors(Some(node), Node::parent).find(|one| one.kind() == "field_declaration")?;
+        let of = field.child_by_field_name("type")?;
+        match field.child_by_field_name("name") {
+            Some(_) => Some(self.said(of)),
+            None => Some(String::from_utf8_lossy(&self.text[field.start_byte()..of.end_byte()]).into_owned()),
         }
     }
 

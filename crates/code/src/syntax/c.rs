@@ -7,8 +7,15 @@ use super::rules::{Rule, Table, direct, through};
 use super::trail::{Declared, Trail, children_in};
 use super::{Class, Grammar};
 
-const NAMES: &[&str] =
-    &["identifier", "type_identifier", "field_identifier", "namespace_identifier", "operator_name", "primitive_type"];
+const NAMES: &[&str] = &[
+    "identifier",
+    "type_identifier",
+    "field_identifier",
+    "namespace_identifier",
+    "operator_name",
+    "destructor_name",
+    "primitive_type",
+];
 
 pub(super) static C: Grammar = grammar(|| tree_sitter_c::LANGUAGE.into());
 pub(super) static CPP: Grammar = grammar(|| tree_sitter_cpp::LANGUAGE.into());
@@ -116,7 +123,7 @@ fn declarator<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Option<(Node<'t>, Ve
             }
             "parenthesized_declarator" | "reference_declarator" | "variadic_declarator" => node.named_child(0)?,
             "init_declarator" | "pointer_declarator" | "array_declarator" => node.child_by_field_name("declarator")?,
-            kind if NAMES.contains(&kind) || kind == "destructor_name" => {
+            kind if NAMES.contains(&kind) => {
                 return Some((node, within, is_function && !is_pointer));
             }
             _ => return None,

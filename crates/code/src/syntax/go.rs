@@ -1,5 +1,7 @@
 //! Go.
 
+use tree_sitter::Node;
+
 use super::declaration::Kind;
 use super::rules::{Rule, Table, around, direct, through};
 use super::trail::{Declared, Trail, children_in};
@@ -20,8 +22,9 @@ const RULES: &Table = &[
     ("type_instantiation_expression", "type", Rule::Through),
     ("index_expression", "operand", Rule::Through),
     ("call_expression", "function", Rule::Is(Class::Call)),
+    // `area[int](1)` looks like a conversion to a type; what is defined tells the two apart.
+    ("type_conversion_expression", "type", Rule::Is(Class::Call)),
     ("composite_literal", "type", Rule::Is(Class::Construct)),
-    ("qualified_type", "package", Rule::Is(Class::Type)),
     ("package_clause", "", Rule::Is(Class::Mention)),
     ("parameter_declaration", "name", Rule::Is(Class::Binding)),
     ("variadic_parameter_declaration", "name", Rule::Is(Class::Binding)),
@@ -70,17 +73,30 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if let Some(class) = direct(trail, RULES) {
         return Some(class);
     }
+    if (trail.kind(1), trail.field(0)) == ("qualified_type", "package") {
+        return Some(if is_expression(&trail.above(1)) { Class::Value } else { Class::Type });
+    }
     Some(match trail.node().kind() {
+        "type_identifier" if is_expression(trail) => Class::Value,
         "type_identifier" | "package_identifier" => Class::Type,
         "field_identifier" => Class::FieldRead,
         _ => around(trail, AROUND).unwrap_or(Class::Value),
     })
 }
 
+/// Whether what looks like a type is a function with its type arguments: `area[int, string]`, not `Pair[int, string].Area`.
+fn is_expression(trail: &Trail<'_, '_>) -> bool {
+    let up = through(trail, RULES);
+    match trail.kind(up + 1) {
+        "type_conversion_expression" => trail.field(up) == "type",
+        parent => trail.kind(up) == "type_instantiation_expression" && parent != "selector_expression",
+    }
+}
+
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let outside = || trail.nearest(&["block"]).is_none();
-    let named = |kind| children_in(node, "name").into_iter().map(|name| Declared::new(name, kind)).collect();
+    let named = |kind| children_in(node, "name").into_iter().map(|name| Declared::new(name, kind)).collect::<Vec<_>>();
     match node.kind() {
         "function_declaration" => Declared::named(node, Kind::Function),
         "method_declaration" => {
@@ -101,10 +117,25 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
             };
             Declared::named(node, kind)
         }
-        "field_declaration" => named(Kind::Field),
+        "field_declaration" => match named(Kind::Field) {
+            names if names.is_empty() => embedded(node).into_iter().collect(),
+            names => names,
+        },
         "const_spec" if outside() => named(Kind::Constant),
         "var_spec" if outside() => named(Kind::Variable),
         _ => Vec::new(),
+    }
+}
+
+/// A field without a name of its own has that of its type: `*geo.Circle[int]` is `Circle`.
+fn embedded(field: Node<'_>) -> Option<Declared<'_>> {
+    let mut name = field.child_by_field_name("type")?;
+    loop {
+        name = match name.kind() {
+            "generic_type" => name.child_by_field_name("type")?,
+            "qualified_type" => name.child_by_field_name("name")?,
+            _ => return Some(Declared::new(name, Kind::Field)),
+        };
     }
 }
 

@@ -32,6 +32,13 @@ pub(crate) struct Occurrence {
     pub is_qualified: bool,
 }
 
+impl Occurrence {
+    /// Whether an embedded field of Go is declared here: a use of its type, whose name it has.
+    pub(crate) fn embeds(&self) -> bool {
+        self.class == Class::Type && self.declares.as_ref().is_some_and(|declares| declares.kind == Kind::Field)
+    }
+}
+
 /// What is known of the tokens of a macro.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tokens {
@@ -191,6 +198,8 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     let declares = declared_here(language, trail);
     let class = match &declares {
         Some(declares) if declares.is_signature => Class::Signature,
+        // An embedded field of Go has no name but its type's.
+        Some(declares) if declares.kind == Kind::Field && node.kind() == "type_identifier" => Class::Type,
         Some(_) => Class::Binding,
         None => (grammar.classify)(trail)?,
     };
@@ -223,8 +232,14 @@ fn is_qualified(trail: &Trail<'_, '_>) -> bool {
 }
 
 fn is_member(trail: &Trail<'_, '_>) -> bool {
-    matches!(trail.field(0), "field" | "attribute" | "property")
-        && matches!(trail.kind(1), "field_expression" | "attribute" | "member_expression" | "selector_expression")
+    match trail.kind(1) {
+        "field_expression" | "attribute" | "member_expression" | "selector_expression" => {
+            matches!(trail.field(0), "field" | "attribute" | "property")
+        }
+        // `geo.Area[int](1)` in Go is written as types are.
+        "qualified_type" => trail.field(0) == "name",
+        _ => false,
+    }
 }
 
 /// What a node around the name declares under it. The nearest decides.

@@ -211,7 +211,13 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
 
 /// The head as a line: never that there are none, while that is not proven.
 fn head_line(head: &Head, totals: &BTreeMap<&'static str, usize>, total: usize) -> String {
-    let counted: Vec<String> = totals.iter().map(|(effect, count)| format!("{count} {effect}")).collect();
+    // Not to be taken for matches that no judge has decided on.
+    let said = |effect: &str, count: usize| match (effect == Effect::Undecided.word(), count) {
+        (true, 1) => "1 effect undecided".to_owned(),
+        (true, count) => format!("{count} effects undecided"),
+        (false, count) => format!("{count} {effect}"),
+    };
+    let counted: Vec<String> = totals.iter().map(|(effect, count)| said(effect, *count)).collect();
     let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
     let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
     let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
@@ -257,14 +263,32 @@ fn matched(site: &Site) -> Matched {
 fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {
     match said.split_once(':') {
         None if said == "add" => Ok(Change::Add),
-        Some(("remove", name)) if sum.constructors.iter().any(|(other, _)| other == name.trim()) => {
-            Ok(Change::Remove(name.trim().to_owned()))
-        }
-        Some(("remove", name)) => {
-            let all: Vec<&str> = sum.constructors.iter().map(|(name, _)| name.as_str()).collect();
-            Err(NoAnswer(format!("{} has no `{}`; its constructors are {}", sum.name, name.trim(), all.join(", "))))
-        }
+        Some(("remove", name)) => removed(name.trim(), sum),
         _ => Err(NoAnswer(format!("`change` is `add` or `remove:CONSTRUCTOR`, not `{said}`"))),
+    }
+}
+
+/// `circle` is `'circle'`, `{ kind: 'circle' }` and what declares its `kind` as that; quotes and blanks do not matter.
+fn removed(name: &str, sum: &Sum) -> Result<Change, NoAnswer> {
+    let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'), "");
+    let is_named = |other: &String| bare(other) == bare(name);
+    let mut meant: Vec<&str> =
+        sum.constructors.iter().filter(|(one, _)| is_named(one)).map(|(one, _)| &**one).collect();
+    if meant.is_empty() {
+        let marked = sum.constructors.iter().filter(|(_, marks)| marks.iter().any(is_named));
+        meant.extend(marked.map(|(one, _)| one.as_str()));
+    }
+    match meant[..] {
+        [one] => Ok(Change::Remove(one.to_owned())),
+        [] => {
+            let all: Vec<&str> = sum.constructors.iter().map(|(name, _)| name.as_str()).collect();
+            Err(NoAnswer(format!("{} has no `{name}`; its constructors are {}", sum.name, all.join(", "))))
+        }
+        _ => Err(NoAnswer(format!(
+            "`{name}` is one of several in {}: {}; write it as it stands there",
+            sum.name,
+            meant.join(", ")
+        ))),
     }
 }
 

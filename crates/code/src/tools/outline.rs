@@ -117,7 +117,7 @@ impl Tool for Outline {
                 if !is_c && !is_whole(language, &text, scope.until) {
                     skipped.push(Skipped { path: path.clone(), why: Why::Broken, mentions: 0 });
                 }
-                let symbols = filter.kept(&all, &Lines::of(&text), 1);
+                let symbols = filter.kept(language, &all, &Lines::of(&text), 1);
                 if !symbols.is_empty() || is_file {
                     outlined.push(Outlined { path: shown(&path), symbols });
                 }
@@ -168,15 +168,20 @@ struct Filter {
 }
 
 impl Filter {
-    fn kept(&mut self, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
+    fn kept(&mut self, language: Language, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
         let mut kept = Vec::new();
         let is_asked = !self.part.is_empty() || !self.kinds.is_empty();
         for one in all {
             let fits = one.name.to_lowercase().contains(&self.part)
                 && (self.kinds.is_empty() || self.kinds.contains(&one.kind));
+            // A namespace holds what its file would.
+            let is_namespace = one.kind == Kind::Module && language != Language::Rust;
+            let inner = if is_namespace { depth } else { depth + 1 };
             // What was asked for is found however deep it is.
-            let children =
-                if depth < self.depth || is_asked { self.kept(&one.members, lines, depth + 1) } else { Vec::new() };
+            let children = match inner <= self.depth || is_asked {
+                true => self.kept(language, &one.members, lines, inner),
+                false => Vec::new(),
+            };
             if !fits && children.is_empty() || !is_asked && depth > self.depth {
                 continue;
             }

@@ -130,6 +130,7 @@ mod tests {
             at: 0,
             bytes: 0..0,
             is_bare: false,
+            is_embedded: false,
             of_trait: None,
             marks: Marks::default(),
         }

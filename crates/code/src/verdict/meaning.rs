@@ -52,7 +52,7 @@ pub(crate) struct Target {
     pub stands: Kind,
     /// Whether a parameter or a variable is bound there.
     pub is_bound: bool,
-    /// Whether the declaration leads on: an import, a prototype.
+    /// Whether the declaration leads on: an import, a prototype, a field that is embedded in Go.
     leads_on: bool,
 }
 
@@ -291,7 +291,11 @@ impl Names<'_> {
                             let target = known.entry(spot.clone());
                             target.or_insert_with(|| target_at(&sheets, &spot, &words[number], until)).clone()
                         });
-                        let targets: Vec<Target> = targets.collect();
+                        let mut targets: Vec<Target> = targets.collect();
+                        // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
+                        if targets.iter().any(|target| !target.leads_on) {
+                            targets.retain(|target| !target.leads_on);
+                        }
                         let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
                         match targets.is_empty() {
                             // A place that its file does not have: it means the file as it was.
@@ -321,6 +325,8 @@ impl Names<'_> {
 
 /// What stands at a spot. Some servers give the whole declaration.
 pub(super) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
+    let embedded = sheets.embedded(spot, word);
+    let spot = embedded.as_ref().unwrap_or(spot);
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
     let below = sheets.below(&spot.path);
@@ -366,7 +372,7 @@ pub(super) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
     let is_prototype = one.class == Class::Signature && !in_interface && !is_pure_virtual(text, place.start);
     Some(Target {
         is_bound: one.class == Class::Binding && declares.is_none(),
-        leads_on: is_import || is_prototype,
+        leads_on: is_import || is_prototype || one.embeds(),
         declares,
         stands: if one.tokens.is_some() { Kind::Macro } else { stands(place.start) },
         ..plain(place.start)

@@ -129,6 +129,7 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
             of_trait: None,
             marks: Marks::default(),
             is_signature: false,
+            is_embedded: false,
             at: target.at,
             bytes: target.at..target.at,
             is_bare: false,

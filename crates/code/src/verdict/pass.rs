@@ -199,6 +199,10 @@ impl Pass {
             let word = sheets.text(&spot).to_owned();
             let is_name =
                 word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
+            // With a field that is embedded by `*geo.Base` gopls gives the uses of the package.
+            if !is_name && found.definitions[number].is_embedded {
+                continue;
+            }
             let is_below = asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below);
             let is_known = |(site, _): &(Site, usize)| is_here(site);
             if !is_name {
@@ -378,7 +382,7 @@ impl Round for Pass {
 /// Whether what is defined at a site is asked for: what is wanted, and what others are reached through.
 fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
-    let is_way = matches!(site.class, Class::Import | Class::Export | Class::Signature);
+    let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
 }
 

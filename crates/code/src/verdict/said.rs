@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{Class, Kind, Language, is_pure_virtual};
+use crate::syntax::{Class, Kind, Language, family, is_pure_virtual};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -21,11 +21,14 @@ pub(super) fn read(
     conditions: &mut Conditions,
 ) -> Said {
     let mut best = Said::Nothing;
+    // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
+    let is_c = family(found.sites[asked_at].language) == "C";
     let rank = |said: &Said| match said {
-        Said::Ours(_) => 5,
-        Said::Through(_) => 4,
-        Said::Dispatched(_) => 3,
-        Said::Other { .. } => 2,
+        Said::Ours(_) => 6,
+        Said::Through(_) if !is_c => 5,
+        Said::Dispatched(_) => 4,
+        Said::Other { .. } => 3,
+        Said::Through(_) => 2,
         Said::Odd | Said::Failed(_) => 1,
         Said::Nothing => 0,
     };
@@ -73,9 +76,10 @@ fn is_direct(found: &Found, site: &Site) -> bool {
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
-    let below = sheets.below(&spot.path);
-    let word = sheets.word(spot);
     let name = &found.question.name;
+    let spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
+    let below = sheets.below(&spot.path);
+    let word = sheets.word(&spot);
     if let Some(below) = below {
         // Some give the whole declaration.
         let is_ours = |one: &crate::definition::Definition| {
@@ -94,17 +98,19 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
             if let Some(said) = conditions.same(found, &found.sites[asked_at], site) {
                 return said;
             }
+            // A field that is embedded in Go leads to its type, whose name it has.
+            let leads_on = site.embeds || matches!(site.class, Class::Import | Class::Export);
             return match site.class {
                 // It names itself where it finds nothing.
-                Class::Import | Class::Export if at == asked_at => Said::Nothing,
-                Class::Import | Class::Export => Said::Through(at),
+                _ if leads_on && at == asked_at => Said::Nothing,
+                _ if leads_on => Said::Through(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 _ => Said::Other { is_interface: site.in_interface },
             };
         }
     }
-    let is_named = word == name || sheets.text(spot) == name || found.names.contains(word);
-    if is_named || is_module(name, spot) { Said::Other { is_interface: false } } else { Said::Odd }
+    let is_named = word == name || sheets.text(&spot) == name || found.names.contains(word);
+    if is_named || is_module(name, &spot) { Said::Other { is_interface: false } } else { Said::Odd }
 }
 
 /// A module is defined by its file: by none of its text.

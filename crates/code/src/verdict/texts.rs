@@ -108,6 +108,19 @@ impl Sheets {
         &rest[..end]
     }
 
+    /// Where the name of an embedded field is, which gopls begins with its type: `*geo.Base`.
+    pub(super) fn embedded(&self, spot: &Spot, name: &str) -> Option<Spot> {
+        let is_go = spot.path.extension().is_some_and(|extension| extension == "go");
+        let sheet = self.get(&spot.path).filter(|_| is_go)?;
+        let whole = sheet.text.get(spot.start.checked_sub(sheet.skip)?..)?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let of = whole.trim_start_matches(['*', ' ']);
+        let rest = of.trim_start_matches(is_name).strip_prefix('.').unwrap_or(of);
+        let after = rest.strip_prefix(name).filter(|after| !after.starts_with(is_name))?;
+        let start = spot.start + whole.len() - name.len() - after.len();
+        (start > spot.start).then(|| Spot { path: spot.path.clone(), start, end: start + name.len() })
+    }
+
     /// The path of a file of the project.
     pub(super) fn path(&self, below: &Path) -> PathBuf {
         self.root.join(below)

@@ -62,6 +62,7 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
         tokens: None,
         self_type: None,
         is_broken: false,
+        embeds: false,
         in_interface: false,
         alias: Some(String::from_utf8_lossy(word).into_owned()),
         verdict: Verdict::default(),

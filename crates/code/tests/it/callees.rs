@@ -205,3 +205,43 @@ fn what_a_macro_makes_has_a_kind() {
     .assert_eq(&text);
     assert!(answer["callees"].as_array().unwrap().iter().all(|one| one["kind"] == "macro"), "{answer:#}");
 }
+
+#[test]
+fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
+    if !testkit::has_program("clangd") {
+        return;
+    }
+    let judged = crate::judged::Judged::new();
+    let folder = judged.path().canonicalize().unwrap();
+    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-std=c++17", "-c", file]});
+    judged
+        .write("compile_commands.json", json!([entry("lib.cpp"), entry("main.cpp")]).to_string())
+        .write("lib.hpp", "#pragma once\nnamespace lib {\nint helper(int x);\nint helper(double x);\n}\n#define CALL(f, x) f(x)\n")
+        .write(
+            "lib.cpp",
+            "#include \"lib.hpp\"\nint lib::helper(int x) { return x; }\nint lib::helper(double x) { return (int)x; }\n",
+        )
+        .write(
+            "main.cpp",
+            "#include \"lib.hpp\"\nusing lib::helper;\nint main() {\n  int (*f)(int) = helper;\n  \
+             int r = CALL(helper, 1) + helper(2.0) + f(5);\n  \
+             { auto helper = [](int x) { return x; }; r += helper(1); }\n  r += helper(2);\n  return r;\n}\n",
+        );
+    let (answer, text) = judged.until_final("find_callees", json!({"name": "main"}));
+    expect![[r#"
+        4 callees, 0 undecided · clangd ready · besides 2 that the project does not define (external)
+        defined: main.cpp:3 function main
+          lib::helper  function lib.cpp:2  as a value at 4, 5
+          CALL  macro lib.hpp:6  at 5
+          lib::helper  function lib.cpp:3  at 5
+          lib::helper  function lib.cpp:2  at 7"#]]
+    .assert_eq(&text);
+    // Each place is a use of what is said to be called there.
+    for (line, places) in [("lib.cpp:2", vec![4, 5, 7]), ("lib.cpp:3", vec![5])] {
+        let (callers, text) = judged.until_final("find_callers", json!({"name": line}));
+        let all = callers["call_sites"].as_array().unwrap().iter();
+        let found: Vec<u64> =
+            all.filter(|one| one["file"] == "main.cpp").map(|one| one["line"].as_u64().unwrap()).collect();
+        assert_eq!(found, places, "{line}: {text}\n{answer:#}");
+    }
+}

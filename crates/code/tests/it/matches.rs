@@ -367,3 +367,53 @@ fn what_find_matches_refuses() {
         defined: a.rs:1 enum E"#]]
     .assert_eq(&text);
 }
+
+#[test]
+fn what_goes_is_named_as_people_write_it() {
+    let worktree = Worktree::new();
+    worktree.write(
+        "a.ts",
+        "interface Square { kind: 'square' }\ntype Shape = Square | { kind: 'dot' };\ntype Way = 'up' | \"down\";\n\
+         type Twice = { kind: 'dot'; a: 1 } | { kind: 'dot'; b: 1 };\n\
+         function f(s: Shape) { switch (s.kind) { case 'square': return 1; case 'dot': return 2; } }\n\
+         function g(w: Way) { switch (w) { case 'up': return 1; } }\n",
+    );
+    let effect = |name: &str, change: &str| {
+        let said = worktree.ask("find_matches", json!({"type_name": name, "change": change}));
+        said.map(|(result, _)| result["matches"][0]["how"].as_str().unwrap().to_owned()).unwrap_or_else(|error| error)
+    };
+    let said = [
+        ("Shape", "remove:square"),
+        ("Shape", "remove:Square"),
+        ("Shape", "remove:dot"),
+        ("Shape", "remove:{kind:'dot'}"),
+        ("Way", "remove:up"),
+        ("Way", "remove: 'up' "),
+        ("Way", "remove:'down'"),
+        ("Way", "remove:left"),
+        ("Twice", "remove:dot"),
+    ]
+    .map(|(name, change)| format!("{name} {change}: {}", effect(name, change)));
+    expect![[r#"
+        Shape remove:square: compile error: it names Square
+        Shape remove:Square: compile error: it names Square
+        Shape remove:dot: compile error: it names { kind: 'dot' }
+        Shape remove:{kind:'dot'}: compile error: it names { kind: 'dot' }
+        Way remove:up: compile error: it names 'up'
+        Way remove: 'up' : compile error: it names 'up'
+        Way remove:'down': it does not name "down"
+        Way remove:left: Way has no `left`; its constructors are 'up', "down"
+        Twice remove:dot: `dot` is one of several in Twice: { kind: 'dot'; a: 1 }, { kind: 'dot'; b: 1 }; write it as it stands there"#]].assert_eq(&said.join("\n"));
+}
+
+#[test]
+fn an_effect_that_is_undecided_is_no_match_that_is() {
+    let worktree = Worktree::new();
+    worktree.write(
+        "a.rs",
+        "enum E { A, B }\nfn f(e: E, b: bool) { match (e, b) { (E::A, _) => 1, (_, true) => 2 }; }\n\
+         fn g(e: E) { match e { E::A => 1, E::B => 2 }; }\n",
+    );
+    let (_, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
+    assert!(text.starts_with("2 matches by syntax (1 breaks, 1 effect undecided): no judge"), "{text}");
+}
