@@ -61,7 +61,51 @@ pub(crate) fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
     {
         return twice;
     }
-    wrong_at(path, text, at, &error.message().trim_end().replace('\n', ", "))
+    let message = wanted(text, error).unwrap_or_else(|| error.message().trim_end().replace('\n', ", "));
+    wrong_at(path, text, at, &message)
+}
+
+/// What to write where a value is of another type than its setting: serde names types of Rust and gives no example.
+fn wanted(text: &str, error: &Error) -> Option<String> {
+    let message = error.message().trim_end();
+    let of_type = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
+    let expected = match of_type {
+        Some(of_type) => of_type.rsplit_once(", expected ")?.1,
+        // One of several words; which there are is said of a text.
+        None if message == "wanted string or table" => "a word",
+        None => return None,
+    };
+    let span = error.span()?;
+    let value = text.get(span.clone())?.trim();
+    let before = text.get(..span.start)?.trim_end();
+    // Without an equals sign it is an element of a list.
+    let key = before.strip_suffix('=').map(|line| line.rsplit(['\n', '{', ',']).next().unwrap_or_default().trim());
+    let is_short = value.len() <= 100 && !value.contains('\n');
+    let bare = value.trim_matches(['"', '\'']);
+    let is_text = value.starts_with(['"', '\'']);
+    let is_plain = is_short && !bare.contains(['"', '\'', '\\', '[', '{']);
+    let (what, example) = match expected {
+        "a sequence" if is_plain && is_text && !bare.trim().is_empty() => {
+            let words: Vec<String> = bare.split_whitespace().map(|word| format!("\"{word}\"")).collect();
+            ("a list", format!("[{}]", words.join(", ")))
+        }
+        "a sequence" if is_plain && !is_text => ("a list", format!("[{value}]")),
+        "a sequence" => ("a list", "[\"…\"]".to_owned()),
+        "a string" if is_plain && !bare.is_empty() => ("a text", format!("\"{bare}\"")),
+        "a string" | "a word" => ("a text", "\"…\"".to_owned()),
+        "a boolean" => ("`true` or `false`", (bare != "false" && bare != "no" && bare != "0").to_string()),
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i64" | "an integer" => {
+            let number = bare.split(['.', '_']).next().and_then(|digits| digits.parse::<u64>().ok());
+            ("a whole number", number.unwrap_or(1).to_string())
+        }
+        "a map" => ("a table", "{ … }".to_owned()),
+        _ if expected.starts_with("struct ") => ("a table", "{ … }".to_owned()),
+        _ => return None,
+    };
+    Some(match key {
+        Some(key) => format!("`{key}` is {what}: write `{key} = {example}`"),
+        None => format!("`{}` stands where {what} belongs: write `{example}`", if is_short { value } else { "…" }),
+    })
 }
 
 /// The error for a table or a key that stands there twice, if its first place is found: a file from `hob init` has the

@@ -15,8 +15,8 @@ use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
 use crate::syntax::{
-    Class, Kind, Language, Occurrence, bare_name, family, has_bound_methods, is_word, occurrences_within, parsed_at,
-    words,
+    C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, bare_name, family, has_bound_methods, is_word,
+    occurrences_within, parsed_at, words,
 };
 
 pub(crate) use judged::judge;
@@ -260,7 +260,7 @@ fn meant(called: &Called, all: &[Definition]) -> Vec<Definition> {
     let is_method = |one: &Definition| matches!(one.kind, Kind::Method | Kind::Field);
     let is_called = |one: &Definition| match one.kind {
         Kind::Function | Kind::Method | Kind::Macro | Kind::Constructor => true,
-        Kind::Class | Kind::Struct => called.constructs || matches!(called.family, "Python" | "JavaScript" | "C"),
+        Kind::Class | Kind::Struct => called.constructs || matches!(called.family, "Python" | SCRIPTS | C_AND_CPP),
         // A function by assignment, a pointer to one.
         Kind::Variable | Kind::Constant | Kind::Field => !called.is_value,
         _ => false,
@@ -274,7 +274,7 @@ fn meant(called: &Called, all: &[Definition]) -> Vec<Definition> {
         names.any(|part| part == name)
     };
     let in_module = |one: &Definition, name: &str| inside(one, name) || in_file(one, name) && one.inside.is_empty();
-    let by_dot = matches!(called.family, "Python" | "JavaScript" | "Go");
+    let by_dot = matches!(called.family, "Python" | SCRIPTS | "Go");
     match called.before.as_deref() {
         Some("self" | "this" | "Self" | "cls") => {
             let own = |one: &Definition| called.own.iter().any(|name| inside(one, name));
@@ -298,7 +298,7 @@ fn meant(called: &Called, all: &[Definition]) -> Vec<Definition> {
         Some(_) => {}
         None => {
             // Without a receiver no method is meant, but where methods see each other.
-            if called.family != "C" && called.family != "Haskell" {
+            if called.family != C_AND_CPP && called.family != "Haskell" {
                 left.retain(|one| !is_method(one));
             }
             let own: Vec<Definition> =

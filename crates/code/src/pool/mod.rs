@@ -254,8 +254,8 @@ impl Pool {
         }
         refused.unwrap_or_else(|| {
             let text = match install {
-                Some(install) => format!("no judge for {} is installed ({install})", spoken(family)),
-                None => format!("there is no judge for {family} yet"),
+                Some(install) => format!("no judge for {family} is installed ({install})"),
+                None => format!("there is no judge for {family}"),
             };
             none(State::Absent, Code::Absent, text)
         })
@@ -391,15 +391,6 @@ impl Server {
     fn cost(&self, memory: u64) -> budget::Cost {
         let (asking, idle) = self.in_use();
         budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
-    }
-}
-
-/// The languages of a family, as a person calls them.
-fn spoken(family: &str) -> &str {
-    match family {
-        "JavaScript" => "TypeScript and JavaScript",
-        "C" => "C and C++",
-        other => other,
     }
 }
 

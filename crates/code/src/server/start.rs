@@ -169,16 +169,27 @@ pub(super) fn initialize(start: &Start, settings: &Map<String, Value>) -> Value 
     })
 }
 
-/// `1.96.0 (abc 2026-01-01)` is 1.96.0; gopls says it as JSON, with the version of Go beside its own.
-pub(super) fn short_version(version: &str) -> String {
-    let built: Option<Value> = serde_json::from_str(version).ok();
-    let own = built.as_ref().and_then(|built| built["Main"]["Version"].as_str());
-    let version = match (own, &built) {
-        (Some(own), _) => own,
-        (None, Some(Value::Object(_))) => return String::new(),
-        (None, _) => version,
+/// `1.96.0 (abc 2026-01-01)` is 1.96.0, and `clangd version 22.1.1 linux` is 22.1.1. gopls says how it was built, as JSON; a
+/// distribution's has no version in there but that of Go.
+pub(super) fn short_version(said: &str) -> String {
+    let version = match serde_json::from_str(said) {
+        Ok(Value::Object(built)) => {
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+            match text(built.get("Main").and_then(|main| main.get("Version"))) {
+                own if !own.is_empty() => own,
+                _ => match (text(built.get("Version")), text(built.get("GoVersion"))) {
+                    (version, go) if !go.is_empty() => format!("{version} ({go})"),
+                    (version, _) => version,
+                },
+            }
+        }
+        _ => {
+            let is_number = |word: &&str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+            let words = || said.split_whitespace();
+            words().find(is_number).or_else(|| words().next()).unwrap_or_default().to_owned()
+        }
     };
-    version.split_whitespace().next().unwrap_or_default().chars().take(40).collect()
+    project::visible(version.trim()).chars().take(40).collect()
 }
 
 /// Keeps the last lines of the standard error, so that the pipe never fills. The frames of a stack come after what happened
@@ -237,6 +248,11 @@ mod tests {
         let gopls =
             r#"{"GoVersion":"go1.19.5","Path":"x","Main":{"Path":"golang.org/x/tools/gopls","Version":"v0.11.0"}}"#;
         assert_eq!(short_version(gopls), "v0.11.0");
+        let of_a_distribution = r#"{"GoVersion":"go1.19.5","Main":{"Version":"","Sum":""},"Version":"master"}"#;
+        assert_eq!(short_version(of_a_distribution), "master (go1.19.5)");
+        assert_eq!(short_version("clangd version 22.1.1 linux x86_64-unknown-linux-gnu"), "22.1.1");
+        assert_eq!(short_version("Debian clangd version 14.0.6"), "14.0.6");
+        assert_eq!((short_version("nightly"), short_version("{}")), ("nightly".to_owned(), String::new()));
     }
 
     #[tokio::test]

@@ -111,11 +111,15 @@ pub enum Language {
     Haskell,
 }
 
-/// The languages that use each other's names.
+/// The families of more than one language.
+pub(crate) const SCRIPTS: &str = "TypeScript, JavaScript";
+pub(crate) const C_AND_CPP: &str = "C, C++";
+
+/// The languages that use each other's names and have one judge, as answers name them.
 pub(crate) fn family(language: Language) -> &'static str {
     match language {
-        Language::TypeScript | Language::Tsx | Language::JavaScript => "JavaScript",
-        Language::C | Language::Cpp => "C",
+        Language::TypeScript | Language::Tsx | Language::JavaScript => SCRIPTS,
+        Language::C | Language::Cpp => C_AND_CPP,
         other => other.word(),
     }
 }
@@ -236,7 +240,11 @@ fn processor_time() -> Option<Duration> {
 
 /// The tree of a text, errors included. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
-    let respaced = if language == Language::Haskell { haskell::respaced(text) } else { None };
+    let respaced = match language {
+        Language::Haskell => haskell::respaced(text),
+        Language::Rust => rust::respaced(text),
+        _ => None,
+    };
     let text = respaced.as_deref().unwrap_or(text);
     let (begun, worked) = (Instant::now(), processor_time());
     let is_over = |now: Instant| {

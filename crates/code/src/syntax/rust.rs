@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use memchr::memmem;
 use tree_sitter::Node;
 
 use super::declaration::Kind;
@@ -17,6 +18,30 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     classify,
     alias,
 };
+
+/// The text as the grammar reads it, without the words of const traits, which are newer: Rust's own library has them, and an
+/// `impl` that does not parse loses the type of all that is in it. What stands elsewhere stays where it is. `None` if nothing
+/// changes.
+pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+    const BOUND: &[u8] = b"[const] ";
+    const WORD: &[u8] = b"const ";
+    let is_before_name = |at: usize| text.get(at + BOUND.len()).is_some_and(|next| is_word(*next));
+    let bounds = memmem::find_iter(text, BOUND).filter(|at| is_before_name(*at)).map(|at| at..at + BOUND.len());
+    let is_of_const_trait = |at: &usize| {
+        let line = text[..*at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let before = text[line..*at].trim_ascii();
+        let rest = &text[at + WORD.len()..];
+        let rest = rest.strip_prefix(b"unsafe ").unwrap_or(rest);
+        let is_trait = [&b"trait "[..], b"impl<", b"impl "].iter().any(|word| rest.starts_with(word));
+        is_trait && (before.is_empty() || before == b"pub")
+    };
+    let words = memmem::find_iter(text, WORD).filter(is_of_const_trait).map(|at| at..at + WORD.len());
+    let mut respaced: Option<Vec<u8>> = None;
+    for place in bounds.chain(words) {
+        respaced.get_or_insert_with(|| text.to_vec())[place].fill(b' ');
+    }
+    respaced
+}
 
 const RULES: &Table = &[
     ("scoped_identifier", "name", Rule::Through),

@@ -34,10 +34,11 @@ pub(super) struct Output {
     unreadable: usize,
 }
 
-/// A language.
+/// The languages that one program judges together.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Spoken {
+    /// As in `head.judges`: `Rust`; `TypeScript, JavaScript`.
     language: &'static str,
     files: usize,
     /// The program that judges it, or would.
@@ -66,21 +67,19 @@ impl Tool for CodeStatus {
         let restarted =
             were.iter().map(|(server, state)| format!("{}, which was {}", server.profile.name, state.word()));
         let restarted = restarted.collect();
-        let mut counts: BTreeMap<&'static str, (usize, Language)> = BTreeMap::new();
-        for file in &files {
-            if let Some(language) = Language::by_name(file) {
-                counts.entry(language.word()).or_insert((0, language)).0 += 1;
-            }
+        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for language in files.iter().filter_map(|file| Language::by_name(file)) {
+            *counts.entry(family(language)).or_default() += 1;
         }
         let servers: Vec<_> = self.0.pool.all().into_iter().filter(|server| server.worktree == root).collect();
-        let languages = counts.into_iter().map(|(word, (files, language))| {
-            let running = servers.iter().find(|server| server.profile.family == family(language));
+        let languages = counts.into_iter().map(|(language, files)| {
+            let running = servers.iter().find(|server| server.profile.family == language);
             if let Some(server) = running {
                 let (name, state) = (server.profile.name.clone(), server.seen().state.word());
-                return Spoken { language: word, files, judge: Some(name), state, why: None };
+                return Spoken { language, files, judge: Some(name), state, why: None };
             }
-            let (judge, state, why) = self.0.pool.would_judge(&caller.env, &root, family(language));
-            Spoken { language: word, files, judge, state, why }
+            let (judge, state, why) = self.0.pool.would_judge(&caller.env, &root, language);
+            Spoken { language, files, judge, state, why }
         });
         let languages = languages.collect();
         Ok(Output {

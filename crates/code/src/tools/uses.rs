@@ -42,6 +42,18 @@ pub(super) struct Use {
     group: Option<String>,
 }
 
+impl Use {
+    /// What stands there instead of the name that was asked for: who reads the line would look for that.
+    fn named(&self) -> String {
+        match (self.via, &self.alias) {
+            (_, None) => String::new(),
+            ("implicit", Some(_)) => " implicit".to_owned(),
+            ("macro", Some(name)) => format!(" by the macro {name}"),
+            (_, Some(name)) => format!(" as {name}"),
+        }
+    }
+}
+
 /// The uses of some classes.
 pub(super) struct Uses {
     pub head: Head,
@@ -142,16 +154,18 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
     let open = if open.is_empty() { open } else { format!(" ({open})") };
     let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
     let earlier = if head.earlier > 0 { format!(", {} confirmed earlier", head.earlier) } else { String::new() };
+    // Where asking again changes nothing, nothing will be confirmed.
+    let yet = if head.retry_after_ms.is_some() { " yet" } else { "" };
     let said = match (head.is_final, head.confirmed, head.undecided) {
         (true, 0, _) if counted_all.is_empty() => format!("{nothing}{refuted}, 0 undecided{judges}"),
         (true, ..) => format!("{counted_all}{refuted}, 0 undecided{judges}"),
         (false, 0, 0) if counted_all.is_empty() => format!("none found, which is no proof{refuted}{why}"),
         (false, 0, undecided) if head.earlier > 0 => {
             let earlier = head.earlier;
-            format!("none confirmed yet, {earlier} earlier, {undecided} undecided{open}{refuted}{why}")
+            format!("none confirmed{yet}, {earlier} earlier, {undecided} undecided{open}{refuted}{why}")
         }
         (false, 0, 0) => format!("{counted_all}{refuted}{why}"),
-        (false, 0, undecided) => format!("none confirmed yet, {undecided} undecided{open}{refuted}{why}"),
+        (false, 0, undecided) => format!("none confirmed{yet}, {undecided} undecided{open}{refuted}{why}"),
         (false, confirmed, undecided) => {
             format!("{confirmed} confirmed{earlier}, {undecided} undecided{open}{refuted}, not final{why}{judges}")
         }
@@ -184,8 +198,8 @@ pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
         }
         let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
         let is_same = |next: &&Use| {
-            (&next.file, next.line, next.class, next.verdict, &next.group)
-                == (&one.file, one.line, one.class, one.verdict, &one.group)
+            (&next.file, next.line, next.class, next.verdict, &next.group, &next.alias)
+                == (&one.file, one.line, one.class, one.verdict, &one.group, &one.alias)
         };
         let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
         if number > 0 && is_same(&&uses[number - 1]) {
@@ -202,7 +216,8 @@ pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
             "earlier" => " earlier",
             _ => "",
         };
-        let line = format!("  {}  {enclosing}{}{doubt}{local}", one.line, one.class.word());
+        let (line, class, named) = (one.line, one.class.word(), one.named());
+        let line = format!("  {line}  {enclosing}{class}{named}{doubt}{local}");
         let times = if times > 1 { format!(" ×{times}") } else { String::new() };
         lines.push(format!("{line}{times}  {}", one.context.trim()));
         if with_context {

@@ -12,7 +12,7 @@ use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
 use crate::lsp::{Location, of_path};
 use crate::server::Session;
-use crate::syntax::{Kind, Language, family, occurrences_at};
+use crate::syntax::{Kind, Language, SCRIPTS, family, occurrences_at};
 use std::time::{Duration, Instant};
 
 /// What a call that means another method of the name may come to.
@@ -88,9 +88,8 @@ pub(super) async fn between(
 /// Whether what stands at a spot is a member that one of ours may override: [`overrides`] asks.
 pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
-    let has_bases = |language| {
-        matches!(language, Language::Cpp | Language::Python | Language::Go) || family(language) == "JavaScript"
-    };
+    let has_bases =
+        |language| matches!(language, Language::Cpp | Language::Python | Language::Go) || family(language) == SCRIPTS;
     let mut ours = found.definitions.iter().filter(|one| has_bases(one.language) && is_member(one.kind));
     let Some(language) = ours.next().map(|one| one.language) else { return false };
     let Some(sheet) = sheets.get(&spot.path) else { return false };

@@ -32,11 +32,13 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         site.verdict = Verdict::NotJudged;
     }
     let mut led = Vec::with_capacity(sites.len());
+    let mut made = Vec::new();
     for (at, meaning) in sites.into_iter().zip(of) {
         let language = found.sites[at].language;
         if is_itself(&meaning, &found.sites[at]) {
             // The parser lost a declaration that the judge sees: it is no use.
             (found.sites[at].class, found.sites[at].verdict) = (Class::Binding, Verdict::NotJudged);
+            made.push(made_at(&found.sites[at], &found.question.name));
             continue;
         }
         match meaning {
@@ -58,11 +60,54 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
     }
     let (root, mut read_whole) = (&asked.call.scope.root, BTreeMap::new());
+    let mut unread: BTreeMap<Code, BTreeMap<Arc<Path>, usize>> = BTreeMap::new();
     for (at, one) in led {
         (found.sites[at].verdict, found.sites[at].meant) = match meant.has(&found.question, &one) {
-            false => (if_read(root, &one, &mut read_whole), None),
             true => (Verdict::Confirmed, Some(number_of(&mut found.definitions, one))),
+            false if is_read(root, &one, &mut read_whole) => (Verdict::Refuted, None),
+            false => {
+                let code = if one.is_outside() { Code::OutsideTheRoot } else { Code::Unparsable };
+                *unread.entry(code).or_default().entry(one.path).or_default() += 1;
+                (Verdict::Undecided(code), None)
+            }
         };
+    }
+    judged.reasons.extend(unread.into_iter().map(|(code, files)| of_no_type(&found.question, code, &files)));
+    // A definition is no use of itself.
+    for one in made.into_iter().filter(|one| is_inside(&found.question.qualifiers, one)) {
+        found.sites.retain(|site| (&site.path, site.at) != (&one.path, one.at));
+        number_of(&mut found.definitions, one);
+    }
+}
+
+/// That files which do not parse as a whole hide whose names they have, and what to ask instead.
+fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize>) -> Reason {
+    let (name, sites) = (&question.name, files.values().sum());
+    let first = files.keys().next().map(|path| project::visible::path(path)).unwrap_or_default();
+    let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
+    let lead = if sites == 1 { "leads" } else { "lead" };
+    let text = format!(
+        "{sites} {lead} to {first}{more}, of which not all parses, so that it is not told whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
+    );
+    Reason { code, text, sites }
+}
+
+/// What the judge says is defined at this very place, by a macro or by what does not parse.
+fn made_at(site: &Site, name: &str) -> Definition {
+    Definition {
+        kind: if site.tokens.is_some() { Kind::Macro } else { Kind::Unknown },
+        language: site.language,
+        path: site.path.clone(),
+        line: site.line,
+        inside: Vec::new(),
+        label: name.to_owned(),
+        is_signature: false,
+        at: site.at,
+        bytes: site.at..site.at,
+        is_bare: false,
+        of_trait: None,
+        marks: Marks::default(),
+        is_embedded: false,
     }
 }
 
@@ -117,7 +162,7 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
             () if target.is_outside() || target.at <= 3 || word.is_empty() => {
                 (Kind::Module, stem(&target.path).unwrap_or_default())
             }
-            () if word == name => (Kind::Unknown, word),
+            () if word == name => (target.stands, word),
             () => (Kind::Macro, word),
         };
         Some(Definition {
@@ -138,12 +183,11 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
     })
 }
 
-/// Refuted, if what the definition is inside of could be read: a parser that meets what is new to it loses that.
-fn if_read(root: &Path, one: &Definition, read_whole: &mut BTreeMap<Arc<Path>, bool>) -> Verdict {
+/// Whether it could be read what the definition is inside of: a parser that meets what is new to it loses that.
+fn is_read(root: &Path, one: &Definition, read_whole: &mut BTreeMap<Arc<Path>, bool>) -> bool {
     let until = Instant::now() + Duration::from_secs(1);
     let is_whole = || read(&root.join(&one.path)).is_ok_and(|text| is_whole(one.language, &text, until));
-    let is_read = !one.inside.is_empty() || *read_whole.entry(one.path.clone()).or_insert_with(is_whole);
-    if is_read { Verdict::Refuted } else { Verdict::Undecided(Code::Unparsable) }
+    !one.inside.is_empty() || *read_whole.entry(one.path.clone()).or_insert_with(is_whole)
 }
 
 /// The number of a definition, which is added if it is new. Overloads are one.

@@ -66,3 +66,24 @@ fn a_declaration_that_does_not_parse_is_no_use_of_itself() {
         assert!(text.contains("does not parse"), "{text}");
     }
 }
+
+#[test]
+fn the_words_of_const_traits_are_read() {
+    let worktree = Worktree::new();
+    worktree.write(
+        "src/lib.rs",
+        "pub struct Own<T>(T);\nconst impl<T: [const] Clone> Own<T> {\n    pub fn push(&self) {}\n}\n\
+         pub const trait Go {\n    fn go(&self);\n}\nfn raw(x: *const impl Go) -> [u8; 1] {\n    [const { 1 }]\n}\n",
+    );
+    let (answer, text) = worktree.ask("outline", json!({"path": "src/lib.rs"})).unwrap();
+    assert_eq!(answer["head"]["final"], true, "{text}");
+    for line in [
+        "  2  impl<T: [const] Clone> Own<T>",
+        "    3  pub fn push(&self)",
+        "  5  pub const trait Go",
+        "    6  fn go(&self)",
+        "  8  fn raw(",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}

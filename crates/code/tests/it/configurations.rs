@@ -3,24 +3,15 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
-
-const MANIFEST: &str =
-    "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\na = []\n[workspace]\n";
+use crate::judged::sites;
+use crate::projects;
 
 #[test]
 fn rust() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("Cargo.toml", MANIFEST)
-        .write("src/unix.rs", "pub fn open_file() {}\n")
-        .write("src/windows.rs", "pub fn open_file() {}\n")
-        .write(
-            "src/lib.rs",
-            "#[cfg(unix)] mod unix;\n#[cfg(windows)] mod windows;\n\
+    let Some(judged) = projects::rust() else { return };
+    judged.write("src/unix.rs", "pub fn open_file() {}\n").write("src/windows.rs", "pub fn open_file() {}\n").write(
+        "src/lib.rs",
+        "#[cfg(unix)] mod unix;\n#[cfg(windows)] mod windows;\n\
              #[cfg(unix)] use unix as imp;\n#[cfg(windows)] use windows as imp;\n\
              pub fn open_it() { imp::open_file(); }\n\
              pub mod one { pub fn run() {} }\npub mod two { pub fn run() {} }\n\
@@ -30,7 +21,7 @@ fn rust() {
              pub fn joined() { sep(); }\n\
              pub struct A;\nimpl A {\n#[cfg(unix)]\nfn go(&self) {}\n#[cfg(windows)]\nfn go(&self) {}\n}\n\
              pub fn goes(a: A) { a.go(); }\n",
-        );
+    );
     for name in ["windows::open_file", "two::run"] {
         let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
         assert_eq!((&answer["head"]["final"], &answer["head"]["undecided"]), (&json!(false), &json!(1)), "{text}");
@@ -47,12 +38,8 @@ fn rust() {
 
 #[test]
 fn what_one_condition_decides_about_stays_together() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::rust() else { return };
     judged
-        .write("Cargo.toml", MANIFEST)
         .write(
             "src/a.rs",
             "#[cfg(unix)]\npub mod inner { pub enum Inner { Static }\n\
@@ -70,14 +57,8 @@ fn what_one_condition_decides_about_stays_together() {
 
 #[test]
 fn c() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
-    let judged = Judged::new();
-    let here = judged.path().canonicalize().unwrap();
-    let unit = |file: &str| json!({"directory": here, "file": file, "command": format!("cc -c {file}")});
+    let Some(judged) = projects::c(&["a.c", "posix.c"]) else { return };
     judged
-        .write("compile_commands.json", json!([unit("a.c"), unit("posix.c")]).to_string())
         .write("a.h", "int open_it(void);\n")
         .write("posix.c", "#include \"a.h\"\nint open_it(void) { return 1; }\nstatic int own(void) { return 1; }\nint p(void) { return own(); }\n")
         .write("win.c", "#include \"a.h\"\nint open_it(void) { return 2; }\nstatic int own(void) { return 2; }\n")
@@ -91,19 +72,23 @@ fn c() {
         assert_eq!(sites(&answer).len(), 1, "{name} {text}");
         assert!(sites(&answer)[0].starts_with("a.c:7"), "{name} {text}");
     }
-    // Two programs may have functions of one name; each file calls its own.
+    // What is static is its file's.
+    let (answer, text) = judged.until_final("find_callers", json!({"name": "win.c:own"}));
+    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(0), &json!(1)), "{text}");
+}
+
+#[test]
+fn two_programs_in_c_have_functions_of_one_name() {
+    let Some(judged) = projects::c(&["one.c", "two.c", "more.c"]) else { return };
     let program =
         |text: &str| format!("int usage(int of) {{ return of; }}\nint run_{text}(void) {{ return usage(1); }}\n");
     judged
         .write("one.c", program("one"))
         .write("two.c", program("two"))
         .write("more.c", "int usage(int of);\nint more(void) { return usage(2); }\n");
-    judged.write("compile_commands.json", json!(["a.c", "posix.c", "one.c", "two.c", "more.c"].map(unit)).to_string());
+    // Each file calls its own; of the third one nobody knows.
     let (answer, text) = judged.ask("find_callers", json!({"name": "one.c:usage", "wait_ms": 20_000})).unwrap();
     let said = sites(&answer);
     assert!(said.contains(&"one.c:2 call confirmed one.c:1".to_owned()), "{text}");
     assert!(!said.iter().any(|site| site.starts_with("two.c") && site.contains("confirmed")), "{text}");
-    // What is static is its file's.
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "win.c:own"}));
-    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(0), &json!(1)), "{text}");
 }

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::sites;
+use crate::projects;
 
-fn made() -> Judged {
-    let judged = Judged::new();
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write(
-            "src/lib.rs",
-            "pub trait Go { fn go(&self); }\n\
+#[test]
+fn a_call_through_a_trait_is_a_use_of_both_sides() {
+    let Some(judged) = projects::rust() else { return };
+    judged.write(
+        "src/lib.rs",
+        "pub trait Go { fn go(&self); }\n\
              pub struct T;\n\
              impl Go for T { fn go(&self) {} }\n\
              pub struct U;\n\
@@ -23,26 +23,15 @@ fn made() -> Judged {
              pub fn sum(a: P, b: P) -> P { a + b }\n\
              pub fn r#match() {}\n\
              pub fn raw() { r#match(); crate::r#match(); }\n",
-        );
-    judged
-}
-
-#[test]
-fn a_call_through_a_trait_is_a_use_of_both_sides() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = made();
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "T::go", "refuted": true}));
-    assert_eq!(
-        sites(&answer),
-        [
+    );
+    judged.check_callers(&[(
+        "T::go",
+        &[
             "src/lib.rs:6 call confirmed src/lib.rs:3 interface",
             "src/lib.rs:7 call confirmed src/lib.rs:3",
-            "src/lib.rs:8 call refuted -"
+            "src/lib.rs:8 call refuted -",
         ],
-        "{text}"
-    );
+    )]);
     let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:1"}));
     assert!(answer["head"]["refuted"].as_u64().unwrap() <= 2, "{text}");
     let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:go"}));
@@ -60,40 +49,32 @@ fn a_call_through_a_trait_is_a_use_of_both_sides() {
 
 #[test]
 fn two_traits_of_one_name_are_told_apart() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write(
-            "src/lib.rs",
-            "pub mod a { pub trait Go {\nfn go(&self) {} } }\n\
+    let Some(judged) = projects::rust() else { return };
+    judged.write(
+        "src/lib.rs",
+        "pub mod a { pub trait Go {\nfn go(&self) {} } }\n\
              pub mod b { pub trait Go { fn go(&self) {} } }\n\
              pub struct T; impl a::Go for T {\nfn go(&self) {} }\n\
              pub struct U; impl b::Go for U {\nfn go(&self) {} }\n\
              pub fn one(x: &dyn a::Go) { x.go() }\n\
              pub fn two(x: &dyn b::Go) { x.go() }\n",
-        );
+    );
     let (answer, text) = judged.until_final("find_uses", json!({"name": "src/lib.rs:2"}));
     assert_eq!(
         sites(&answer),
         ["src/lib.rs:5 binding confirmed src/lib.rs:2 interface", "src/lib.rs:8 call confirmed src/lib.rs:2"],
         "{text}"
     );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:7"}));
-    assert_eq!(sites(&answer), ["src/lib.rs:9 call confirmed src/lib.rs:7 interface"], "{text}");
+    judged.check_callers(&[(
+        "src/lib.rs:7",
+        &["src/lib.rs:8 call refuted -", "src/lib.rs:9 call confirmed src/lib.rs:7 interface"],
+    )]);
 }
 
 #[test]
 fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write(
+    let Some(judged) = projects::rust() else { return };
+    judged.write(
             "src/lib.rs",
             "pub mod own { pub trait Iterator { fn next(&mut self) -> Option<u8>; } }\n\
              pub struct A; impl std::iter::Iterator for A { type Item = u8;\nfn next(&mut self) -> Option<u8> { None } }\n\
@@ -110,13 +91,8 @@ fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours() {
 
 #[test]
 fn python_calls_some_names_itself() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
-        .write("geo.py", "class P:\n    def __add__(self, o):\n        return o\n\nP() + P()\n");
+    let Some(judged) = projects::python() else { return };
+    judged.write("geo.py", "class P:\n    def __add__(self, o):\n        return o\n\nP() + P()\n");
     let (answer, text) = judged.ask("find_callers", json!({"name": "__add__", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["final"], false, "{text}");
     assert!(text.contains("Python itself may call P.__add__"), "{text}");
@@ -124,11 +100,8 @@ fn python_calls_some_names_itself() {
 
 #[test]
 fn only_what_implements_an_interface_of_go_is_called_through_it() {
-    if !testkit::has_program("gopls") || !testkit::has_program("go") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("go.mod", "module made\n\ngo 1.19\n").write(
+    let Some(judged) = projects::go() else { return };
+    judged.write(
         "main.go",
         "package main\n\ntype One interface{ Run() int }\ntype Two interface {\n\tRun() int\n\tStop()\n}\n\
          type A struct{}\nfunc (A) Run() int { return 1 }\n\
@@ -136,19 +109,22 @@ fn only_what_implements_an_interface_of_go_is_called_through_it() {
          func one(x One) int { return x.Run() }\nfunc two(x Two) int { return x.Run() }\n\
          func main() { one(A{}); two(B{}); A{}.Run() }\n",
     );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "A.Run", "refuted": true}));
-    let verdicts = |sites: Vec<String>| -> Vec<String> {
-        sites.into_iter().map(|site| site.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
-    };
-    assert_eq!(
-        verdicts(sites(&answer)),
-        ["main.go:13 call confirmed", "main.go:14 call refuted", "main.go:15 call confirmed"],
-        "{text}"
-    );
-    let (answer, text) = judged.until_final("find_callers", json!({"name": "B.Run", "refuted": true}));
-    assert_eq!(
-        verdicts(sites(&answer)),
-        ["main.go:13 call confirmed", "main.go:14 call confirmed", "main.go:15 call refuted"],
-        "{text}"
-    );
+    judged.check_callers(&[
+        (
+            "A.Run",
+            &[
+                "main.go:13 call confirmed main.go:9 interface",
+                "main.go:14 call refuted -",
+                "main.go:15 call confirmed main.go:9",
+            ],
+        ),
+        (
+            "B.Run",
+            &[
+                "main.go:13 call confirmed main.go:11 interface",
+                "main.go:14 call confirmed main.go:11 interface",
+                "main.go:15 call refuted -",
+            ],
+        ),
+    ]);
 }

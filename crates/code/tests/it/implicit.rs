@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::projects;
 
 /// Each use with its class and `via`.
 fn uses(answer: &Value) -> Vec<String> {
@@ -17,14 +17,8 @@ fn uses(answer: &Value) -> Vec<String> {
 
 #[test]
 fn constructors_that_nothing_names_and_macros_are_uses() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
-    let judged = Judged::new();
-    let folder = judged.path().canonicalize().unwrap();
-    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-c", file]});
+    let Some(judged) = projects::c(&["uses.cpp"]) else { return };
     judged
-        .write("compile_commands.json", json!([entry("uses.cpp")]).to_string())
         .write(
             "geo.hpp",
             "struct Pt {\n  int x;\n  Pt(int a) : x(a) {}\n};\n\

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::judged::Judged;
+use crate::projects;
 
 /// What keeps the answer about the callers of a name from being final; nothing if it is final.
 fn keeps(judged: &Judged, name: &str) -> Option<String> {
@@ -38,12 +39,8 @@ fn check(judged: &Judged, all: &[(&str, &str)]) {
 
 #[test]
 fn bases_and_decorators_of_python() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::python() else { return };
     judged
-        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
         .write(
             "own.py",
             "import http.server\nimport enum\nimport absent\n\n\
@@ -107,12 +104,8 @@ fn bases_and_decorators_of_python() {
 
 #[test]
 fn bases_and_decorators_of_typescript() {
-    if !testkit::has_program("tsc") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::typescript() else { return };
     judged
-        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\", \"lib\": [\"es2022\", \"dom\"]}}\n")
         .write("node_modules/ui/package.json", "{\"name\": \"ui\", \"version\": \"1.0.0\", \"types\": \"index.d.ts\"}\n")
         .write(
             "node_modules/ui/index.d.ts",
@@ -151,12 +144,8 @@ fn bases_and_decorators_of_typescript() {
 
 #[test]
 fn interfaces_of_other_packages_in_go() {
-    if !testkit::has_program("gopls") || !testkit::has_program("go") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::go() else { return };
     judged
-        .write("go.mod", "module made\n\ngo 1.19\n")
         .write(
             "geo.go",
             "package made\n\nimport \"sort\"\n\ntype Shapes []int\n\n\
@@ -216,19 +205,14 @@ fn bases_of_cpp() {
 
 #[test]
 fn attributes_of_rust() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write(
-            "src/lib.rs",
-            "#[inline]\n#[must_use]\npub fn plain() -> u8 { 1 }\n\
+    let Some(judged) = projects::rust() else { return };
+    judged.write(
+        "src/lib.rs",
+        "#[inline]\n#[must_use]\npub fn plain() -> u8 { 1 }\n\
              #[no_mangle]\npub extern \"C\" fn exported() {}\n\
              #[cfg_attr(not(test), no_mangle)]\npub extern \"C\" fn exported_too() {}\n\
              #[cfg(test)]\nmod tests {\n    #[test]\n    fn it() {}\n}\n",
-        );
+    );
     check(
         &judged,
         &[

@@ -3,31 +3,23 @@
 use serde_json::json;
 
 use crate::judged::{Judged, sites};
+use crate::projects;
 
-fn project() -> Judged {
-    let judged = Judged::new();
-    let folder = judged.path().canonicalize().unwrap();
-    judged
-        .write(
-            "compile_commands.json",
-            json!([{"directory": folder, "file": "geo.cpp", "arguments": ["c++", "-c", "geo.cpp"]}]).to_string(),
-        )
-        .write(
-            "geo.cpp",
-            "struct Real {\n  int step() { return 1; }\n};\n\
+fn project() -> Option<Judged> {
+    let judged = projects::c(&["geo.cpp"])?;
+    judged.write(
+        "geo.cpp",
+        "struct Real {\n  int step() { return 1; }\n};\n\
              #ifdef __unix__\nint use(Real& r) { return r.step(); }\n\
              #else\nint use(Real& r) { return r.step(); }\n#endif\n\
              #ifdef WINDOWS\nstruct Foreign;\nint w(Foreign& f) { return f.step(); }\n#endif\n",
-        );
-    judged
+    );
+    Some(judged)
 }
 
 #[test]
 fn nothing_is_confirmed_in_code_that_is_not_compiled() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
-    let judged = project();
+    let Some(judged) = project() else { return };
     let find = || judged.ask("find_callers", json!({"name": "Real::step", "wait_ms": 20_000})).unwrap();
     testkit::until("clangd is ready", || (find().0["head"]["judges"][0]["state"] == "ready").then_some(()));
     let (answer, text) = find();

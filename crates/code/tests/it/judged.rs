@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use code::tools::Questions;
 use code::{CodeSettings, Options, Timing};
 use mcp::tool::Context;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::worktree::{Worktree, said};
@@ -117,6 +117,27 @@ impl Judged {
                 return (answer, text);
             }
             assert!(Instant::now() < until, "never final: {text}\n{:#}", answer["head"]);
+        }
+    }
+
+    /// The places of the final answer about the callers of a name, by file and line: `src/uses.rs:3`.
+    pub(crate) fn final_places(&self, name: &str) -> Vec<String> {
+        let (answer, _) = self.until_final("find_callers", json!({"name": name}));
+        let mut places: Vec<(String, u64)> = answer["call_sites"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|site| (site["file"].as_str().unwrap().to_owned(), site["line"].as_u64().unwrap()))
+            .collect();
+        places.sort();
+        places.into_iter().map(|(file, line)| format!("{file}:{line}")).collect()
+    }
+
+    /// What is said of each call of these, refuted ones too, as [`sites`] has it.
+    pub(crate) fn check_callers(&self, all: &[(&str, &[&str])]) {
+        for (name, expected) in all {
+            let (answer, text) = self.until_final("find_callers", json!({"name": name, "refuted": true}));
+            assert_eq!(sites(&answer), *expected, "{name}: {text}");
         }
     }
 }

@@ -62,7 +62,7 @@ fn an_old_typescript_does_not_judge() {
 #[test]
 fn without_any_judge_the_answer_says_how_to_get_one() {
     for (mut judged, wanted) in [
-        (script(), "no judge for TypeScript and JavaScript is installed (npm install -g typescript@7)"),
+        (script(), "no judge for TypeScript, JavaScript is installed (npm install -g typescript@7)"),
         (python(CodeSettings::default()), "no judge for Python is installed (pip install ty)"),
     ] {
         let empty = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use crate::judged::Judged;
+use crate::projects;
 use crate::worktree::Worktree;
 
 /// The text of the final answer. Where the standard library lies is the machine's, and whether Python's has its sources or
@@ -25,12 +26,8 @@ fn check(judged: &Judged, tool: &str, name: &str, expected: Expect) -> Value {
 
 #[test]
 fn rust() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::rust() else { return };
     judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
         .write(
             "src/lib.rs",
             "pub struct Own;\nimpl Own {\n    pub fn new() -> Own { Own }\n}\n\
@@ -44,7 +41,7 @@ fn rust() {
         expect![[r#"
         2 call, 1 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
         not defined in this project
-        means: /…/mod.rs function push
+        means: /…/mod.rs method Vec::push
         src/lib.rs
           7  a  call  all.push(1);
         means: /…/string.rs method String::push
@@ -54,6 +51,18 @@ fn rust() {
     let files: Vec<&str> =
         answer["call_sites"].as_array().unwrap().iter().map(|site| site["definition"].as_str().unwrap()).collect();
     assert!(files.iter().all(|file| file.starts_with('/')), "{files:?}");
+    // The standard library writes it in a `const impl`.
+    check(
+        &judged,
+        "find_callers",
+        "Vec::push",
+        expect![[r#"
+        1 call, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
+        not defined in this project
+        means: /…/mod.rs method Vec::push
+        src/lib.rs
+          7  a  call  all.push(1);"#]],
+    );
     // The project has one of that name; its qualifier tells which is meant.
     check(
         &judged,
@@ -92,13 +101,56 @@ fn rust() {
 }
 
 #[test]
-fn python() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
+fn what_a_macro_of_the_project_makes_is_defined_there() {
+    let Some(judged) = projects::rust() else { return };
+    judged.write(
+        "src/lib.rs",
+        "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\ngen!(unused);\n\
+             pub fn uses() { made(); }\n",
+    );
+    check(
+        &judged,
+        "find_callers",
+        "made",
+        expect![[r#"
+        1 call, 0 undecided · rust-analyzer ready
+        defined: src/lib.rs:2 macro made
+        src/lib.rs
+          4  uses  call  pub fn uses() { made(); }"#]],
+    );
+    check(
+        &judged,
+        "find_uses",
+        "unused",
+        expect![[r#"
+        no uses, 0 undecided · rust-analyzer ready
+        defined: src/lib.rs:3 macro unused"#]],
+    );
+}
+
+#[test]
+fn a_foreign_file_that_does_not_parse_is_named_with_what_to_ask() {
+    let Some(judged) = projects::python() else { return };
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().canonicalize().unwrap();
+    std::fs::write(folder.join("geo.py"), "def area(): pass\n\n\nx = = 1\n").unwrap();
     judged
-        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+        .write("ty.toml", format!("[environment]\nextra-paths = [{folder:?}]\n"))
+        .write("a.py", "import geo\nclass Own: pass\ngeo.area()\n");
+    let (answer, text) = judged.ask("find_callers", json!({"name": "Own.area", "wait_ms": 20_000})).unwrap();
+    let reasons = answer["head"]["reasons"].as_array().unwrap();
+    let reason = reasons.iter().find(|reason| reason["code"] == "outside_the_root").unwrap_or_else(|| panic!("{text}"));
+    let said = reason["text"].as_str().unwrap();
+    assert_eq!(reason["sites"], 1);
+    assert!(said.starts_with(&format!("1 leads to {}/geo.py, of which not all parses", folder.display())), "{said}");
+    assert!(said.ends_with("ask for `area` alone, which groups the uses by what they mean"), "{said}");
+    judged.until_final("find_callers", json!({"name": "area"}));
+}
+
+#[test]
+fn python() {
+    let Some(judged) = projects::python() else { return };
+    judged
         .write("a.py", "import json\nfrom os.path import join\n\ndef a(x):\n    return json.dumps(x) + join('a', 'b') + ','.join(x)\n")
         .write("b.py", "def b(join):\n    return join(1)\n");
     check(
@@ -120,12 +172,8 @@ fn python() {
 
 #[test]
 fn go() {
-    if !testkit::has_program("gopls") || !testkit::has_program("go") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::go() else { return };
     judged
-        .write("go.mod", "module made\n\ngo 1.19\n")
         .write("main.go", "package main\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n\nfunc main() {\n\tfmt.Println(strings.ToUpper(\"a\"))\n\tfmt.Println(1)\n}\n");
     check(
         &judged,
@@ -141,30 +189,18 @@ fn go() {
     );
 }
 
-/// The lines of the sites of a final answer.
-fn lines(judged: &Judged, name: &str) -> Vec<u64> {
-    let (answer, _) = judged.until_final("find_callers", json!({"name": name}));
-    let mut lines: Vec<u64> =
-        answer["call_sites"].as_array().unwrap().iter().map(|site| site["line"].as_u64().unwrap()).collect();
-    lines.sort_unstable();
-    lines
-}
-
 #[test]
 fn what_is_written_before_a_name_tells_where_its_definition_is_called_otherwise() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n").write(
+    let Some(judged) = projects::python() else { return };
+    judged.write(
         "a.py",
         "import os, logging, threading\nfrom os import path\nfrom os.path import join\nlog = logging.getLogger()\n\
          class T(threading.Thread):\n    pass\n\
          def a(x):\n    os.path.join(x, x)\n    path.join(x, x)\n    join(x, x)\n    ','.join(x)\n    log.info(x)\n    T().start()\n",
     );
-    assert_eq!(lines(&judged, "os.path.join"), [8, 9, 10]);
-    assert_eq!(lines(&judged, "path.join"), [8, 9, 10]);
-    assert_eq!(lines(&judged, "log.info"), [12]);
+    assert_eq!(judged.final_places("os.path.join"), ["a.py:8", "a.py:9", "a.py:10"]);
+    assert_eq!(judged.final_places("path.join"), ["a.py:8", "a.py:9", "a.py:10"]);
+    assert_eq!(judged.final_places("log.info"), ["a.py:12"]);
     let (answer, text) = judged.ask("find_callers", json!({"name": "T.start", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["final"], false, "{text}");
     assert!(text.contains("ask for `start` alone"), "{text}");
@@ -172,17 +208,13 @@ fn what_is_written_before_a_name_tells_where_its_definition_is_called_otherwise(
 
 #[test]
 fn the_globals_of_typescript_by_their_names() {
-    if !testkit::has_program("tsc") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::typescript() else { return };
     judged
-        .write("tsconfig.json", "{\"compilerOptions\": {\"lib\": [\"es2020\", \"dom\"]}}")
         .write("all.ts", "export function all(x: number) { return x; }\n")
         .write("a.ts", "import { all } from './all';\nconsole.log(Object.keys({}));\nall(1);\nPromise.all([]);\n");
-    assert_eq!(lines(&judged, "console.log"), [2]);
-    assert_eq!(lines(&judged, "Object.keys"), [2]);
-    assert_eq!(lines(&judged, "Promise.all"), [4]);
+    assert_eq!(judged.final_places("console.log"), ["a.ts:2"]);
+    assert_eq!(judged.final_places("Object.keys"), ["a.ts:2"]);
+    assert_eq!(judged.final_places("Promise.all"), ["a.ts:4"]);
 }
 
 #[test]
@@ -195,7 +227,7 @@ fn without_a_judge_it_is_undecided() {
     let (answer, text) = worktree.ask("find_callers", json!({"name": "Vec::new"})).unwrap();
     assert_eq!(answer["call_sites"][0]["verdict"], "undecided");
     assert_eq!(text.lines().nth(1).unwrap(), "not defined in this project", "{text}");
-    assert!(text.starts_with("none confirmed yet, 1 undecided (1 call): no judge for Rust"), "{text}");
+    assert!(text.starts_with("none confirmed, 1 undecided (1 call): no judge for Rust"), "{text}");
     let problem = worktree.ask("find_callers", json!({"name": "own::len"}));
     assert!(problem.is_ok(), "{problem:?}");
 }

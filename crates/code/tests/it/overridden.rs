@@ -3,22 +3,12 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::Judged;
+use crate::projects;
 
-/// What is said of the calls of these methods.
-fn check(judged: &Judged, all: &[(&str, &[&str])]) {
-    for (name, expected) in all {
-        let (answer, text) = judged.until_final("find_callers", json!({"name": name, "refuted": true}));
-        assert_eq!(sites(&answer), *expected, "{name}: {text}");
-    }
-}
-
-fn cpp() -> Judged {
-    let judged = Judged::new();
-    let folder = judged.path().canonicalize().unwrap();
-    let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-c", file]});
+fn cpp() -> Option<Judged> {
+    let judged = projects::c(&["geo.cpp", "uses.cpp"])?;
     judged
-        .write("compile_commands.json", json!([entry("geo.cpp"), entry("uses.cpp")]).to_string())
         .write(
             "geo.hpp",
             "struct Base { virtual void go() {} virtual void pure() = 0; };\n\
@@ -35,41 +25,29 @@ fn cpp() -> Judged {
              void own(A& a) {\n  a.go();\n  a.pure();\n}\n\
              void other(X& x) {\n  x.go();\n}\n",
         );
-    judged
+    Some(judged)
 }
 
 #[test]
 fn a_call_through_a_base_class_of_cpp_may_run_the_override() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
+    let Some(judged) = cpp() else { return };
     let of_x = "uses.cpp:11 call refuted -";
-    check(
-        &cpp(),
-        &[
-            ("A::go", &["uses.cpp:3 call confirmed geo.cpp:2 interface", "uses.cpp:7 call confirmed geo.cpp:2", of_x]),
-            // Two classes below.
-            (
-                "B::go",
-                &[
-                    "uses.cpp:3 call confirmed geo.hpp:3 interface",
-                    "uses.cpp:7 call confirmed geo.hpp:3 interface",
-                    of_x,
-                ],
-            ),
-            ("Base::go", &["uses.cpp:3 call confirmed geo.hpp:1", "uses.cpp:7 call refuted -", of_x]),
-            ("A::pure", &["uses.cpp:4 call confirmed geo.cpp:3 interface", "uses.cpp:8 call confirmed geo.cpp:3"]),
-            ("C::pure", &["uses.cpp:4 call confirmed geo.hpp:4 interface", "uses.cpp:8 call refuted -"]),
-        ],
-    );
+    judged.check_callers(&[
+        ("A::go", &["uses.cpp:3 call confirmed geo.cpp:2 interface", "uses.cpp:7 call confirmed geo.cpp:2", of_x]),
+        // Two classes below.
+        (
+            "B::go",
+            &["uses.cpp:3 call confirmed geo.hpp:3 interface", "uses.cpp:7 call confirmed geo.hpp:3 interface", of_x],
+        ),
+        ("Base::go", &["uses.cpp:3 call confirmed geo.hpp:1", "uses.cpp:7 call refuted -", of_x]),
+        ("A::pure", &["uses.cpp:4 call confirmed geo.cpp:3 interface", "uses.cpp:8 call confirmed geo.cpp:3"]),
+        ("C::pure", &["uses.cpp:4 call confirmed geo.hpp:4 interface", "uses.cpp:8 call refuted -"]),
+    ]);
 }
 
 #[test]
 fn a_call_that_names_the_class_runs_no_override() {
-    if !testkit::has_program("clangd") || !testkit::has_program("tsc") {
-        return;
-    }
-    let judged = cpp();
+    let Some(judged) = cpp() else { return };
     judged.write(
         "uses.cpp",
         "#include \"geo.hpp\"\nvoid own(B& b, B* p) {\n  b.Base::go();\n  p->Base::go();\n  b.go();\n}\n",
@@ -77,27 +55,22 @@ fn a_call_that_names_the_class_runs_no_override() {
     let (third, fourth) = ("uses.cpp:3 call", "uses.cpp:4 call");
     let refuted = [format!("{third} refuted -"), format!("{fourth} refuted -")];
     let confirmed = [format!("{third} confirmed geo.hpp:1"), format!("{fourth} confirmed geo.hpp:1")];
-    check(
-        &judged,
-        &[
-            ("B::go", &[&refuted[0], &refuted[1], "uses.cpp:5 call confirmed geo.hpp:3"]),
-            ("Base::go", &[&confirmed[0], &confirmed[1], "uses.cpp:5 call refuted -"]),
-        ],
-    );
-    let judged = Judged::new();
-    judged.write("tsconfig.json", "{}\n").write(
+    judged.check_callers(&[
+        ("B::go", &[&refuted[0], &refuted[1], "uses.cpp:5 call confirmed geo.hpp:3"]),
+        ("Base::go", &[&confirmed[0], &confirmed[1], "uses.cpp:5 call refuted -"]),
+    ]);
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
         "geo.ts",
         "class Base {\n  go() {}\n}\nclass A extends Base {\n  go() {\n    super.go();\n  }\n}\nnew A().go();\n",
     );
-    check(&judged, &[("A.go", &["geo.ts:6 call refuted -", "geo.ts:9 call confirmed geo.ts:5"])]);
+    judged.check_callers(&[("A.go", &["geo.ts:6 call refuted -", "geo.ts:9 call confirmed geo.ts:5"])]);
 }
 
 #[test]
 fn a_call_of_a_pure_virtual_method_names_that_method() {
-    if !testkit::has_program("clangd") {
-        return;
-    }
-    let (answer, text) = cpp().until_final("find_callees", json!({"name": "base"}));
+    let Some(judged) = cpp() else { return };
+    let (answer, text) = judged.until_final("find_callees", json!({"name": "base"}));
     let named = |one: &serde_json::Value| format!("{} {}", one["name"].as_str().unwrap(), one["definitions"]);
     let all: Vec<String> = answer["callees"].as_array().unwrap().iter().map(named).collect();
     assert_eq!(all.len(), 2, "{text}");
@@ -107,11 +80,8 @@ fn a_call_of_a_pure_virtual_method_names_that_method() {
 
 #[test]
 fn python() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n").write(
+    let Some(judged) = projects::python() else { return };
+    judged.write(
         "geo.py",
         "class Base:\n    def go(self): pass\n\
          class A(Base):\n    def go(self): pass\n\
@@ -122,25 +92,16 @@ fn python() {
          def other(x: X):\n    x.go()\n",
     );
     let of_x = "geo.py:14 call refuted -";
-    check(
-        &judged,
-        &[
-            ("A.go", &["geo.py:10 call confirmed geo.py:4 interface", "geo.py:12 call confirmed geo.py:4", of_x]),
-            (
-                "B.go",
-                &["geo.py:10 call confirmed geo.py:6 interface", "geo.py:12 call confirmed geo.py:6 interface", of_x],
-            ),
-        ],
-    );
+    judged.check_callers(&[
+        ("A.go", &["geo.py:10 call confirmed geo.py:4 interface", "geo.py:12 call confirmed geo.py:4", of_x]),
+        ("B.go", &["geo.py:10 call confirmed geo.py:6 interface", "geo.py:12 call confirmed geo.py:6 interface", of_x]),
+    ]);
 }
 
 #[test]
 fn typescript() {
-    if !testkit::has_program("tsc") || !testkit::has_program("node") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n").write(
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
         "src/geo.ts",
         "abstract class Base { go() {} abstract pure(): void }\n\
          class A extends Base { go() {} pure() {} }\n\
@@ -153,38 +114,28 @@ fn typescript() {
          export function other(x: X) {\n  x.go();\n}\n",
     );
     let of_x = "src/geo.ts:16 call refuted -";
-    check(
-        &judged,
-        &[
-            (
-                "A.go",
-                &[
-                    "src/geo.ts:8 call confirmed src/geo.ts:2 interface",
-                    "src/geo.ts:12 call confirmed src/geo.ts:2",
-                    of_x,
-                ],
-            ),
-            (
-                "B.go",
-                &[
-                    "src/geo.ts:8 call confirmed src/geo.ts:3 interface",
-                    "src/geo.ts:12 call confirmed src/geo.ts:3 interface",
-                    of_x,
-                ],
-            ),
-            ("A.pure", &["src/geo.ts:9 call confirmed src/geo.ts:2 interface"]),
-            ("R.run", &["src/geo.ts:13 call confirmed src/geo.ts:5 interface"]),
-        ],
-    );
+    judged.check_callers(&[
+        (
+            "A.go",
+            &["src/geo.ts:8 call confirmed src/geo.ts:2 interface", "src/geo.ts:12 call confirmed src/geo.ts:2", of_x],
+        ),
+        (
+            "B.go",
+            &[
+                "src/geo.ts:8 call confirmed src/geo.ts:3 interface",
+                "src/geo.ts:12 call confirmed src/geo.ts:3 interface",
+                of_x,
+            ],
+        ),
+        ("A.pure", &["src/geo.ts:9 call confirmed src/geo.ts:2 interface"]),
+        ("R.run", &["src/geo.ts:13 call confirmed src/geo.ts:5 interface"]),
+    ]);
 }
 
 #[test]
 fn go() {
-    if !testkit::has_program("gopls") || !testkit::has_program("go") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("go.mod", "module made\n\ngo 1.19\n").write(
+    let Some(judged) = projects::go() else { return };
+    judged.write(
         "main.go",
         "package main\n\n\
          type Shape interface{ Go() }\n\
@@ -197,15 +148,12 @@ fn go() {
          func through(s Shape) {\n\ts.Go()\n}\n\
          func main() {\n\tthrough(B{})\n\tA{}.Go()\n\tX{}.Go(1)\n}\n",
     );
-    check(
-        &judged,
-        &[(
-            "A.Go",
-            &[
-                "main.go:11 call confirmed main.go:5 interface",
-                "main.go:15 call confirmed main.go:5",
-                "main.go:16 call refuted -",
-            ],
-        )],
-    );
+    judged.check_callers(&[(
+        "A.Go",
+        &[
+            "main.go:11 call confirmed main.go:5 interface",
+            "main.go:15 call confirmed main.go:5",
+            "main.go:16 call refuted -",
+        ],
+    )]);
 }

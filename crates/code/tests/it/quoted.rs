@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::judged::{Judged, sites};
+use crate::projects;
 
 /// The sites, once the judge is ready; the answer is not final for their sake.
 fn not_final(judged: &Judged, name: &str) -> Vec<String> {
@@ -27,12 +28,8 @@ fn not_final(judged: &Judged, name: &str) -> Vec<String> {
 
 #[test]
 fn an_attribute_in_rust() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::rust() else { return };
     judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
         .write(
             "src/lib.rs",
             "pub mod geo;\n\n#[serde(default = \"crate::geo::area\", rename = \"area\")]\npub struct Shape;\n",
@@ -44,12 +41,8 @@ fn an_attribute_in_rust() {
 
 #[test]
 fn a_name_that_python_looks_up() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::python() else { return };
     judged
-        .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
         .write("geo.py", "def area(x):\n    return x\n\ndef run():\n    return area(1)\n")
         .write("uses.py", "import geo\n\nprint(getattr(geo, \"area\")(1), \"area\")\n");
     let sites = not_final(&judged, "geo.py:area");
@@ -58,12 +51,8 @@ fn a_name_that_python_looks_up() {
 
 #[test]
 fn a_module_that_serde_is_told_in_an_attribute() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::rust() else { return };
     judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
         .write(
             "src/lib.rs",
             "pub mod hexed;\n\n#[serde(with = \"crate::hexed\", rename = \"hexed\")]\npub struct Shape;\n",
@@ -79,11 +68,8 @@ fn a_module_that_serde_is_told_in_an_attribute() {
 
 #[test]
 fn a_text_of_a_list_that_python_looks_up() {
-    if !testkit::has_program("ty") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n").write(
+    let Some(judged) = projects::python() else { return };
+    judged.write(
         "geo.py",
         "__all__ = [\"area\"]\n\ndef area(x):\n    return x\n\nfor name in (\"area\", \"an area\"):\n    getattr(x, name)(1)\n",
     );
@@ -92,17 +78,11 @@ fn a_text_of_a_list_that_python_looks_up() {
 
 #[test]
 fn a_text_of_a_list_that_is_a_key_in_typescript() {
-    if !testkit::has_program("tsc") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}}\n")
-        .write("geo.ts", "export class Shape {\n  start() {}\n}\n")
-        .write(
-            "uses.ts",
-            "import { Shape } from './geo';\nconst s = new Shape();\nfor (const n of ['start'] as const) s[n]();\n",
-        );
+    let Some(judged) = projects::typescript() else { return };
+    judged.write("geo.ts", "export class Shape {\n  start() {}\n}\n").write(
+        "uses.ts",
+        "import { Shape } from './geo';\nconst s = new Shape();\nfor (const n of ['start'] as const) s[n]();\n",
+    );
     assert_eq!(not_final(&judged, "Shape.start"), ["uses.ts:3 value undecided -"]);
 }
 
@@ -131,12 +111,8 @@ fn what_pytest_and_the_packages_of_go_call() {
 
 #[test]
 fn a_link_of_names_in_go() {
-    if !testkit::has_program("gopls") || !testkit::has_program("go") {
-        return;
-    }
-    let judged = Judged::new();
+    let Some(judged) = projects::go() else { return };
     judged
-        .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo/geo.go", "package geo\n\nfunc area() int { return 1 }\n\nfunc Run() int { return area() }\n")
         .write("geo/empty.s", "")
         .write(
@@ -150,14 +126,11 @@ fn a_link_of_names_in_go() {
 
 #[test]
 fn the_key_of_an_access_in_typescript() {
-    if !testkit::has_program("tsc") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\"}}\n")
-        .write("geo.ts", "export function area(x: number) {\n  return x;\n}\n")
-        .write("uses.ts", "import * as geo from './geo';\ngeo.area(1);\ngeo['area'](1);\nconst other = { area: 1 };\nother['area'];\n");
+    let Some(judged) = projects::typescript() else { return };
+    judged.write("geo.ts", "export function area(x: number) {\n  return x;\n}\n").write(
+        "uses.ts",
+        "import * as geo from './geo';\ngeo.area(1);\ngeo['area'](1);\nconst other = { area: 1 };\nother['area'];\n",
+    );
     let (answer, _) = judged.until_final("find_callers", json!({"name": "area"}));
     assert_eq!(sites(&answer), ["uses.ts:2 call confirmed geo.ts:1", "uses.ts:3 call confirmed geo.ts:1"]);
 }

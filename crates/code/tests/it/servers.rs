@@ -48,11 +48,13 @@ fn final_callees(judged: &Judged, name: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The places of the answer after the files changed behind the judge's back.
-fn final_places(judged: &Judged, name: &str) -> Vec<String> {
-    let (answer, _) = judged.until_final("find_callers", json!({"name": name}));
-    let place = |site: &serde_json::Value| format!("{}:{}", site["file"].as_str().unwrap(), site["line"]);
-    answer["call_sites"].as_array().unwrap().iter().map(place).collect()
+/// The version of the only server that runs.
+fn version(judged: &Judged) -> String {
+    let (status, text) = judged.ask("code_status", json!({})).unwrap();
+    let version = status["servers"][0]["version"].as_str().unwrap_or_else(|| panic!("no version: {text}")).to_owned();
+    let server = status["servers"][0]["server"].as_str().unwrap();
+    assert!(text.contains(&format!("  {server} {version} in /")), "{text}");
+    version
 }
 
 fn rust_crate() -> Judged {
@@ -103,15 +105,16 @@ fn rust_analyzer_confirms_and_refutes() {
         src/uses.rs
           4  run  value  let all: Vec<f64> = [1.0].into_iter().map(area).collect();
           5  run  call  assert_eq!(area(2.0), 4.0);
-          7  run  call ×2  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
+          7  run  call  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)
+          7  run  call as surface  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
     .assert_eq(&answer);
     expect![[r#"
         8 callees, 0 undecided · rust-analyzer ready
         defined: src/uses.rs:3 function run
           [T; N]::into_iter  method /…/iter.rs  at 4
-          map  function /…/iterator.rs  at 4
+          Iterator::map  method /…/iterator.rs  at 4
           area  function src/geo.rs:1  as a value at 4
-          collect  function /…/iterator.rs  at 4
+          Iterator::collect  method /…/iterator.rs  at 4
           assert_eq  macro /…/mod.rs  at 5
           area  function src/geo.rs:1  at 5, 7
           area  function src/other.rs:1  at 6
@@ -122,7 +125,7 @@ fn rust_analyzer_confirms_and_refutes() {
         .write("src/lib.rs", "pub mod geo;\npub mod more;\npub mod other;\n")
         .write("src/more.rs", "use crate::geo::area;\npub fn more() -> f64 {\n    area(1.0)\n}\n");
     std::fs::remove_file(judged.path().join("src/uses.rs")).unwrap();
-    assert_eq!(final_places(&judged, "src/geo.rs:area"), ["src/more.rs:3"]);
+    assert_eq!(judged.final_places("src/geo.rs:area"), ["src/more.rs:3"]);
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn ty_confirms_and_refutes() {
           area  function geo.py:1  at 6"#]]
     .assert_eq(&final_callees(&judged, "uses.py:run"));
     judged.write("more.py", "import geo\ngeo.area(3)\n").write("uses.py", "from other import area\narea()\n");
-    assert_eq!(final_places(&judged, "geo.py:area"), ["geo.py:5", "more.py:2"]);
+    assert_eq!(judged.final_places("geo.py:area"), ["geo.py:5", "more.py:2"]);
 }
 
 #[test]
@@ -199,7 +202,8 @@ fn typescript_confirms_and_refutes() {
         defined: src/geo.ts:1 function area
         src/uses.tsx
           5  run  value  const all = [1, 2].map(area);
-          6  run  call ×2  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
+          6  run  call  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];
+          6  run  call as surface  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
     .assert_eq(&answer);
     expect![[r#"
         4 callees, 0 undecided · tsc ready
@@ -212,7 +216,7 @@ fn typescript_confirms_and_refutes() {
     judged
         .write("src/more.ts", "import * as geo from './geo';\ngeo.area(3);\n")
         .write("src/uses.tsx", "import { area } from './other';\narea();\n");
-    assert_eq!(final_places(&judged, "src/geo.ts:area"), ["src/more.ts:2"]);
+    assert_eq!(judged.final_places("src/geo.ts:area"), ["src/more.ts:2"]);
 }
 
 #[test]
@@ -258,7 +262,10 @@ fn gopls_confirms_and_refutes() {
     judged
         .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn Area(3)\n}\n")
         .write("main.go", "package main\n\nimport \"made/other\"\n\nfunc main() {\n\tother.Area()\n}\n");
-    assert_eq!(final_places(&judged, "geo/geo.go:Area"), ["geo/geo.go:8", "geo/more.go:4"]);
+    assert_eq!(judged.final_places("geo/geo.go:Area"), ["geo/geo.go:8", "geo/more.go:4"]);
+    // One that a distribution built says `master` and the version of Go.
+    let version = version(&judged);
+    assert!(version.starts_with('v') || version.contains("(go1."), "{version}");
 }
 
 #[test]
@@ -304,5 +311,7 @@ fn clangd_confirms_and_refutes() {
     judged
         .write("uses.c", "#include \"geo.h\"\nint main(void) {\n  return 0;\n}\n")
         .write("other.c", "#include \"geo.h\"\nint other(void) { return (int)area(1); }\n");
-    assert_eq!(final_places(&judged, "geo.c:area"), ["geo.c:3", "other.c:2"]);
+    assert_eq!(judged.final_places("geo.c:area"), ["geo.c:3", "other.c:2"]);
+    let version = version(&judged);
+    assert!(version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.'), "{version}");
 }

@@ -130,7 +130,7 @@ fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
     let reasons: Vec<&str> =
         result["head"]["reasons"].as_array().unwrap().iter().map(|reason| reason["text"].as_str().unwrap()).collect();
     expect![[r#"
-        no judge for JavaScript
+        no judge for TypeScript, JavaScript
         bundle.js: larger than 2 MiB: searched as text, not parsed
         min.js: a line longer than 20,000 bytes: searched as text, not parsed"#]]
     .assert_eq(&reasons.join("\n"));
@@ -220,7 +220,7 @@ fn what_may_mean_a_local_comes_last_and_says_so() {
     );
     let (_, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     expect![[r#"
-        none confirmed yet, 3 undecided (1 call, 2 value): no judge for Rust · besides 1 binding
+        none confirmed, 3 undecided (1 call, 2 value): no judge for Rust · besides 1 binding
         defined: a.rs:4 function area
         a.rs
           6  g  value  let h = area;
@@ -255,7 +255,7 @@ fn the_same_name_in_another_language_is_counted_and_not_listed() {
     let (result, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     assert_eq!((&result["total"], &result["filtered_count"]), (&json!(1), &json!(2)));
     expect![[r#"
-        none confirmed yet, 1 undecided (1 call): no judge for Rust · besides 2 in other languages
+        none confirmed, 1 undecided (1 call): no judge for Rust · besides 2 in other languages
         defined: a.rs:1 function area
         a.rs
           2  f  call  fn f() { area() }"#]]

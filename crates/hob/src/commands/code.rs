@@ -1,4 +1,5 @@
-//! `hob callers`, `uses`, `callees`, `def`, `outline` and `code`: questions about code on a command line.
+//! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: questions about code on a
+//! command line.
 
 use clap::{Args, Subcommand};
 use project::Project;
@@ -80,6 +81,48 @@ pub(crate) struct Outline {
     /// How deep
     #[arg(long, value_name = "LEVELS")]
     depth: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show the fields of a type
+#[derive(Debug, Args)]
+pub(crate) struct Fields {
+    #[command(flatten)]
+    of: Type,
+}
+
+/// Show the constructors of a type
+#[derive(Debug, Args)]
+pub(crate) struct Constructors {
+    #[command(flatten)]
+    of: Type,
+}
+
+/// Show where values of a type are matched, and what another constructor does there
+#[derive(Debug, Args)]
+pub(crate) struct Matches {
+    #[command(flatten)]
+    of: Type,
+    /// The constructor that goes, instead of one more
+    #[arg(long, value_name = "CONSTRUCTOR")]
+    remove: Option<String>,
+    /// How many to show
+    #[arg(long, value_name = "N")]
+    max: Option<u64>,
+    /// How long to wait for a language server that is not ready; 0 takes what is known now
+    #[arg(long, value_name = "MS")]
+    wait_ms: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+struct Type {
+    /// `Shape`, `geometry::Shape`, `src/geo.rs:Shape` or `src/geo.rs:8`
+    name: String,
+    /// Look only in this file or folder
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -174,6 +217,33 @@ impl Outline {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let arguments = vec![("path", json!(self.path)), ("match", json!(self.matching)), ("depth", json!(self.depth))];
         ask(project, "outline", arguments, self.json)
+    }
+}
+
+impl Type {
+    fn arguments(&self) -> Vec<(&'static str, Value)> {
+        vec![("type_name", json!(self.name)), ("path", json!(self.path))]
+    }
+}
+
+impl Fields {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        ask(project, "show_fields", self.of.arguments(), self.of.json)
+    }
+}
+
+impl Constructors {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        ask(project, "show_constructors", self.of.arguments(), self.of.json)
+    }
+}
+
+impl Matches {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let mut arguments = self.of.arguments();
+        arguments.push(("change", json!(self.remove.map(|name| format!("remove:{name}")))));
+        arguments.extend([("max_results", json!(self.max)), ("wait_ms", json!(self.wait_ms))]);
+        ask(project, "find_matches", arguments, self.of.json)
     }
 }
 

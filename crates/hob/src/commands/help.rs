@@ -57,7 +57,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Questions of agents", &["questions", "answer"]),
-    ("Code", &["callers", "uses", "callees", "def", "outline", "code"]),
+    ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
     ("Where the work stands", &["work", "brief", "note"]),
     ("Rules for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
@@ -87,6 +87,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("callees", &[("hob callees Shape::area", ""), ("hob callees main --external", "what other libraries define too")]),
     ("def", &[("hob def Shape::area", "")]),
     ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
+    ("fields", &[("hob fields Circle", "")]),
+    ("constructors", &[("hob constructors Shape", "")]),
+    (
+        "matches",
+        &[
+            ("hob matches Shape", "what one more constructor does at each"),
+            ("hob matches Shape --remove Square", "what that constructor's end does at each"),
+        ],
+    ),
     ("code", &[("hob code status", ""), ("hob code restart", "its language servers, when their fault is mended")]),
     ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
     (

@@ -142,11 +142,11 @@ fn verdicts_outlive_the_daemon() {
     let off = "[code.servers.ty]\nenabled = false\n";
     std::fs::write(project.home().join(".config/hob/config.toml"), off).unwrap();
     let said = project.run(["callers", "area"]).ok();
-    assert!(said.starts_with("none confirmed yet, 1 earlier, 0 undecided: ty is switched off"), "{said}");
+    assert!(said.starts_with("none confirmed, 1 earlier, 0 undecided: ty is switched off"), "{said}");
     assert!(said.contains("run  call earlier  return area(surface(2))"), "{said}");
     project.write("uses.py", "from geo import area\n\ndef run():\n    return area(1)\n");
     let said = project.run(["callers", "area"]).ok();
-    assert!(said.starts_with("none confirmed yet, 1 undecided (1 call)"), "{said}");
+    assert!(said.starts_with("none confirmed, 1 undecided (1 call)"), "{said}");
     // Nothing of it lies in the project.
     assert!(!project.root().join(".hob").exists());
 }

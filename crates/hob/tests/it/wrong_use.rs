@@ -60,7 +60,7 @@ fn help_that_names_no_tool() {
     for flag in ["--help", "-h"] {
         let ran = project.run(["call", flag]);
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:#?}");
-        assert_says(&ran.stdout, &["hob call TOOL --args JSON", "`hob tools` lists the tools"]);
+        assert_says(&ran.stdout, &["hob call TOOL JSON", "`hob tools` lists the tools"]);
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::places::impossible;
 use super::policy::policy;
 use super::reader::Reader;
+use super::reads::Read;
 use super::split::split;
 use super::template::Template;
 use super::yaml::{self, Kind, Tree};
@@ -91,7 +92,9 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
         let line = line_of(body, variable).map_or(body_offset + 1, |line| body_offset + line);
         reader.say(line, format!("the template reads `{variable}`, which is no input{near}"));
     }
-    reader.problems.extend(template.impossible(&input.json));
+    let Read { impossible, absent } = template.read(&input.json, &defaults);
+    reader.problems.extend(impossible);
+    lints.extend(absent.into_iter().take(PROBLEMS_MAX));
     let unused = known.iter().filter(|name| !read.iter().any(|variable| variable == *name));
     lints.extend(unread(unused.copied().collect()).map(|message| Problem::at(input_line, message)));
     lints.extend(score_before_reason(&output.json).map(|message| Problem::at(output_line, message)));

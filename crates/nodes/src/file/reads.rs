@@ -1,29 +1,42 @@
 //! What a template reads of its inputs that none of them can have: `{{ a.b }}` where `a` is a text. A call would always fail there.
+//! And what a call may leave out: there it fails only then, so that is a note.
 //! Names that are no input at all are found by [`template`](super::template).
 
-use minijinja::machinery::ast::{CallArg, Expr, Stmt};
+use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt};
 use minijinja::machinery::parse;
 use minijinja::syntax::SyntaxConfig;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Problem;
 use super::places::{Step, item, step, word};
 use super::subset::LIST_FILTERS;
 
-/// Lines are from 1.
-pub(super) fn impossible(text: &str, input: &Value) -> Vec<Problem> {
-    let mut reads = Reads { input, bound: Vec::new(), problems: Vec::new() };
+/// What is wrong with what a template reads. Lines are from 1.
+#[derive(Default)]
+pub(super) struct Read {
+    /// No input has it.
+    pub impossible: Vec<Problem>,
+    /// A call may leave it out, and nothing around looks whether it has.
+    pub absent: Vec<Problem>,
+}
+
+/// `defaults`: the inputs that have a value where a call gives none.
+pub(super) fn read(text: &str, input: &Value, defaults: &Map<String, Value>) -> Read {
+    let mut reads = Reads { input, defaults, bound: Vec::new(), looked_at: Vec::new(), read: Read::default() };
     if let Ok(Stmt::Template(template)) = parse(text, "body", SyntaxConfig::default()) {
         reads.statements(&template.children);
     }
-    reads.problems
+    reads.read
 }
 
 struct Reads<'a> {
     input: &'a Value,
+    defaults: &'a Map<String, Value>,
     /// What loops bind, the innermost last, and its schema where that is known.
     bound: Vec<(&'a str, Option<&'a Value>)>,
-    problems: Vec<Problem>,
+    /// What the conditions around read: they may have looked whether it is there.
+    looked_at: Vec<String>,
+    read: Read,
 }
 
 impl<'a> Reads<'a> {
@@ -35,8 +48,10 @@ impl<'a> Reads<'a> {
                 }
                 Stmt::IfCond(branch) => {
                     self.schema(&branch.expr);
-                    self.statements(&branch.true_body);
-                    self.statements(&branch.false_body);
+                    self.behind([&branch.expr], |reads| {
+                        reads.statements(&branch.true_body);
+                        reads.statements(&branch.false_body);
+                    });
                 }
                 Stmt::ForLoop(each) => {
                     let item = self.item(&each.iter);
@@ -47,7 +62,7 @@ impl<'a> Reads<'a> {
                         target => self.bind_parts(target),
                     }
                     self.all([each.filter_expr.as_ref()]);
-                    self.statements(&each.body);
+                    self.behind(&each.filter_expr, |reads| reads.statements(&each.body));
                     self.bound.truncate(outside);
                     self.statements(&each.else_body);
                 }
@@ -80,9 +95,10 @@ impl<'a> Reads<'a> {
             }
         }
         // What it reads was looked at.
-        let known = self.problems.len();
+        let known = (self.read.impossible.len(), self.read.absent.len());
         let list = self.schema(at);
-        self.problems.truncate(known);
+        self.read.impossible.truncate(known.0);
+        self.read.absent.truncate(known.1);
         list.and_then(|list| of_list(list, None))
     }
 
@@ -95,14 +111,14 @@ impl<'a> Reads<'a> {
             },
             Expr::GetAttr(of) => {
                 let schema = self.schema(&of.expr)?;
-                self.part(schema, of.name, expression)
+                self.part(schema, of.name, (&of.expr, expression))
             }
             Expr::GetItem(of) => {
                 let schema = self.schema(&of.expr);
                 self.schema(&of.subscript_expr);
                 match &of.subscript_expr {
                     Expr::Const(name) => match name.value.as_str() {
-                        Some(name) => self.part(schema?, name, expression),
+                        Some(name) => self.part(schema?, name, (&of.expr, expression)),
                         // From the end it may be any.
                         None => of_list(schema?, name.value.as_usize()),
                     },
@@ -114,18 +130,28 @@ impl<'a> Reads<'a> {
                 None
             }
             Expr::UnaryOp(of) => self.all([Some(&of.expr)]),
+            Expr::BinOp(of) if matches!(of.op, BinOpKind::ScAnd | BinOpKind::ScOr) => {
+                self.schema(&of.left);
+                self.behind([&of.left], |reads| reads.all([Some(&of.right)]))
+            }
             Expr::BinOp(of) => self.all([Some(&of.left), Some(&of.right)]),
             Expr::Compare(of) => {
                 self.schema(&of.expr);
                 self.all(of.ops.iter().map(|with| Some(&with.expr)))
             }
-            Expr::IfExpr(of) => self.all([Some(&of.test_expr), Some(&of.true_expr), of.false_expr.as_ref()]),
+            Expr::IfExpr(of) => {
+                self.schema(&of.test_expr);
+                self.behind([&of.test_expr], |reads| reads.all([Some(&of.true_expr), of.false_expr.as_ref()]))
+            }
             Expr::Filter(filter) => {
-                self.all([filter.expr.as_ref()]);
+                // What is not there has the default.
+                let itself = filter.expr.iter().filter(|_| matches!(filter.name, "default" | "d"));
+                self.behind(itself, |reads| reads.all([filter.expr.as_ref()]));
                 self.arguments(&filter.args)
             }
             Expr::Test(test) => {
-                self.schema(&test.expr);
+                let itself = Some(&test.expr).filter(|_| matches!(test.name, "defined" | "undefined"));
+                self.behind(itself, |reads| reads.all([Some(&test.expr)]));
                 self.arguments(&test.args)
             }
             // Calls are of `range`, and lists and maps are of constants.
@@ -150,10 +176,56 @@ impl<'a> Reads<'a> {
         }))
     }
 
-    /// A part of what has this schema.
-    fn part(&mut self, schema: &'a Value, name: &str, at: &Expr<'a>) -> Option<&'a Value> {
+    /// Looks at what stands behind these, by conditions or as what they are about.
+    fn behind<'e, T>(&mut self, looks: impl IntoIterator<Item = &'e Expr<'a>>, at: impl FnOnce(&mut Self) -> T) -> T
+    where
+        'a: 'e,
+    {
+        let outside = self.looked_at.len();
+        looks.into_iter().for_each(|look| paths(look, &mut self.looked_at));
+        let seen = at(self);
+        self.looked_at.truncate(outside);
+        seen
+    }
+
+    /// Notes that a call may leave out what a part is read of, or the part.
+    fn note_absent(&mut self, schema: &Value, name: &str, (whole, at): (&Expr<'a>, &Expr<'a>)) {
+        let is_required = |of: &Value, name: &str| {
+            of["required"].as_array().is_some_and(|all| all.iter().any(|one| one.as_str() == Some(name)))
+        };
+        let (absent, look) = match whole {
+            Expr::Var(input)
+                if !self.bound.iter().any(|(bound, _)| *bound == input.id)
+                    && !is_required(self.input, input.id)
+                    && !self.defaults.contains_key(input.id) =>
+            {
+                (input.id.to_owned(), format!("{{% if {} %}}", input.id))
+            }
+            _ if schema["type"] == "object" && !is_required(schema, name) => {
+                (path(at), format!("{{% if {} is defined %}}", path(at)))
+            }
+            _ => return,
+        };
+        let is_it =
+            |seen: &String| seen.strip_prefix(&absent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if self.looked_at.iter().any(is_it) {
+            return;
+        }
+        let line = usize::from(at.span().start_line);
+        let read = if absent == path(at) { String::new() } else { format!("`{}`, and ", path(at)) };
+        let message = format!(
+            "the template reads {read}`{absent}`, which a call may leave out, and then fails: put it between `{look}` and `{{% endif %}}`"
+        );
+        self.read.absent.push(Problem::at(line, message));
+    }
+
+    /// A part of what has this schema: what is read, and all of it.
+    fn part(&mut self, schema: &'a Value, name: &str, (whole, at): (&Expr<'a>, &Expr<'a>)) -> Option<&'a Value> {
         let why = match step(schema, name) {
-            Step::To(part) => return Some(part),
+            Step::To(part) => {
+                self.note_absent(schema, name, (whole, at));
+                return Some(part);
+            }
             // Parts of lists have numbers.
             Step::Unknown if schema["type"] == "array" => {
                 "that is of a list: name a part by its number, such as `[0]`, or use a `for`".to_owned()
@@ -170,7 +242,7 @@ impl<'a> Reads<'a> {
             },
         };
         let line = usize::from(at.span().start_line);
-        self.problems.push(Problem::at(line, format!("the template reads `{}`, and {why}", path(at))));
+        self.read.impossible.push(Problem::at(line, format!("the template reads `{}`, and {why}", path(at))));
         None
     }
 }
@@ -180,6 +252,22 @@ fn of_list(list: &Value, index: Option<usize>) -> Option<&Value> {
     match item(list, index) {
         Step::To(item) if list["type"] == "array" => Some(item),
         _ => None,
+    }
+}
+
+/// All paths in an expression.
+fn paths(expression: &Expr<'_>, found: &mut Vec<String>) {
+    match expression {
+        Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) => found.push(path(expression)),
+        Expr::UnaryOp(of) => paths(&of.expr, found),
+        Expr::BinOp(of) => [&of.left, &of.right].into_iter().for_each(|side| paths(side, found)),
+        Expr::Compare(of) => {
+            paths(&of.expr, found);
+            of.ops.iter().for_each(|with| paths(&with.expr, found));
+        }
+        Expr::Filter(filter) => filter.expr.iter().for_each(|of| paths(of, found)),
+        Expr::Test(test) => paths(&test.expr, found),
+        _ => {}
     }
 }
 
@@ -196,5 +284,59 @@ fn path(expression: &Expr<'_>) -> String {
             other => format!("{}[{}]", path(&of.expr), path(other)),
         },
         _ => "…".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use crate::Node;
+
+    fn check(body: &str, expected: Expect) {
+        let input = "{ schema: { at?: { file: string, line?: integer }, of: { name?: string }, list(array): { a?: string }, \
+                     kept?: { x: string } }, default: { kept: { x: a } } }";
+        let head = format!("description: a\ninput: {input}\noutput: {{ schema: {{ a: string }} }}");
+        let node = Node::parse("n", &format!("---\n{head}\n---\n{body}\n")).unwrap();
+        let notes = node.lints.iter().filter(|note| !note.message.contains("never reads"));
+        let notes: String = notes.map(|note| format!("{note}\n")).collect();
+        expected.assert_eq(&notes);
+        // A note is right: a call that leaves it out fails, and without a note it does not.
+        let least = json!({"of": {}, "list": [{}]});
+        let rendered = node.render(&node.complete(least.as_object().unwrap().clone()).unwrap());
+        assert_eq!(rendered.is_err(), !notes.is_empty(), "{body}: {rendered:?}");
+    }
+
+    #[test]
+    fn what_a_call_may_leave_out_is_noted_where_nothing_looks_for_it() {
+        check(
+            "{{ at.file }}",
+            expect![[r#"
+            6: the template reads `at.file`, and `at`, which a call may leave out, and then fails: put it between `{% if at %}` and `{% endif %}`
+        "#]],
+        );
+        check(
+            "\n{{ of.name }}",
+            expect![[r#"
+            7: the template reads `of.name`, which a call may leave out, and then fails: put it between `{% if of.name is defined %}` and `{% endif %}`
+        "#]],
+        );
+        check(
+            "{% if at.line %}{{ at.line }}{% endif %}",
+            expect![[r#"
+            6: the template reads `at.line`, and `at`, which a call may leave out, and then fails: put it between `{% if at %}` and `{% endif %}`
+        "#]],
+        );
+        check(
+            "{% for one in list %}{{ one.a | upper }}{% endfor %}",
+            expect![[r#"
+            6: the template reads `one.a`, which a call may leave out, and then fails: put it between `{% if one.a is defined %}` and `{% endif %}`
+        "#]],
+        );
+        check("{{ at }}{{ kept.x }}{% if at %}{{ at.file }}{% else %}{{ of }}{% endif %}", expect![[""]]);
+        check("{{ at.file | default('-') }}{{ 1 if of.name is defined }}{{ at.file if at }}", expect![[""]]);
+        check("{% if at and at.file == 'a' %}{{ at.file }}{% endif %}", expect![[""]]);
+        check("{% for one in list if one.a is defined %}{{ one.a }}{% endfor %}", expect![[""]]);
     }
 }

@@ -15,7 +15,8 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 use super::include::{Parts, names};
-use super::{reads, subset};
+use super::reads::{self, Read};
+use super::subset;
 
 /// What renders: another version may render otherwise.
 pub(crate) const ENGINE: &str = "minijinja 3.1.0";
@@ -105,19 +106,24 @@ impl Template {
         names
     }
 
-    /// What it reads of its inputs that none of them can have.
-    pub(super) fn impossible(&self, input: &Value) -> Vec<Problem> {
+    /// What it reads of its inputs that none of them can have, and what a call may leave out. Of included texts the latter is
+    /// not told: a condition around the include may look.
+    pub(super) fn read(&self, input: &Value, defaults: &Map<String, Value>) -> Read {
         let texts = std::iter::once(NAME).chain(self.parts.iter().map(String::as_str));
-        let texts = texts.filter_map(|name| Some((name, self.environment.get_template(name).ok()?)));
-        let problems = texts.flat_map(|(name, template)| {
-            let problems = reads::impossible(template.source(), input);
-            let placed = move |problem: Problem| match name {
-                NAME => Problem { line: self.offset + problem.line, ..problem },
-                part => Problem::at(self.offset + 1, format!("{part}:{problem}")),
-            };
-            problems.into_iter().map(placed)
-        });
-        problems.collect()
+        let mut all = Read::default();
+        for name in texts {
+            let Ok(template) = self.environment.get_template(name) else { continue };
+            let Read { impossible, absent } = reads::read(template.source(), input, defaults);
+            if name != NAME {
+                let placed = |problem| Problem::at(self.offset + 1, format!("{name}:{problem}"));
+                all.impossible.extend(impossible.into_iter().map(placed));
+                continue;
+            }
+            let placed = |problem: Problem| Problem { line: self.offset + problem.line, ..problem };
+            all.impossible.extend(impossible.into_iter().map(placed));
+            all.absent.extend(absent.into_iter().map(placed));
+        }
+        all
     }
 
     /// What can be found without knowing the inputs: filters, tests and functions that do not exist.

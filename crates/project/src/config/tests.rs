@@ -22,6 +22,15 @@ pub(crate) struct Garden {
 pub(crate) struct GardenTable {
     beds: Option<u64>,
     tools: BTreeMap<String, String>,
+    words: Option<Vec<String>>,
+    open: Option<bool>,
+    plots: BTreeMap<String, PlotTable>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PlotTable {
+    words: Option<Vec<String>>,
 }
 
 impl Settings for Garden {
@@ -135,7 +144,7 @@ fn mistakes_are_named() {
     check_error(
         "[garden]\nbeds = 1\nbets = 1\n",
         expect![[
-            "hob.toml, line 3: unknown field `bets`, expected `beds` or `tools`; correct the line, or delete it for the default"
+            "hob.toml, line 3: unknown field `bets`, expected one of `beds`, `tools`, `words`, `open`, `plots`; correct the line, or delete it for the default"
         ]],
     );
     check_error(
@@ -179,5 +188,91 @@ fn mistakes_are_named() {
         expect![[
             "hob.toml, line 1: unknown field `environment`, expected one of `toolsets`, `daemon`, `mcp`, `compat`, `limits`, `garden`; correct the line, or delete it for the default"
         ]],
+    );
+}
+
+#[test]
+fn a_value_of_another_type_is_answered_by_what_to_write() {
+    let said = |text: &str| {
+        let error = settings(&format!("[garden]\n{text}\n")).map(|_| ()).unwrap_err().to_string();
+        let tail = "; correct the line, or delete it for the default";
+        error.strip_prefix("hob.toml, line 2: ").and_then(|error| error.strip_suffix(tail)).unwrap_or(&error).to_owned()
+    };
+    let texts = [
+        "words = \"/x/ty\"",
+        "words = 'ty server'",
+        "words = 7",
+        "words = true",
+        "words = { a = 1 }",
+        "words = [\"a\", 1]",
+        "plots.north.words = \"rake it\"",
+        "plots.north = { words = \"a\\u0022b\" }",
+        "plots.north = \"x\"",
+        "plots = []",
+        "tools.rake = 7",
+        "tools.rake = [\"rake\"]",
+        "open = \"no\"",
+        "open = 1",
+        "beds = \"4\"",
+        "beds = \"many\"",
+        "beds = 4.5",
+        "beds = -1",
+    ];
+    let all: Vec<String> = texts.iter().map(|text| format!("{text}\n    {}", said(text))).collect();
+    expect![[r#"
+        words = "/x/ty"
+            `words` is a list: write `words = ["/x/ty"]`
+        words = 'ty server'
+            `words` is a list: write `words = ["ty", "server"]`
+        words = 7
+            `words` is a list: write `words = [7]`
+        words = true
+            `words` is a list: write `words = [true]`
+        words = { a = 1 }
+            `words` is a list: write `words = ["…"]`
+        words = ["a", 1]
+            `1` stands where a text belongs: write `"1"`
+        plots.north.words = "rake it"
+            `plots.north.words` is a list: write `plots.north.words = ["rake", "it"]`
+        plots.north = { words = "a\u0022b" }
+            `words` is a list: write `words = ["…"]`
+        plots.north = "x"
+            `plots.north` is a table: write `plots.north = { … }`
+        plots = []
+            `plots` is a table: write `plots = { … }`
+        tools.rake = 7
+            `tools.rake` is a text: write `tools.rake = "7"`
+        tools.rake = ["rake"]
+            `tools.rake` is a text: write `tools.rake = "…"`
+        open = "no"
+            `open` is `true` or `false`: write `open = false`
+        open = 1
+            `open` is `true` or `false`: write `open = true`
+        beds = "4"
+            `beds` is a whole number: write `beds = 4`
+        beds = "many"
+            `beds` is a whole number: write `beds = 1`
+        beds = 4.5
+            `beds` is a whole number: write `beds = 4`
+        beds = -1
+            `beds` is a whole number: write `beds = 1`"#]]
+    .assert_eq(&all.join("\n"));
+    check_error(
+        "toolsets = \"repl mail\"\n",
+        expect![[
+            r#"hob.toml, line 1: `toolsets` is a list: write `toolsets = ["repl", "mail"]`; correct the line, or delete it for the default"#
+        ]],
+    );
+    check_error(
+        "[daemon]\nidle = 30\n",
+        expect![[
+            r#"hob.toml, line 2: a time is a text: "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
+        ]],
+    );
+    check_error(
+        "[mcp]\nresults = 7\n",
+        expect![
+            "hob.toml, line 2: `results` is a text: write `results = \"…\"`; correct the line, or delete it for the default"
+        ],
     );
 }

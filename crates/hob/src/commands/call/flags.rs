@@ -81,9 +81,12 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
 }
 
 /// The words of a command line, with `--arguments` for a `--json` that has a value: its earlier meaning, and the only one
-/// that a value there can have, since a tool takes flags alone.
+/// that a value there can have, since a tool takes flags alone. An object before all flags is the arguments, too.
 pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
+    if words.first().is_some_and(|word| word.as_encoded_bytes().starts_with(b"{")) {
+        words.insert(0, "--arguments".into());
+    }
     for at in 0..words.len() {
         if words[at] == "--json" && words.get(at + 1).is_some_and(is_value) {
             words[at] = "--arguments".into();
@@ -344,6 +347,8 @@ mod tests {
             (&["--args", r#"{"code": "1"}"#], false),
             (&["--json", "--args", r#"{"code": "1"}"#], true),
             (&["--args", r#"{"code": "1"}"#, "--json"], true),
+            (&[r#"{"code": "1"}"#], false),
+            (&[r#"{"code": "1"}"#, "--json"], true),
             (&["--json", r#"{"code": "1"}"#], false),
             (&[r#"--json={"code": "1"}"#], false),
             (&["--json", r#"{"code": "1"}"#, "--output", "json"], true),

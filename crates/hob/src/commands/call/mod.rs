@@ -24,7 +24,7 @@ pub(crate) struct Call {
     /// The tool; `hob tools` lists them
     #[arg(value_name = "TOOL", allow_hyphen_values = true)]
     tool: Option<String>,
-    /// The tool's flags, or --args JSON for all arguments at once; --json prints JSON, --as NAME names the agent to be
+    /// The tool's flags, or all arguments as one JSON object; --json prints JSON, --as NAME names the agent to be
     #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<OsString>,
 }
@@ -69,7 +69,7 @@ const GENERAL_HELP: &str = "\
 Call a tool
 
 Usage: hob call TOOL [FLAGS]
-       hob call TOOL --args JSON
+       hob call TOOL JSON
 
 `hob tools` lists the tools, `hob call TOOL --help` names a tool's flags. Of every tool:
   --args <JSON>  All arguments as one JSON object, or - to read it from stdin

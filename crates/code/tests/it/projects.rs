@@ -1,0 +1,46 @@
+//! Projects as the judge of each language wants them, without a source file. `None` where it is not installed, which is said;
+//! CI has them all.
+
+use serde_json::json;
+
+use crate::judged::Judged;
+
+/// A crate.
+pub(crate) fn rust() -> Option<Judged> {
+    let manifest = "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+    made(&["rust-analyzer"], "Cargo.toml", manifest)
+}
+
+pub(crate) fn python() -> Option<Judged> {
+    made(&["ty"], "pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
+}
+
+pub(crate) fn typescript() -> Option<Judged> {
+    let options = "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\", \"lib\": [\"es2020\", \"dom\"]}}\n";
+    made(&["tsc", "node"], "tsconfig.json", options)
+}
+
+/// A module.
+pub(crate) fn go() -> Option<Judged> {
+    made(&["gopls", "go"], "go.mod", "module made\n\ngo 1.19\n")
+}
+
+/// These files of C and C++ are compiled, each by itself.
+pub(crate) fn c(files: &[&str]) -> Option<Judged> {
+    let judged = made(&["clangd"], "compile_commands.json", "[]")?;
+    let folder = judged.path().canonicalize().unwrap();
+    let compiler = |file: &str| if file.ends_with(".c") { "cc" } else { "c++" };
+    let unit = |file: &&str| json!({"directory": folder, "file": file, "arguments": [compiler(file), "-c", file]});
+    let units: Vec<_> = files.iter().map(unit).collect();
+    judged.write("compile_commands.json", json!(units).to_string());
+    Some(judged)
+}
+
+fn made(programs: &[&str], manifest: &str, text: &str) -> Option<Judged> {
+    if !programs.iter().all(|program| testkit::has_program(program)) {
+        return None;
+    }
+    let judged = Judged::new();
+    judged.write(manifest, text);
+    Some(judged)
+}
