@@ -361,14 +361,15 @@ fn a_restart_leaves_no_task_behind() {
     let judged = Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
     project(&judged);
     until_final(&judged, &TRUTH, 10_000);
-    let before = judged.tasks();
-    let times = 12;
-    for _ in 0..times {
+    let restart = || {
         let (status, text) = judged.ask("code_status", json!({"restart": true})).unwrap();
         assert_eq!(status["restarted"].as_array().unwrap().len(), 1, "{text}");
-    }
-    let after = judged.tasks();
-    assert!(after < before + times, "{before} tasks, then {after}");
+        judged.tasks()
+    };
+    // How many tasks a server has differs with how far it is.
+    let (before, times) = (restart(), 16);
+    let after = (0..times).map(|_| restart()).last().unwrap();
+    assert!(after < before + times / 2, "{before} tasks, then {after}");
 }
 
 #[test]
