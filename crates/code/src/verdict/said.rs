@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{Class, Kind, Language, family, is_pure_virtual};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, is_pure_virtual};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -22,7 +22,7 @@ pub(super) fn read(
 ) -> Said {
     let mut best = Said::Nothing;
     // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
-    let is_c = family(found.sites[asked_at].language) == "C";
+    let is_c = family(found.sites[asked_at].language) == C_AND_CPP;
     let rank = |said: &Said| match said {
         Said::Ours(_) => 6,
         Said::Through(_) if !is_c => 5,
