@@ -108,15 +108,29 @@ impl Judged {
     }
 
     /// Asks until the answer is final. Idle machines need seconds for these projects; a crowded one is only waited for.
-    pub(crate) fn until_final(&self, name: &str, mut arguments: Value) -> (Value, String) {
+    pub(crate) fn until_final(&self, name: &str, arguments: Value) -> (Value, String) {
+        self.until(name, arguments, |head| head["final"] == true)
+    }
+
+    /// Asks until the judge is ready and has said what it says, final or not.
+    pub(crate) fn until_judged(&self, name: &str, arguments: Value) -> (Value, String) {
+        self.until(name, arguments, |head| {
+            let passes = ["loading", "out_of_time", "stale"];
+            let is_waited_for = |reason: &Value| passes.contains(&reason["code"].as_str().unwrap());
+            let is_ready = head["judges"].as_array().unwrap().iter().all(|judge| judge["state"] == "ready");
+            is_ready && !head["reasons"].as_array().unwrap().iter().any(is_waited_for)
+        })
+    }
+
+    fn until(&self, name: &str, mut arguments: Value, is_it: impl Fn(&Value) -> bool) -> (Value, String) {
         let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
         arguments["wait_ms"] = 20_000.into();
         loop {
             let (answer, text) = self.ask(name, arguments.clone()).unwrap();
-            if answer["head"]["final"] == true {
+            if is_it(&answer["head"]) {
                 return (answer, text);
             }
-            assert!(Instant::now() < until, "never final: {text}\n{:#}", answer["head"]);
+            assert!(Instant::now() < until, "never: {text}\n{:#}", answer["head"]);
         }
     }
 

@@ -1,8 +1,6 @@
 //! Names in texts that mean code all the same, by real language servers: each is judged, or the answer is not final. Where a
 //! server is not installed the test says so and is skipped; CI has them all.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use crate::judged::{Judged, sites};
@@ -10,20 +8,13 @@ use crate::projects;
 
 /// The sites, once the judge is ready; the answer is not final for their sake.
 fn not_final(judged: &Judged, name: &str) -> Vec<String> {
-    let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
-    loop {
-        let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
-        assert_eq!(answer["head"]["final"], false, "{text}");
-        let reasons = answer["head"]["reasons"].as_array().unwrap();
-        let is_judged = |reason: &serde_json::Value| {
-            let code = reason["code"].as_str().unwrap();
-            ["dynamic", "macro", "inactive_code"].contains(&code)
-        };
-        if answer["head"]["judges"][0]["state"] == "ready" && reasons.iter().all(is_judged) {
-            return sites(&answer);
-        }
-        assert!(Instant::now() < until, "{text}\n{:#}", answer["head"]);
+    let (answer, text) = judged.until_judged("find_callers", json!({"name": name}));
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    for reason in answer["head"]["reasons"].as_array().unwrap() {
+        let code = reason["code"].as_str().unwrap();
+        assert!(["dynamic", "macro", "inactive_code"].contains(&code), "{text}");
     }
+    sites(&answer)
 }
 
 #[test]
