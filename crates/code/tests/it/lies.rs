@@ -368,10 +368,7 @@ fn a_restart_leaves_no_task_behind() {
     };
     // How many tasks a server has differs with how far it is.
     let (before, times) = (restart(), 16);
-    let mut after = before;
-    for _ in 0..times {
-        after = restart();
-    }
+    let after = (0..times).fold(before, |_, _| restart());
     assert!(after < before + times / 2, "{before} tasks, then {after}");
 }
 
