@@ -58,10 +58,13 @@ fn where_something_is_missing_the_usual_features_are() {
 /// Two types with methods and fields of the same names, reached where the judge says nothing.
 fn made(more: &str) -> Judged {
     let judged = Judged::new();
-    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write(
-        "src/lib.rs",
-        format!(
-            "pub struct Circle {{ size: u8 }}\n\
+    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write("src/lib.rs", text(more));
+    judged
+}
+
+fn text(more: &str) -> String {
+    format!(
+        "pub struct Circle {{ size: u8 }}\n\
              impl Circle {{ pub fn made() -> Circle {{ Circle {{ size: 1 }} }} }}\n\
              pub struct Line {{ size: u8 }}\n\
              impl Line {{ pub fn made() -> Line {{ Line {{ size: 1 }} }} }}\n\
@@ -74,9 +77,7 @@ fn made(more: &str) -> Judged {
              macro_rules! lines {{ ($t:ident) => {{ {{ let size = 1; Line {{ size }}; $t::made(); Line::made() }} }} }}\n\
              pub fn b() {{ lines!(Line); }}\n\
              {more}"
-        ),
-    );
-    judged
+    )
 }
 
 #[test]
@@ -100,13 +101,16 @@ fn a_type_with_another_name_may_be_it() {
     if !testkit::has_program("rust-analyzer") {
         return;
     }
-    for more in [
+    let mores = [
         "#[cfg(nowhere)] type Line = Circle;\n",
         "macro_rules! alias { ($a:ident) => { type $a = Circle; } }\n",
         "pub fn c() { lines!(Circle); }\n",
-    ] {
-        let judged = made(more);
-        let (answer, text) = judged.ask("find_callers", json!({"name": "Circle::made", "wait_ms": 20_000})).unwrap();
+    ];
+    let judged = made("");
+    for more in mores {
+        // One server for all: each is known when it has answered.
+        judged.write("src/lib.rs", text(more));
+        let (answer, text) = judged.until_judged("find_callers", json!({"name": "Circle::made"}));
         assert_eq!(answer["head"]["final"], false, "{more} {text}");
     }
 }
