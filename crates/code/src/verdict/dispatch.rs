@@ -2,18 +2,18 @@
 //! only. In Rust it is looked at which trait each belongs to; in C++, Python, TypeScript and JavaScript a call of a base class's
 //! method is a call of its overriders, which the server is asked for.
 
-use serde_json::json;
-
 use super::meaning::target_at;
-use super::requests::{left, places};
+use super::requests::asked_at;
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
-use crate::lsp::{Location, of_path};
+use crate::lsp::Location;
 use crate::server::Session;
 use crate::syntax::{Kind, Language, SCRIPTS, family, occurrences_at};
 use std::time::{Duration, Instant};
+
+const IMPLEMENTATION: &str = "textDocument/implementation";
 
 /// What a call that means another method of the name may come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +70,7 @@ pub(super) async fn between(
         let ours = (sheets.path(&one.path), one.at);
         let there = (spot.path.clone(), spot.start);
         let (declared, implemented) = if our.is_impl { (there, ours) } else { (ours, there) };
-        let Some(sheet) = sheets.get(&declared.0) else { return Some(Dispatched::Undecided(Code::Dynamic)) };
-        let position = sheet.position(declared.1, session.encoding);
-        let params = json!({"textDocument": {"uri": of_path(&declared.0)}, "position": position});
-        let answer = places(&session.client, "textDocument/implementation", &params, left(until, session)).await;
+        let answer = asked_at(session, sheets, IMPLEMENTATION, (&declared.0, declared.1), until).await;
         let Ok(all) = answer else { return Some(Dispatched::Undecided(Code::Dynamic)) };
         let is_it = |place: &Location| {
             sheets.spot(place).is_some_and(|spot| spot.path == implemented.0 && spot.start == implemented.1)
@@ -121,10 +118,10 @@ pub(super) async fn overrides(
             return Some(Dispatched::Undecided(Code::OverALimit));
         }
         at += 1;
-        let Some(sheet) = sheets.get(&path) else { continue };
-        let position = sheet.position(start, session.encoding);
-        let params = json!({"textDocument": {"uri": of_path(&path)}, "position": position});
-        let answer = places(&session.client, "textDocument/implementation", &params, left(until, session)).await;
+        if sheets.get(&path).is_none() {
+            continue;
+        }
+        let answer = asked_at(session, sheets, IMPLEMENTATION, (&path, start), until).await;
         let Ok(all) = answer else { return Some(Dispatched::Undecided(Code::Dynamic)) };
         for place in all {
             let Some(spot) = sheets.spot(&place) else { continue };

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::texts::Sheets;
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::server::Session;
 
@@ -20,6 +21,20 @@ pub(super) async fn defined(
     let line = position["line"].as_u64().and_then(|line| line.try_into().ok());
     let is_inactive = line.is_some_and(|line| client.is_inactive(path, line));
     Ok(if is_inactive { Vec::new() } else { answer })
+}
+
+/// What a server says of what stands at an offset of a file that was read.
+pub(super) async fn asked_at(
+    session: &Session,
+    sheets: &Sheets,
+    method: &'static str,
+    (path, at): (&Path, usize),
+    until: Instant,
+) -> Result<Vec<Location>, Failure> {
+    let sheet = sheets.get(path).ok_or(Failure::Odd { method })?;
+    let position = sheet.position(at, session.encoding);
+    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
+    places(&session.client, method, &params, left(until, session)).await
 }
 
 pub(super) async fn places(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::super::requests::{defined, left, places};
+use super::super::requests::{asked_at, defined, left, places};
 use super::super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::blocking::blocking;
@@ -71,7 +71,10 @@ impl Walk<'_> {
         let path = self.sheets.path(&one.path);
         let mut all = vec![(path.clone(), one.marks.clone(), 0)];
         if self.language == Language::Cpp && one.marks.class.is_none() {
-            all.extend(self.prototypes(&path, one.at).await);
+            match self.prototypes(&path, one.at).await {
+                Some(prototypes) => all.extend(prototypes),
+                None => return Some("what the judge does not name".to_owned()),
+            }
         }
         let mut bases: Vec<Spot> = Vec::new();
         let mut classes: Vec<Spot> = Vec::new();
@@ -88,7 +91,8 @@ impl Walk<'_> {
             if at > MOST_BASES {
                 return Some("more classes than are followed".to_owned());
             }
-            for (path, marks, skip) in self.below(&class).await {
+            let Some(below) = self.below(&class).await else { return Some("what the judge does not name".to_owned()) };
+            for (path, marks, skip) in below {
                 if marks.has_nameless_base {
                     return Some("a base without a name".to_owned());
                 }
@@ -157,8 +161,8 @@ impl Walk<'_> {
     }
 
     /// The classes that name one as a base.
-    async fn below(&mut self, class: &Spot) -> Vec<(PathBuf, Marks, usize)> {
-        let Some(sheet) = self.sheets.get(&class.path) else { return Vec::new() };
+    async fn below(&mut self, class: &Spot) -> Option<Vec<(PathBuf, Marks, usize)>> {
+        let sheet = self.sheets.get(&class.path)?;
         let params = json!({
             "textDocument": {"uri": of_path(&class.path)},
             "position": sheet.position(class.start, self.session.encoding),
@@ -166,7 +170,7 @@ impl Walk<'_> {
         });
         let within = left(self.until, self.session);
         let places = places(&self.session.client, "textDocument/references", &params, within).await;
-        let places = places.unwrap_or_default();
+        let places = places.ok()?;
         blocking(|| {
             let mut by_file: BTreeMap<PathBuf, Vec<Spot>> = BTreeMap::new();
             for place in &places {
@@ -176,7 +180,7 @@ impl Walk<'_> {
                     by_file.entry(spot.path.clone()).or_default().push(spot);
                 }
             }
-            by_file.into_iter().flat_map(|(path, spots)| self.classes_of(&path, spots)).collect()
+            Some(by_file.into_iter().flat_map(|(path, spots)| self.classes_of(&path, spots)).collect())
         })
     }
 
@@ -210,13 +214,9 @@ impl Walk<'_> {
     }
 
     /// What stands around the prototypes of a method that is defined outside of its class.
-    async fn prototypes(&mut self, path: &Path, at: usize) -> Vec<(PathBuf, Marks, usize)> {
-        let Some(sheet) = self.sheets.get(path) else { return Vec::new() };
-        let position = sheet.position(at, self.session.encoding);
-        let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
-        let within = left(self.until, self.session);
-        let places = places(&self.session.client, "textDocument/declaration", &params, within).await;
-        let places = places.unwrap_or_default();
+    async fn prototypes(&mut self, path: &Path, at: usize) -> Option<Vec<(PathBuf, Marks, usize)>> {
+        let places = asked_at(self.session, self.sheets, "textDocument/declaration", (path, at), self.until).await;
+        let places = places.ok()?;
         blocking(|| {
             let marks = places.iter().filter_map(|place| {
                 let spot = self.sheets.spot(place)?;
@@ -226,7 +226,7 @@ impl Walk<'_> {
                 let all = occurrences_at(Language::Cpp, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
                 Some((spot.path, all.into_iter().next()?.declares?.marks, sheet.skip))
             });
-            marks.collect()
+            Some(marks.collect())
         })
     }
 }
@@ -278,9 +278,7 @@ async fn interface(
         return None;
     }
     let path = sheets.path(&one.path);
-    let position = sheets.get(&path)?.position(one.at, session.encoding);
-    let params = json!({"textDocument": {"uri": of_path(&path)}, "position": position});
-    let answer = places(&session.client, "textDocument/implementation", &params, left(until, session)).await;
+    let answer = asked_at(session, sheets, "textDocument/implementation", (&path, one.at), until).await;
     let Ok(all) = answer else { return Some("an interface that gopls does not tell".to_owned()) };
     let outside = all.iter().find(|place| !sheets.below(&place.path).is_some_and(is_of_the_project))?;
     let package = outside.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
