@@ -18,7 +18,7 @@ use super::documents::{Documents, read_again};
 use super::scratch::Scratch;
 use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
-use super::{Canary, Document, Order, Session, State};
+use super::{Canary, Document, Order, Session, Settled, State};
 use crate::journal::Record;
 use crate::lsp::{Answering, Client, Encoding, Event, Failure, of_path};
 use crate::syntax::{Language, family as language_family};
@@ -74,8 +74,8 @@ pub(super) struct Life<'a> {
     /// When to ask again what is known.
     sing_at: Option<Instant>,
     pause: Duration,
-    /// Files changed, and no question has been answered twice alike since.
-    is_settling: bool,
+    /// Another one after each change.
+    settled: Settled,
     quiet_since: Instant,
     prober: Prober,
     /// Given back once it has said hello.
@@ -152,7 +152,7 @@ impl Life<'_> {
             singing: None,
             sing_at: None,
             pause: FIRST_PAUSE,
-            is_settling: false,
+            settled: Settled::new(true),
             quiet_since: Instant::now(),
             prober: Prober::new(&group),
             starting,
@@ -336,6 +336,9 @@ impl Life<'_> {
         self.probes = probes;
         if !is_chosen_only {
             let agrees = !matches!(canary, Canary::Lacks(_));
+            if canary == Canary::None {
+                self.settled = Settled::new(false);
+            }
             self.canary = Some(canary);
             if !agrees {
                 self.sing_later();
@@ -379,7 +382,7 @@ impl Life<'_> {
             // Where it fails, the opened texts and the look at the end of the answer still hold.
             if let Err(error) = watcher.sync().await {
                 tracing::warn!(%error, "the changes of a worktree are not all known");
-                self.is_settling = true;
+                self.settled = Settled::new(false);
             }
         }
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
@@ -388,11 +391,10 @@ impl Life<'_> {
         for (method, params) in self.documents.bring(documents) {
             self.client.notify(method, params).await.ok()?;
         }
-        let is_settling = std::mem::take(&mut self.is_settling) || self.canary == Some(Canary::None);
         Some(Session {
             client: self.client.clone(),
             encoding: self.encoding,
-            is_settling,
+            settled: self.settled.clone(),
             timing: self.actor.start.timing.clone(),
         })
     }
@@ -404,7 +406,7 @@ impl Life<'_> {
         let Ok((changes, beyond)) = looked else { return };
         self.beyond = beyond;
         if self.is_up && !changes.is_empty() {
-            self.is_settling = true;
+            self.settled = Settled::new(false);
             let _ = self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
         }
     }
@@ -428,7 +430,7 @@ impl Life<'_> {
         }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
-            self.is_settling = true;
+            self.settled = Settled::new(false);
             self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let family = &self.actor.start.profile.family;
             let is_read = |path: &PathBuf| {

@@ -22,6 +22,7 @@ mod state;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -139,9 +140,28 @@ impl Canary {
 pub(crate) struct Session {
     pub client: Client,
     pub encoding: Encoding,
-    /// Whether files changed just now, or nothing is known for certain: then one answer proves nothing.
-    pub is_settling: bool,
+    pub settled: Settled,
     pub timing: Timing,
+}
+
+/// Whether one answer of a server is enough. It is not after files changed, nor where nothing is known for certain, until two
+/// rounds of a question agreed and confirmed something.
+#[derive(Debug, Clone)]
+pub(crate) struct Settled(Arc<AtomicBool>);
+
+impl Settled {
+    pub(crate) fn new(is_it: bool) -> Settled {
+        Settled(Arc::new(AtomicBool::new(is_it)))
+    }
+
+    pub(crate) fn is_it(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Two rounds agreed since. What has changed in the meantime is another one's.
+    pub(crate) fn settle(&self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// What a server is told to do.

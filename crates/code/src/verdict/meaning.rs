@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::pass::{FILES, MOST_SITES};
 use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
-use super::waiting::{Asking, Round, Standing, judge_for, rounds};
+use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
 use super::{Call, texts::Sheet};
 use crate::answer::Texts;
 use crate::definition::{Definition, definition};
@@ -106,9 +106,9 @@ struct Names<'a> {
 struct Leading {
     of: Vec<Meaning>,
     texts: Texts,
+    proves: bool,
     is_lost: bool,
-    is_settling: bool,
-    settling: Duration,
+    settling: Settling,
 }
 
 impl Round for Leading {
@@ -117,10 +117,13 @@ impl Round for Leading {
         Standing {
             is_lost: self.is_lost,
             is_sure: !self.of.iter().any(is_open),
-            is_settling: self.is_settling,
-            settling: self.settling,
+            proves: self.proves,
             is_doubted: false,
         }
+    }
+
+    fn settling(&self) -> &Settling {
+        &self.settling
     }
 
     fn says_the_same(&self, other: &Leading) -> bool {
@@ -149,9 +152,9 @@ impl Asking for Names<'_> {
         let mut leading = Leading {
             of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
             texts: Texts::new(),
+            proves: false,
             is_lost: false,
-            is_settling: false,
-            settling: Duration::from_millis(300),
+            settling: Settling::default(),
         };
         let root = &self.call.scope.root;
         let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();
@@ -210,6 +213,11 @@ impl Asking for Names<'_> {
                 }
             }
         }
+        let is_elsewhere = |name: &Name, target: &Target| !target.is_outside() && target.path != name.path;
+        leading.proves = self.names.iter().zip(&leading.of).any(|(name, meaning)| match meaning {
+            Meaning::Is(targets) => targets.iter().any(|target| is_elsewhere(name, target)),
+            Meaning::Undecided(_) => false,
+        });
         leading
     }
 }
@@ -228,8 +236,7 @@ impl Names<'_> {
         let session = within(self.call.until, server.open(documents)).await.flatten();
         match &session {
             Some(session) => {
-                leading.is_settling |= session.is_settling;
-                leading.settling = session.timing.settling;
+                leading.settling.asks(session);
             }
             None => leading.is_lost = true,
         }

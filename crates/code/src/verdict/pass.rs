@@ -16,7 +16,7 @@ use super::requests::{defined, left, places, within};
 use super::said::{read, stands_for};
 use super::texts::{Sheets, Spot};
 use super::unnamed::unnamed;
-use super::waiting::{Round, Standing};
+use super::waiting::{Round, Settling, Standing};
 use super::{Asked, Judged, Verdict, implicit_callers, is_of};
 use crate::answer::{Found, Site, site_at};
 use crate::blocking::blocking;
@@ -40,9 +40,9 @@ pub(super) struct Pass {
     /// Why uses that syntax does not see may be missing: who may call without a name, or what the server refuses.
     unnamed: Option<(Code, String)>,
     conditions: Conditions,
+    proves: bool,
     is_lost: bool,
-    is_settling: bool,
-    settling: Duration,
+    settling: Settling,
 }
 
 /// How many sites are asked for; more are undecided, over a limit.
@@ -63,9 +63,9 @@ impl Pass {
             missed: 0,
             unnamed: None,
             conditions: blocking(|| Conditions::of(&asked.call.scope.root, found)),
+            proves: false,
             is_lost: false,
-            is_settling: false,
-            settling: Duration::from_millis(300),
+            settling: Settling::default(),
         };
         let candidates: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
         let root = &asked.call.scope.root;
@@ -91,8 +91,7 @@ impl Pass {
                 pass.is_lost = true;
                 return pass;
             };
-            pass.is_settling |= session.is_settling;
-            pass.settling = session.timing.settling;
+            pass.settling.asks(&session);
             let mut sheets = Sheets::new(root, &found.texts, session.encoding);
             if number == 0 {
                 pass.references(asked, found, family, &session, &mut sheets, &mut named).await;
@@ -124,6 +123,9 @@ impl Pass {
             let counts =
                 !matches!(found.sites[at].class, Class::Import | Class::Export | Class::Binding | Class::Signature);
             pass.missed += usize::from(decided.is_missed && counts);
+            let defined_in =
+                decided.meant.filter(|_| decided.verdict == Verdict::Confirmed).map(|of| &found.definitions[of].path);
+            pass.proves |= defined_in.is_some_and(|path| found.files == 1 || *path != found.sites[at].path);
             pass.decided.insert(at, decided);
         }
         pass
@@ -366,10 +368,13 @@ impl Round for Pass {
                 && self.odd.is_empty()
                 && self.opened.is_empty()
                 && !self.decided.values().any(is_open),
-            is_settling: self.is_settling,
-            settling: self.settling,
+            proves: self.proves,
             is_doubted: self.missed > 0,
         }
+    }
+
+    fn settling(&self) -> &Settling {
+        &self.settling
     }
 
     fn says_the_same(&self, other: &Pass) -> bool {

@@ -8,13 +8,15 @@ use project::Caller;
 use super::Call;
 use crate::judgement::{Code, Judge, Judged, Reason};
 use crate::pool::Found as Sought;
-use crate::server::{Canary, Order, Seen, Server, State};
+use crate::server::{Canary, Order, Seen, Server, Session, Settled, State};
 use crate::syntax::Language;
 
 /// All questions of one answer to one server, asked once.
 pub(super) trait Round: Sized {
     /// How it stands.
     fn standing(&self) -> Standing;
+    /// Whether it is enough.
+    fn settling(&self) -> &Settling;
     /// Whether another round came to the same, and nothing in it is doubted.
     fn says_the_same(&self, other: &Self) -> bool;
 }
@@ -32,12 +34,28 @@ pub(super) struct Standing {
     pub is_lost: bool,
     /// Whether everything is decided, and nothing speaks against it.
     pub is_sure: bool,
-    /// Whether files changed just now, or nothing is known for certain: then one round proves nothing.
-    pub is_settling: bool,
-    /// Between two rounds.
-    pub settling: Duration,
+    /// Whether it confirmed what a server that has not read the project cannot know: a use in another file than its definition.
+    pub proves: bool,
     /// Whether the server was seen not to name a use.
     pub is_doubted: bool,
+}
+
+/// Whether one round is enough, by the sessions in which it was asked.
+#[derive(Default)]
+pub(super) struct Settling {
+    first: Option<Settled>,
+    /// In one of them it was not.
+    is_open: bool,
+    /// Between two rounds.
+    pause: Duration,
+}
+
+impl Settling {
+    pub(super) fn asks(&mut self, session: &Session) {
+        self.is_open |= !session.settled.is_it();
+        self.pause = session.timing.settling;
+        self.first.get_or_insert_with(|| session.settled.clone());
+    }
 }
 
 /// How many rounds there are at most, the first included.
@@ -148,12 +166,18 @@ async fn until_believed<A: Asking>(
         }
         count += 1;
         let agree = last.as_ref().is_some_and(|last| last.says_the_same(&round));
-        let is_sure = standing.is_sure && !standing.is_settling;
-        let is_late = Instant::now() + standing.settling >= call.until;
+        let pause = round.settling().pause;
+        let is_sure = standing.is_sure && !round.settling().is_open;
+        let is_late = Instant::now() + pause >= call.until;
+        if let Some(first) = last.as_ref().filter(|_| agree && standing.is_sure && standing.proves)
+            && let Some(settled) = &first.settling().first
+        {
+            settled.settle();
+        }
         if is_sure || agree || count == ROUNDS || is_late {
             return Ok((round, agree || is_sure));
         }
-        tokio::time::sleep(standing.settling).await;
+        tokio::time::sleep(pause).await;
         last = Some(round);
     }
 }

@@ -3,12 +3,18 @@
 
 use serde_json::json;
 
-use crate::judged::sites;
+use crate::judged::{Judged, sites};
 use crate::projects;
 
+/// One server for all: it learns of each text.
 #[test]
 fn rust() {
     let Some(judged) = projects::rust() else { return };
+    what_a_condition_leaves_out_is_not_judged(&judged);
+    what_one_condition_decides_about_stays_together(&judged);
+}
+
+fn what_a_condition_leaves_out_is_not_judged(judged: &Judged) {
     judged.write("src/unix.rs", "pub fn open_file() {}\n").write("src/windows.rs", "pub fn open_file() {}\n").write(
         "src/lib.rs",
         "#[cfg(unix)] mod unix;\n#[cfg(windows)] mod windows;\n\
@@ -36,9 +42,7 @@ fn rust() {
     assert_eq!(answer["total"], 1, "{text}");
 }
 
-#[test]
-fn what_one_condition_decides_about_stays_together() {
-    let Some(judged) = projects::rust() else { return };
+fn what_one_condition_decides_about_stays_together(judged: &Judged) {
     judged
         .write(
             "src/a.rs",

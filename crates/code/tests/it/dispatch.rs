@@ -2,12 +2,19 @@
 
 use serde_json::json;
 
-use crate::judged::sites;
+use crate::judged::{Judged, sites};
 use crate::projects;
 
+/// One server for all: it learns of each text.
 #[test]
-fn a_call_through_a_trait_is_a_use_of_both_sides() {
+fn traits() {
     let Some(judged) = projects::rust() else { return };
+    a_call_through_a_trait_is_a_use_of_both_sides(&judged);
+    two_traits_of_one_name_are_told_apart(&judged);
+    a_trait_of_another_crate_may_have_the_name_of_one_of_ours(&judged);
+}
+
+fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
     judged.write(
         "src/lib.rs",
         "pub trait Go { fn go(&self); }\n\
@@ -47,9 +54,7 @@ fn a_call_through_a_trait_is_a_use_of_both_sides() {
     assert!(text.contains("P::add implements Add, a trait that the project does not define"), "{text}");
 }
 
-#[test]
-fn two_traits_of_one_name_are_told_apart() {
-    let Some(judged) = projects::rust() else { return };
+fn two_traits_of_one_name_are_told_apart(judged: &Judged) {
     judged.write(
         "src/lib.rs",
         "pub mod a { pub trait Go {\nfn go(&self) {} } }\n\
@@ -71,9 +76,7 @@ fn two_traits_of_one_name_are_told_apart() {
     )]);
 }
 
-#[test]
-fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours() {
-    let Some(judged) = projects::rust() else { return };
+fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &Judged) {
     judged.write(
             "src/lib.rs",
             "pub mod own { pub trait Iterator { fn next(&mut self) -> Option<u8>; } }\n\

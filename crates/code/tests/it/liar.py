@@ -1,7 +1,7 @@
 """A language server that lies on purpose, for tests. It knows the truth of small projects by their words: a word means what
 `other.*` declares where it stands in that file or after `other.`, and what any other file declares everywhere else.
 
-Usage: liar.py MODE SECONDS (for `heavy`, MiB more)"""
+Usage: liar.py MODE SECONDS (for `heavy`, MiB more; for `dies`, how many requests for references it answers)"""
 
 import json
 import os
@@ -128,7 +128,7 @@ while True:
         if MODE == "silent" and method == "textDocument/definition":
             continue
         # The first question is the canary's.
-        if MODE == "dies" and COUNT["textDocument/references"] > 2:
+        if MODE == "dies" and COUNT["textDocument/references"] > SECONDS:
             sys.stdout.buffer.write(b'Content-Length: 4000\r\n\r\n{"id"')
             sys.stdout.buffer.flush()
             sys.exit(7)

@@ -220,7 +220,7 @@ fn death_in_the_middle_of_an_answer() {
     if !has_python() {
         return;
     }
-    let judged = lying("ty", "dies", 0.0);
+    let judged = lying("ty", "dies", 2.0);
     project(&judged);
     let mut states = Vec::new();
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
@@ -230,6 +230,30 @@ fn death_in_the_middle_of_an_answer() {
         let (answer, text) = ask(&judged, 1_000);
         states.extend(check(&answer, &text, &TRUTH));
     }
+}
+
+#[test]
+fn where_nothing_is_certain_two_rounds_agree_after_each_change() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "dies", 5.0);
+    // A name of three letters is too short to be certain of: nothing is known before the question.
+    judged.write("geo.py", "def run():\n    return 1\n").write("uses.py", "from geo import run\nrun()\n");
+    let is_final = || {
+        let (answer, text) = judged.ask("find_callers", json!({"name": "run", "wait_ms": 20_000})).unwrap();
+        assert_eq!((&answer["head"]["final"], &answer["total"]), (&json!(true), &json!(1)), "{text}");
+        assert_eq!(answer["head"]["judges"][0]["canary"], "none", "{text}");
+    };
+    let has_died = || judged.records().iter().any(|record| record["record"] == "code_server_ended");
+    // Two rounds, then one; two more after a change: it has answered five times.
+    is_final();
+    is_final();
+    judged.write("more.py", "import geo\n");
+    is_final();
+    assert!(!has_died(), "{:#?}", judged.records());
+    judged.ask("find_callers", json!({"name": "run", "wait_ms": 20_000})).unwrap();
+    assert!(has_died(), "{:#?}", judged.records());
 }
 
 #[test]

@@ -24,9 +24,15 @@ fn check(judged: &Judged, tool: &str, name: &str, expected: Expect) -> Value {
     answer
 }
 
+/// One server for all: it learns of each text.
 #[test]
 fn rust() {
     let Some(judged) = projects::rust() else { return };
+    what_the_standard_library_of_rust_has(&judged);
+    what_a_macro_of_the_project_makes_is_defined_there(&judged);
+}
+
+fn what_the_standard_library_of_rust_has(judged: &Judged) {
     judged
         .write(
             "src/lib.rs",
@@ -35,7 +41,7 @@ fn rust() {
              pub fn b(push: fn(u8)) -> String {\n    let mut all = String::new();\n    all.push('x');\n    push(1);\n    let _ = (Own::new(), all.len());\n    all\n}\n",
         );
     let answer = check(
-        &judged,
+        judged,
         "find_callers",
         "push",
         expect![[r#"
@@ -53,7 +59,7 @@ fn rust() {
     assert!(files.iter().all(|file| file.starts_with('/')), "{files:?}");
     // The standard library writes it in a `const impl`.
     check(
-        &judged,
+        judged,
         "find_callers",
         "Vec::push",
         expect![[r#"
@@ -65,7 +71,7 @@ fn rust() {
     );
     // The project has one of that name; its qualifier tells which is meant.
     check(
-        &judged,
+        judged,
         "find_callers",
         "Vec::new",
         expect![[r#"
@@ -76,7 +82,7 @@ fn rust() {
           6  a  call  let mut all = Vec::new();"#]],
     );
     check(
-        &judged,
+        judged,
         "find_callers",
         "Own::new",
         expect![[r#"
@@ -86,7 +92,7 @@ fn rust() {
           14  b  call  let _ = (Own::new(), all.len());"#]],
     );
     check(
-        &judged,
+        judged,
         "find_callers",
         "String::len",
         expect![[r#"
@@ -100,16 +106,14 @@ fn rust() {
     assert!(problem.contains("there is no `Other::new`; `new` is src/lib.rs:3"), "{problem}");
 }
 
-#[test]
-fn what_a_macro_of_the_project_makes_is_defined_there() {
-    let Some(judged) = projects::rust() else { return };
+fn what_a_macro_of_the_project_makes_is_defined_there(judged: &Judged) {
     judged.write(
         "src/lib.rs",
         "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\ngen!(unused);\n\
              pub fn uses() { made(); }\n",
     );
     check(
-        &judged,
+        judged,
         "find_callers",
         "made",
         expect![[r#"
@@ -119,7 +123,7 @@ fn what_a_macro_of_the_project_makes_is_defined_there() {
           4  uses  call  pub fn uses() { made(); }"#]],
     );
     check(
-        &judged,
+        judged,
         "find_uses",
         "unused",
         expect![[r#"

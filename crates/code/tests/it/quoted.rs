@@ -17,16 +17,22 @@ fn not_final(judged: &Judged, name: &str) -> Vec<String> {
     sites(&answer)
 }
 
+/// One server for all: it learns of each text.
 #[test]
-fn an_attribute_in_rust() {
+fn rust() {
     let Some(judged) = projects::rust() else { return };
+    an_attribute_in_rust(&judged);
+    a_module_that_serde_is_told_in_an_attribute(&judged);
+}
+
+fn an_attribute_in_rust(judged: &Judged) {
     judged
         .write(
             "src/lib.rs",
             "pub mod geo;\n\n#[serde(default = \"crate::geo::area\", rename = \"area\")]\npub struct Shape;\n",
         )
         .write("src/geo.rs", "pub fn area() -> u8 {\n    1\n}\n\npub fn run() -> u8 {\n    area()\n}\n");
-    let sites = not_final(&judged, "area");
+    let sites = not_final(judged, "area");
     assert_eq!(sites, ["src/geo.rs:6 call confirmed src/geo.rs:1", "src/lib.rs:3 value undecided -"]);
 }
 
@@ -40,9 +46,7 @@ fn a_name_that_python_looks_up() {
     assert_eq!(sites, ["geo.py:5 call confirmed geo.py:1", "uses.py:3 value undecided -"]);
 }
 
-#[test]
-fn a_module_that_serde_is_told_in_an_attribute() {
-    let Some(judged) = projects::rust() else { return };
+fn a_module_that_serde_is_told_in_an_attribute(judged: &Judged) {
     judged
         .write(
             "src/lib.rs",
@@ -53,8 +57,8 @@ fn a_module_that_serde_is_told_in_an_attribute() {
             "pub fn serialize() -> u8 {\n    1\n}\n\npub fn deserialize() -> u8 {\n    serialize()\n}\n",
         );
     let named = "src/lib.rs:3 value undecided -";
-    assert_eq!(not_final(&judged, "serialize"), ["src/hexed.rs:6 call confirmed src/hexed.rs:1", named]);
-    assert_eq!(not_final(&judged, "hexed::deserialize"), [named]);
+    assert_eq!(not_final(judged, "serialize"), ["src/hexed.rs:6 call confirmed src/hexed.rs:1", named]);
+    assert_eq!(not_final(judged, "hexed::deserialize"), [named]);
 }
 
 #[test]

@@ -23,12 +23,21 @@ fn featured() -> Judged {
     judged
 }
 
+/// One server for all: it learns of each text.
 #[test]
-fn what_only_a_feature_compiles_is_judged() {
+fn what_is_silent_is_judged_by_its_words() {
     if !testkit::has_program("rust-analyzer") {
         return;
     }
     let judged = featured();
+    what_only_a_feature_compiles_is_judged(&judged);
+    what_another_type_owns_is_none_of_it(&judged);
+    a_type_with_another_name_may_be_it(&judged);
+    a_function_of_another_module_is_none_of_it(&judged);
+    a_macro_that_is_given_self_or_handed_on_may_mean_anything(&judged);
+}
+
+fn what_only_a_feature_compiles_is_judged(judged: &Judged) {
     let (answer, text) = judged.until_final("find_callers", json!({"name": "area"}));
     assert_eq!(sites(&answer).len(), 2, "{text}");
     assert!(sites(&answer).iter().all(|site| site.contains("confirmed")), "{text}");
@@ -56,12 +65,6 @@ fn where_something_is_missing_the_usual_features_are() {
 }
 
 /// Two types with methods and fields of the same names, reached where the judge says nothing.
-fn made(more: &str) -> Judged {
-    let judged = Judged::new();
-    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write("src/lib.rs", text(more));
-    judged
-}
-
 fn text(more: &str) -> String {
     format!(
         "pub struct Circle {{ size: u8 }}\n\
@@ -80,12 +83,8 @@ fn text(more: &str) -> String {
     )
 }
 
-#[test]
-fn what_another_type_owns_is_none_of_it() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = made("");
+fn what_another_type_owns_is_none_of_it(judged: &Judged) {
+    judged.write("src/lib.rs", text(""));
     let (answer, text) = judged.until_final("find_callers", json!({"name": "Circle::made"}));
     assert_eq!(sites(&answer), ["src/lib.rs:5 call confirmed src/lib.rs:2"], "{text}");
     let (answer, text) = judged.until_final("find_uses", json!({"name": "Circle.size"}));
@@ -96,32 +95,21 @@ fn what_another_type_owns_is_none_of_it() {
     assert_eq!(answer["head"]["undecided"], 4, "{text}");
 }
 
-#[test]
-fn a_type_with_another_name_may_be_it() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
+fn a_type_with_another_name_may_be_it(judged: &Judged) {
     let mores = [
         "#[cfg(nowhere)] type Line = Circle;\n",
         "macro_rules! alias { ($a:ident) => { type $a = Circle; } }\n",
         "pub fn c() { lines!(Circle); }\n",
     ];
-    let judged = made("");
     for more in mores {
-        // One server for all: each is known when it has answered.
         judged.write("src/lib.rs", text(more));
         let (answer, text) = judged.until_judged("find_callers", json!({"name": "Circle::made"}));
         assert_eq!(answer["head"]["final"], false, "{more} {text}");
     }
 }
 
-#[test]
-fn a_function_of_another_module_is_none_of_it() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write(
+fn a_function_of_another_module_is_none_of_it(judged: &Judged) {
+    judged.write(
         "src/lib.rs",
         "pub mod one { pub fn add() {} }\npub mod two { pub fn add() {} }\npub mod three { pub use crate::one::add; }\n\
          macro_rules! adds { () => { $crate::two::add() } }\npub fn a() { adds!(); one::add(); }\n\
@@ -132,13 +120,8 @@ fn a_function_of_another_module_is_none_of_it() {
     assert!(text.contains("src/lib.rs"), "{text}");
 }
 
-#[test]
-fn a_macro_that_is_given_self_or_handed_on_may_mean_anything() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged.write("Cargo.toml", MANIFEST).write("Cargo.lock", LOCK).write(
+fn a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged: &Judged) {
+    judged.write(
         "src/lib.rs",
         "macro_rules! build { ($t:ident) => { $t::make() }; }\n\
          pub struct Arg; impl Arg { pub fn make() -> Arg { Arg } pub fn check() -> Arg { build!(Self) } }\n\
