@@ -72,8 +72,8 @@ impl Walk<'_> {
         let mut all = vec![(path.clone(), one.marks.clone(), 0)];
         if self.language == Language::Cpp && one.marks.class.is_none() {
             match self.prototypes(&path, one.at).await {
-                Some(prototypes) => all.extend(prototypes),
-                None => return Some("what the judge does not name".to_owned()),
+                Some(prototypes) if !prototypes.is_empty() => all.extend(prototypes),
+                _ => return Some("what the judge does not name".to_owned()),
             }
         }
         let mut bases: Vec<Spot> = Vec::new();
@@ -114,7 +114,10 @@ impl Walk<'_> {
                 return Some("more bases than are followed".to_owned());
             }
             let word = self.sheets.text(&base).to_owned();
-            let position = self.sheets.get(&base.path)?.position(base.start, self.session.encoding);
+            let Some(sheet) = self.sheets.get(&base.path) else {
+                return Some(format!("{word}, whose file cannot be read"));
+            };
+            let position = sheet.position(base.start, self.session.encoding);
             let answer = defined(&self.session.client, &base.path, position, left(self.until, self.session)).await;
             let places = answer.unwrap_or_default();
             let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.sheets.spot(place)).collect());

@@ -1,7 +1,6 @@
 //! Who may call a definition without naming it: the language itself, what a decorator or an attribute gives it to, and code
 //! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final. That tests and `main`
 //! are run is no news, and counts for nothing.
-
 //!
 //! - `bases`: base classes and interfaces, as a judge knows them.
 //! - `lists`: what calls nothing, and what is called by its name.
