@@ -152,7 +152,7 @@ impl Life<'_> {
             singing: None,
             sing_at: None,
             pause: FIRST_PAUSE,
-            settled: Settled::new(true),
+            settled: Settled::already(),
             quiet_since: Instant::now(),
             prober: Prober::new(&group),
             starting,
@@ -337,7 +337,7 @@ impl Life<'_> {
         if !is_chosen_only {
             let agrees = !matches!(canary, Canary::Lacks(_));
             if canary == Canary::None {
-                self.settled = Settled::new(false);
+                self.settled = Settled::not_yet();
             }
             self.canary = Some(canary);
             if !agrees {
@@ -382,7 +382,7 @@ impl Life<'_> {
             // Where it fails, the opened texts and the look at the end of the answer still hold.
             if let Err(error) = watcher.sync().await {
                 tracing::warn!(%error, "the changes of a worktree are not all known");
-                self.settled = Settled::new(false);
+                self.settled = Settled::not_yet();
             }
         }
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
@@ -406,7 +406,7 @@ impl Life<'_> {
         let Ok((changes, beyond)) = looked else { return };
         self.beyond = beyond;
         if self.is_up && !changes.is_empty() {
-            self.settled = Settled::new(false);
+            self.settled = Settled::not_yet();
             let _ = self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
         }
     }
@@ -430,7 +430,7 @@ impl Life<'_> {
         }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
-            self.settled = Settled::new(false);
+            self.settled = Settled::not_yet();
             self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let family = &self.actor.start.profile.family;
             let is_read = |path: &PathBuf| {

@@ -6,6 +6,7 @@
 //! - `documents`: the texts that it has open, which are those that the syntax tier read.
 //! - `profile`: what differs between servers, as data.
 //! - `scratch`: where their temporary files lie.
+//! - `settled`: whether one round of questions is enough.
 //!
 //! Start with `actor.rs`. Nothing here decides what an answer means.
 
@@ -16,13 +17,13 @@ mod documents;
 mod life;
 pub(crate) mod profile;
 mod scratch;
+mod settled;
 mod start;
 mod state;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -32,6 +33,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
 pub use scratch::sweep_scratch;
+pub(crate) use settled::Settled;
 pub(crate) use state::State;
 
 use crate::journal::Record;
@@ -142,26 +144,6 @@ pub(crate) struct Session {
     pub encoding: Encoding,
     pub settled: Settled,
     pub timing: Timing,
-}
-
-/// Whether one answer of a server is enough. It is not after files changed, nor where nothing is known for certain, until two
-/// rounds of a question agreed and confirmed something.
-#[derive(Debug, Clone)]
-pub(crate) struct Settled(Arc<AtomicBool>);
-
-impl Settled {
-    pub(crate) fn new(is_it: bool) -> Settled {
-        Settled(Arc::new(AtomicBool::new(is_it)))
-    }
-
-    pub(crate) fn is_it(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// Two rounds agreed since. What has changed in the meantime is another one's.
-    pub(crate) fn settle(&self) {
-        self.0.store(true, Ordering::Release);
-    }
 }
 
 /// What a server is told to do.

@@ -43,9 +43,12 @@ pub(super) struct Standing {
 /// Whether one round is enough, by the sessions in which it was asked.
 #[derive(Default)]
 pub(super) struct Settling {
-    first: Option<Settled>,
-    /// In one of them it was not.
+    /// When the first session was there, and what was known then.
+    first: Option<(Instant, Settled)>,
+    /// In one of them it was not enough.
     is_open: bool,
+    /// Files changed between two of them.
+    has_changed: bool,
     /// Between two rounds.
     pause: Duration,
 }
@@ -54,7 +57,16 @@ impl Settling {
     pub(super) fn asks(&mut self, session: &Session) {
         self.is_open |= !session.settled.is_it();
         self.pause = session.timing.settling;
-        self.first.get_or_insert_with(|| session.settled.clone());
+        let (_, first) = self.first.get_or_insert_with(|| (Instant::now(), session.settled.clone()));
+        self.has_changed |= !first.is_same(&session.settled);
+    }
+
+    /// Whether it is enough, of a round that is sure.
+    fn is_enough(&self, standing: &Standing) -> bool {
+        let confirms = |(began, settled): &(Instant, Settled)| {
+            standing.proves && settled.confirm(*began, self.pause) && !self.has_changed
+        };
+        !self.is_open || self.first.as_ref().is_some_and(confirms)
     }
 }
 
@@ -167,13 +179,11 @@ async fn until_believed<A: Asking>(
         count += 1;
         let agree = last.as_ref().is_some_and(|last| last.says_the_same(&round));
         let pause = round.settling().pause;
-        let is_sure = standing.is_sure && !round.settling().is_open;
-        let is_late = Instant::now() + pause >= call.until;
-        if let Some(first) = last.as_ref().filter(|_| agree && standing.is_sure && standing.proves)
-            && let Some(settled) = &first.settling().first
-        {
-            settled.settle();
+        if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
+            settled.doubt();
         }
+        let is_sure = standing.is_sure && round.settling().is_enough(&standing);
+        let is_late = Instant::now() + pause >= call.until;
         if is_sure || agree || count == ROUNDS || is_late {
             return Ok((round, agree || is_sure));
         }

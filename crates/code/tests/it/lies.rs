@@ -257,6 +257,18 @@ fn where_nothing_is_certain_two_rounds_agree_after_each_change() {
 }
 
 #[test]
+fn who_never_waits_is_told_once_two_answers_agree() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("ty", "honest", 0.0);
+    project(&judged);
+    until_final(&judged, &TRUTH, 10_000);
+    judged.write("uses.py", "from geo import area\n\n\narea(1)\n");
+    until_final(&judged, &["passed.py:2", "uses.py:4"], 0);
+}
+
+#[test]
 fn one_that_does_not_start_says_why() {
     if !has_python() {
         return;

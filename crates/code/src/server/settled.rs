@@ -1,0 +1,75 @@
+//! Whether one round of questions to a server is enough.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// What is known since files changed, or since a server said that it was ready and nothing was certain: one round is enough
+/// once two of them, some time apart, confirmed what a server that has not read the project cannot know.
+#[derive(Debug, Clone)]
+pub(crate) struct Settled(Arc<Mutex<Evidence>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    None,
+    /// One round, which ended then.
+    Once(Instant),
+    Enough,
+}
+
+impl Settled {
+    pub(crate) fn already() -> Settled {
+        Settled(Arc::new(Mutex::new(Evidence::Enough)))
+    }
+
+    pub(crate) fn not_yet() -> Settled {
+        Settled(Arc::new(Mutex::new(Evidence::None)))
+    }
+
+    pub(crate) fn is_it(&self) -> bool {
+        *self.0.lock() == Evidence::Enough
+    }
+
+    /// Whether both are about the same changes.
+    pub(crate) fn is_same(&self, other: &Settled) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A round that began then has confirmed something. Whether that is enough.
+    pub(crate) fn confirm(&self, began: Instant, pause: Duration) -> bool {
+        let mut evidence = self.0.lock();
+        *evidence = match *evidence {
+            Evidence::None => Evidence::Once(Instant::now()),
+            Evidence::Once(ended) if began >= ended + pause => Evidence::Enough,
+            other => other,
+        };
+        *evidence == Evidence::Enough
+    }
+
+    /// Two rounds of a question differ.
+    pub(crate) fn doubt(&self) {
+        let mut evidence = self.0.lock();
+        if matches!(*evidence, Evidence::Once(_)) {
+            *evidence = Evidence::None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_rounds_some_time_apart_are_enough() {
+        let (settled, pause) = (Settled::not_yet(), Duration::from_millis(300));
+        assert!(!settled.confirm(Instant::now(), pause));
+        // It began before the pause was over.
+        assert!(!settled.confirm(Instant::now(), pause) && !settled.is_it());
+        settled.doubt();
+        assert!(!settled.confirm(Instant::now() + pause, pause));
+        assert!(settled.confirm(Instant::now() + pause, pause) && settled.is_it());
+        settled.doubt();
+        assert!(settled.is_it());
+    }
+}
