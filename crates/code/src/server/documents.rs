@@ -90,6 +90,11 @@ impl Documents {
         told
     }
 
+    /// What to tell the server so that none is open.
+    pub(crate) fn close_all(&mut self) -> Vec<(&'static str, Value)> {
+        self.open.drain().map(|(path, _)| closed(&path)).collect()
+    }
+
     /// Whether the server has a text for it that is not the file's.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.open.contains_key(path)

@@ -439,8 +439,11 @@ impl Life<'_> {
             };
             let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
             let files: Vec<PathBuf> = files.filter(is_read).collect();
-            let told = tokio::task::spawn_blocking(move || read_again(files)).await;
-            for (method, params) in told.unwrap_or_default() {
+            let mut told = tokio::task::spawn_blocking(move || read_again(files)).await.unwrap_or_default();
+            if batch.changes.iter().any(|change| self.actor.start.profile.is_included(&change.path)) {
+                told.extend(self.documents.close_all());
+            }
+            for (method, params) in told {
                 self.client.notify(method, params).await?;
             }
         }

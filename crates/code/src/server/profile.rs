@@ -1,5 +1,6 @@
 //! What differs between servers, as data: `profiles/*.toml`.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -31,6 +32,10 @@ pub(crate) struct Profile {
     #[serde(default)]
     pub local: Vec<String>,
     pub signal: Signal,
+    /// The extensions of files that others include, and of whose change it knows by size and time in seconds: only what is opened
+    /// after it surely reads them anew.
+    #[serde(default)]
+    pub included: Vec<String>,
     /// What a person runs to get it.
     pub install: String,
     /// The section of its settings that it takes with `initialize`.
@@ -42,6 +47,14 @@ pub(crate) struct Profile {
     pub settings: Map<String, Value>,
     /// What it may judge besides.
     pub wider: Option<Wider>,
+}
+
+impl Profile {
+    /// Whether others may include a file, so that what is open is opened anew when it changes.
+    pub(crate) fn is_included(&self, path: &Path) -> bool {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| self.included.iter().any(|one| one == extension))
+    }
 }
 
 /// Settings with which a server judges more, where a program says that it can.

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use crate::judged::{Judged, sites};
+use crate::projects;
 
 /// Writes a text of the same length, with the time that the file had.
 fn edit(judged: &Judged, name: &str, text: &str) {
@@ -75,4 +76,10 @@ fn others_know_it_too() {
         .write("uses.ts", "import { area } from './api';\narea();\n");
     let api = ("api.ts", "export * from './geo';\n", "export * from './alt';\n");
     check("tsc", &script, ("geo.ts:area", "alt.ts:area"), api, "uses.ts");
+    let Some(c) = projects::c(&["uses.c"]) else { return };
+    c.write("geo.h", "static inline int area(void) { return 1; }\n")
+        .write("alt.h", "static inline int area(void) { return 2; }\n")
+        .write("uses.c", "#include \"api.h\"\nint run(void) { return area(); }\n");
+    let api = ("api.h", "#include \"geo.h\"\n", "#include \"alt.h\"\n");
+    check("clangd", &c, ("geo.h:area", "alt.h:area"), api, "uses.c");
 }
