@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::Canary;
 use super::documents::Document;
-use crate::answer::{Shown, find};
+use crate::answer::{Shown, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{Scope, list, read};
-use crate::syntax::{Class, Kind, Language, declarations, family};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, declarations, family};
 
 /// A definition with uses that are certain.
 #[derive(Debug, Clone)]
@@ -150,6 +150,11 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
         // One that binds the name itself proves nothing.
         found.sites.iter().any(|site| *site.path == *path && matches!(site.class, Class::Binding | Class::Signature))
     };
+    // What a module of CommonJS exports by its value is not named by all that uses it.
+    let requires = |site: &Site| {
+        let text = found.texts.get(&site.path);
+        family(site.language) == SCRIPTS && text.is_none_or(|text| memchr::memmem::find(text, b"require(").is_some())
+    };
     let imports = |path: &Path| found.sites.iter().any(|site| *site.path == *path && site.class == Class::Import);
     // There names are in scope without an import.
     let needs_import = !matches!(definition.language, Language::Go | Language::C | Language::Cpp);
@@ -165,6 +170,7 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
                 && !site.is_broken
                 && site.alias.is_none()
                 && (!needs_import || imports(&site.path))
+                && !requires(site)
                 && !is_local(&site.path)
                 && found.texts.get(&site.path).is_some_and(|text| !is_conditional(&site.path, site.language, text))
         })

@@ -76,6 +76,8 @@ pub(super) struct Life<'a> {
     pause: Duration,
     /// Another one after each change.
     settled: Settled,
+    /// What it read at its start has changed: the next question starts it anew.
+    is_outdated: bool,
     quiet_since: Instant,
     prober: Prober,
     /// Given back once it has said hello.
@@ -153,6 +155,7 @@ impl Life<'_> {
             sing_at: None,
             pause: FIRST_PAUSE,
             settled: Settled::already(),
+            is_outdated: false,
             quiet_since: Instant::now(),
             prober: Prober::new(&group),
             starting,
@@ -218,8 +221,11 @@ impl Life<'_> {
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
                 Happening::Order(Some(Order::LookBeyond(files))) => self.look_beyond(files).await,
                 Happening::Order(Some(Order::Open { documents, reply })) => {
-                    let session = self.open(&documents).await;
+                    let session = self.open(&documents).await.filter(|_| !self.is_outdated);
                     let _ = reply.send(session);
+                    if self.is_outdated {
+                        return Ending::Parked;
+                    }
                 }
                 Happening::Heard(Event::Said { method, params }) => {
                     if self.signals.hear(&method, &params) {
@@ -425,8 +431,8 @@ impl Life<'_> {
         let files: Vec<_> =
             self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
         if batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path))) {
-            // One that is gone stays as it was: the server has what it read.
-            let _ = copied(&self.actor.start).await;
+            // How everything is compiled is read at the start.
+            self.is_outdated = true;
         }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {

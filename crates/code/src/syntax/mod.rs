@@ -142,13 +142,29 @@ struct Grammar {
     alias: fn(&Trail<'_, '_>) -> Option<String>,
 }
 
+/// What no header of C has.
+const OF_CPP: [&str; 12] = [
+    "::",
+    ": public",
+    "class ",
+    "constexpr ",
+    "namespace ",
+    "nullptr",
+    "operator",
+    "private:",
+    "protected:",
+    "public:",
+    "template",
+    "virtual ",
+];
+
 impl Language {
     /// The language of a file by its name; a header's by what it holds.
     pub(crate) fn of(path: &Path, text: &[u8]) -> Option<Language> {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        Some(match is_header && ["class ", "namespace ", "template", "::"].into_iter().any(has) {
+        Some(match is_header && OF_CPP.into_iter().any(has) {
             true => Language::Cpp,
             false => language,
         })

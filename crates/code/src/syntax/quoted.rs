@@ -8,7 +8,7 @@ use super::{Class, Language, script};
 /// What a name in a text does; `None` where a text is only a text.
 pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class> {
     match language {
-        Language::Rust => in_attribute(trail).then_some(Class::Value),
+        Language::Rust => (in_attribute(trail) || is_captured(trail)).then_some(Class::Value),
         Language::Python => looked_up(trail).or_else(|| listed(trail, computes_attributes)),
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             key(trail).or_else(|| listed(trail, computes_keys))
@@ -16,6 +16,18 @@ pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class
         Language::Go => is_linkname(trail).then_some(Class::Value),
         Language::C | Language::Cpp | Language::Haskell => None,
     }
+}
+
+/// Whether a format string of Rust captures it: `println!("{WIDTH:?}")`. What is no variable is a constant, whose name has no
+/// small letters.
+fn is_captured(trail: &Trail<'_, '_>) -> bool {
+    if trail.node().kind() != "string_content" || trail.nearest(&["token_tree"]).is_none() {
+        return false;
+    }
+    let (before, after) = around(trail);
+    let opens = before.len() - before.trim_end_matches('{').len();
+    let name = trail.text.get(trail.at.0..trail.at.1).unwrap_or_default();
+    opens % 2 == 1 && after.starts_with(['}', ':']) && !name.iter().any(u8::is_ascii_lowercase)
 }
 
 /// Attributes of Rust whose texts are read by people or by the compiler, not as code.

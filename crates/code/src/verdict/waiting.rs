@@ -167,7 +167,8 @@ async fn until_believed<A: Asking>(
         if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
             // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
             if Instant::now() >= call.until {
-                return Err(now);
+                // It was asked for longer than the caller waits: what it said before that stands.
+                return last.map(|last| (last, false)).ok_or(now);
             }
             last = None;
             // The state follows: a process that ended is known to have ended a moment later.
@@ -183,7 +184,8 @@ async fn until_believed<A: Asking>(
             settled.doubt();
         }
         let is_sure = standing.is_sure && round.settling().is_enough(&standing);
-        let is_late = Instant::now() + pause >= call.until;
+        // One round more where nothing else is open: who does not wait would never have an answer that needs two.
+        let is_late = Instant::now() + pause >= call.until && (count > 1 || !standing.is_sure);
         if is_sure || agree || count == ROUNDS || is_late {
             return Ok((round, agree || is_sure));
         }

@@ -96,3 +96,24 @@ fn two_programs_in_c_have_functions_of_one_name() {
     assert!(said.contains(&"one.c:2 call confirmed one.c:1".to_owned()), "{text}");
     assert!(!said.iter().any(|site| site.starts_with("two.c") && site.contains("confirmed")), "{text}");
 }
+
+#[test]
+fn how_c_is_compiled_may_change() {
+    let Some(judged) = projects::c(&[]) else { return };
+    let folder = judged.path().canonicalize().unwrap();
+    let compile = |flag: &str| {
+        let unit = json!({"directory": folder, "file": "uses.c", "arguments": ["cc", flag, "-c", "uses.c"]});
+        judged.write("compile_commands.json", json!([unit]).to_string());
+    };
+    compile("-Ione");
+    judged
+        .write("geo.h", "static inline int area(void) { return 1; }\n")
+        .write("alt.h", "static inline int area(void) { return 2; }\n")
+        .write("one/api.h", "#include \"../geo.h\"\n")
+        .write("two/api.h", "#include \"../alt.h\"\n")
+        .write("uses.c", "#include <api.h>\nint run(void) { return area(); }\n");
+    assert_eq!(judged.final_places("geo.h:area"), ["uses.c:2"]);
+    compile("-Itwo");
+    assert!(judged.final_places("geo.h:area").is_empty());
+    assert_eq!(judged.final_places("alt.h:area"), ["uses.c:2"]);
+}

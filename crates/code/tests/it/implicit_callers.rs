@@ -66,12 +66,14 @@ fn bases_and_decorators_of_python() {
         .write(
             "mixed.py",
             "import threading\nfrom typing import MutableSequence\n\n\
+             import collections.abc\n\n\
              Alias = threading.Thread\n\ndef made(of): return of\n\n\
              class Aliased(Alias):\n    def run(self): pass\n\n\
              class Called(made(threading.Thread)):\n    def run(self): pass\n\n\
              class Mixin:\n    def mixed(self): pass\n    held = 1\n\n\
              class Whole(Mixin, threading.Thread): pass\n\n\
              class Row(MutableSequence):\n    def insert(self, at, one): pass\n\n\
+             class Bag(collections.abc.Set):\n    def _from_iterable(self, it): pass\n\n\
              class Model(threading.Thread):\n    template = 'x'\n    def __own(self): pass\n",
         )
         .write("tests/test_app.py", "def test_it():\n    helper()\n\ndef setup_module(): pass\n\ndef helper(): pass\n");
@@ -92,6 +94,7 @@ fn bases_and_decorators_of_python() {
             ("Aliased.run", "Aliased.run stands below Alias, which is no class by itself"),
             ("Called.run", "Called.run stands below a base without a name"),
             ("mixed", "Mixin.mixed stands below Thread, which the project does not define"),
+            ("_from_iterable", "Bag._from_iterable stands below "),
             ("Row.insert", "Row.insert stands below MutableSequence"),
             ("Model.template", "Model.template stands below Thread"),
             ("__own", ""),
@@ -123,7 +126,8 @@ fn bases_and_decorators_of_typescript() {
              function made(of: unknown) {}\n\
              @made\nexport class Bound { clicked() {} }\n\
              export class Impl { draw() {} }\nexport class Sub extends Impl implements Shown { shown() {} }\n\
-             type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n",
+             type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n\
+             class Named { named() {} }\nconst Given = Named;\nexport class Last extends Given implements Shown { shown() {} }\n",
         );
     check(
         &judged,
@@ -137,6 +141,7 @@ fn bases_and_decorators_of_typescript() {
             ("connectedCallback", "Tag.connectedCallback stands below HTMLElement"),
             ("Bound.clicked", "`made` stands at Bound.clicked"),
             ("Impl.draw", "Impl.draw stands below Shown"),
+            ("named", "Named.named stands below what the judge does not name"),
             ("Aliased.shown", "Aliased.shown stands below Alias, which is no class by itself"),
         ],
     );

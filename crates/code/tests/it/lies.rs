@@ -266,6 +266,10 @@ fn who_never_waits_is_told_once_two_answers_agree() {
     until_final(&judged, &TRUTH, 10_000);
     judged.write("uses.py", "from geo import area\n\n\narea(1)\n");
     until_final(&judged, &["passed.py:2", "uses.py:4"], 0);
+    // Of one that nobody calls nothing is confirmed.
+    judged.write("more.py", "def unused(x):\n    return x\n");
+    let (answer, text) = judged.ask("find_callers", json!({"name": "unused", "wait_ms": 0})).unwrap();
+    assert_eq!((&answer["head"]["final"], &answer["total"]), (&json!(true), &json!(0)), "{text}");
 }
 
 #[test]

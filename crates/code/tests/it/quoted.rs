@@ -23,6 +23,7 @@ fn rust() {
     let Some(judged) = projects::rust() else { return };
     an_attribute_in_rust(&judged);
     a_module_that_serde_is_told_in_an_attribute(&judged);
+    a_constant_that_a_format_string_captures(&judged);
 }
 
 fn an_attribute_in_rust(judged: &Judged) {
@@ -59,6 +60,15 @@ fn a_module_that_serde_is_told_in_an_attribute(judged: &Judged) {
     let named = "src/lib.rs:3 value undecided -";
     assert_eq!(not_final(judged, "serialize"), ["src/hexed.rs:6 call confirmed src/hexed.rs:1", named]);
     assert_eq!(not_final(judged, "hexed::deserialize"), [named]);
+}
+
+fn a_constant_that_a_format_string_captures(judged: &Judged) {
+    judged.write(
+        "src/lib.rs",
+        "pub const WIDTH: i32 = 3;\npub fn show() { println!(\"{WIDTH} {WIDTH:?} {{WIDTH}}\"); }\n",
+    );
+    let (answer, text) = judged.until_judged("find_uses", json!({"name": "WIDTH"}));
+    assert_eq!(answer["total"], 2, "{text}");
 }
 
 #[test]

@@ -315,3 +315,17 @@ fn clangd_confirms_and_refutes() {
     let version = version(&judged);
     assert!(version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.'), "{version}");
 }
+
+#[test]
+fn modules_of_commonjs_are_judged() {
+    let Some(judged) = crate::projects::typescript() else { return };
+    judged
+        .write(
+            "tsconfig.json",
+            "{\"compilerOptions\": {\"allowJs\": true, \"noEmit\": true, \"module\": \"commonjs\"}}\n",
+        )
+        .write("a.js", "function helper() { return 1; }\nmodule.exports = { helper };\n")
+        .write("b.js", "const { helper } = require('./a');\nhelper();\n");
+    let (answer, text) = judged.until_judged("find_callers", json!({"name": "helper"}));
+    assert_eq!(answer["head"]["judges"][0]["state"], "ready", "{text}");
+}

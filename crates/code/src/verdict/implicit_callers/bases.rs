@@ -12,7 +12,7 @@ use super::super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
-use crate::lsp::of_path;
+use crate::lsp::{Location, of_path};
 use crate::server::Session;
 use crate::syntax::{Kind, Language, Marks, family, occurrences_at};
 
@@ -174,6 +174,9 @@ impl Walk<'_> {
         let within = left(self.until, self.session);
         let places = places(&self.session.client, "textDocument/references", &params, within).await;
         let places = places.ok()?;
+        if blocking(|| places.iter().any(|place| self.is_renamed(place))) {
+            return None;
+        }
         blocking(|| {
             let mut by_file: BTreeMap<PathBuf, Vec<Spot>> = BTreeMap::new();
             for place in &places {
@@ -185,6 +188,24 @@ impl Walk<'_> {
             }
             Some(by_file.into_iter().flat_map(|(path, spots)| self.classes_of(&path, spots)).collect())
         })
+    }
+
+    /// Whether a use of a class gives it another name, by which others may have it as their base: `import C as D`, `D = a.C`.
+    fn is_renamed(&mut self, place: &Location) -> bool {
+        let Some(spot) = self.sheets.below(&place.path).and_then(|_| self.sheets.spot(place)) else { return false };
+        let Some(sheet) = self.sheets.get(&spot.path) else { return false };
+        let text: &str = &sheet.text;
+        let (Some(before), Some(after)) =
+            (text.get(..spot.start.saturating_sub(sheet.skip)), text.get(spot.end.saturating_sub(sheet.skip)..))
+        else {
+            return false;
+        };
+        let before = before.rsplit('\n').next().unwrap_or_default();
+        let after = after.split('\n').next().unwrap_or_default().trim();
+        let is_caught = ["except", "with", "case"].iter().any(|word| before.trim_start().starts_with(word));
+        let owner = before.trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.')).trim_end();
+        let is_assigned = owner.ends_with('=') && !owner.ends_with("==") && matches!(after, "" | ";");
+        is_assigned || after.starts_with("as ") && !is_caught
     }
 
     /// Whether a class begins a little before a spot.
@@ -261,8 +282,12 @@ fn is_inert(path: &Path, class: &str) -> bool {
     let is_of_python = matches!(module, "_py_abc" | "abc" | "builtins" | "enum" | "typing" | "typing_extensions")
         && (folder == "stdlib" || folder.starts_with("python3"));
     // Those call methods that a class may have of its own.
-    let calls =
-        class.starts_with("Mutable") || class.ends_with("IO") || matches!(class, "type" | "Generator" | "Coroutine");
+    let calls = class.starts_with("Mutable")
+        || class.ends_with("IO")
+        || matches!(class, "type" | "AbstractSet" | "Mapping")
+        || class.ends_with("Generator")
+        || class.ends_with("Coroutine")
+        || class.ends_with("ExceptionGroup");
     let is_of_script =
         file.starts_with("lib.") && file.ends_with(".d.ts") && (class.ends_with("Error") || class == "Object");
     is_of_python && !calls || is_of_script
