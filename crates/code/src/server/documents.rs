@@ -1,15 +1,17 @@
 //! The documents that a server has open: those of the last questions, with the very texts that the syntax tier read. An open
 //! document hides the file from the server, so one whose file has changed since is closed before the next question.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::profile::language_id;
-use crate::lsp::of_path;
+use crate::lsp::{Client, Failure, of_path};
 use crate::syntax::Language;
 
 /// A text to open.
@@ -19,6 +21,15 @@ pub(crate) struct Document {
     pub path: PathBuf,
     pub language: Language,
     pub text: Arc<str>,
+}
+
+impl Document {
+    /// As it is on disk; `None` for what is no text of a known language. Blocks.
+    pub(super) fn read(path: PathBuf) -> Option<Document> {
+        let language = Language::by_name(&path)?;
+        let text = String::from_utf8(crate::search::read(&path).ok()?).ok()?;
+        Some(Document { path, language, text: text.into() })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -101,15 +112,75 @@ impl Documents {
     }
 }
 
+/// Files that changed, of which a server's index is as old as its start: they are open for each question.
+#[derive(Debug, Default)]
+pub(crate) struct Changed(BTreeSet<PathBuf>);
+
+/// With more it is started anew, and reads them for its index.
+const MOST_CHANGED: usize = 60;
+
+impl Changed {
+    /// Whether they are too many now.
+    pub(super) fn add(&mut self, files: impl Iterator<Item = PathBuf>) -> bool {
+        self.0.extend(files);
+        self.0.len() > MOST_CHANGED
+    }
+
+    /// The URIs of the files whose texts a server is told.
+    pub(super) fn among(&self, told: &[(&'static str, Value)]) -> Vec<Value> {
+        let uris: Vec<_> = self.0.iter().map(|path| json!(of_path(path))).collect();
+        let texts =
+            told.iter().filter(|(method, _)| matches!(*method, "textDocument/didOpen" | "textDocument/didChange"));
+        texts.map(|(_, params)| params["textDocument"]["uri"].clone()).filter(|uri| uris.contains(uri)).collect()
+    }
+
+    /// These documents, and those of the files that are not among them.
+    pub(super) async fn with(&self, documents: &[Document]) -> Vec<Document> {
+        let mut all = documents.to_vec();
+        let is_there = |path: &PathBuf| documents.iter().any(|one| one.path == *path);
+        let files: Vec<PathBuf> = self.0.iter().filter(|path| !is_there(path)).cloned().collect();
+        if !files.is_empty() {
+            let read = move || files.into_iter().filter_map(Document::read).collect::<Vec<_>>();
+            all.extend(tokio::task::spawn_blocking(read).await.unwrap_or_default());
+        }
+        all
+    }
+}
+
+/// Follows until a server has read these documents, and those before: what is asked of a document waits for it. Never true of a
+/// server that ends before.
+pub(super) fn caught_up(
+    client: &Client,
+    fresh: Vec<Value>,
+    mut before: watch::Receiver<bool>,
+) -> watch::Receiver<bool> {
+    if fresh.is_empty() {
+        return before;
+    }
+    let (done, caught_up) = watch::channel(false);
+    let client = client.clone();
+    tokio::spawn(async move {
+        for uri in fresh {
+            let params = json!({"textDocument": {"uri": uri}});
+            loop {
+                match client.request("textDocument/documentSymbol", &params, Duration::from_secs(60)).await {
+                    Ok(_) | Err(Failure::Refused { .. } | Failure::Odd { .. }) => break,
+                    Err(Failure::TimedOut { .. }) => {}
+                    Err(Failure::Closed) => return,
+                }
+            }
+        }
+        if before.wait_for(|is_it| *is_it).await.is_ok() {
+            let _ = done.send(true);
+        }
+    });
+    caught_up
+}
+
 /// What to tell a server of files that changed and are not open, so that it reads those that it would take for what they were:
 /// some (ty) look at size and time alone, unless a file was open. Blocks.
 pub(crate) fn read_again(changed: Vec<PathBuf>) -> Vec<(&'static str, Value)> {
-    let document = |path: PathBuf| {
-        let language = Language::by_name(&path)?;
-        let text = String::from_utf8(crate::search::read(&path).ok()?).ok()?;
-        Some(Document { path, language, text: text.into() })
-    };
-    let documents = changed.into_iter().filter(|path| is_back_dated(path)).filter_map(document).take(MOST);
+    let documents = changed.into_iter().filter(|path| is_back_dated(path)).filter_map(Document::read).take(MOST);
     documents.flat_map(|document| [opened(&document), closed(&document.path)]).collect()
 }
 

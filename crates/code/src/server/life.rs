@@ -1,7 +1,7 @@
 //! One life of a server's program, from its start to its end.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use super::actor::Actor;
 use super::beyond::Beyond;
 use super::canary::{Probe, ask, choose};
-use super::documents::{Documents, read_again};
+use super::documents::{Changed, Documents, caught_up, read_again};
 use super::scratch::Scratch;
 use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
@@ -76,6 +76,8 @@ pub(super) struct Life<'a> {
     pause: Duration,
     /// Another one after each change.
     settled: Settled,
+    changed: Changed,
+    caught_up: watch::Receiver<bool>,
     /// What it read at its start has changed: the next question starts it anew.
     is_outdated: bool,
     quiet_since: Instant,
@@ -155,6 +157,8 @@ impl Life<'_> {
             sing_at: None,
             pause: FIRST_PAUSE,
             settled: Settled::already(),
+            changed: Changed::default(),
+            caught_up: watch::channel(true).1,
             is_outdated: false,
             quiet_since: Instant::now(),
             prober: Prober::new(&group),
@@ -394,13 +398,17 @@ impl Life<'_> {
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
             self.tell_changes(batch).await.ok()?;
         }
-        for (method, params) in self.documents.bring(documents) {
+        let told = self.documents.bring(&self.changed.with(documents).await);
+        let fresh = self.changed.among(&told);
+        for (method, params) in told {
             self.client.notify(method, params).await.ok()?;
         }
+        self.caught_up = caught_up(&self.client, fresh, self.caught_up.clone());
         Some(Session {
             client: self.client.clone(),
             encoding: self.encoding,
             settled: self.settled.clone(),
+            caught_up: self.caught_up.clone(),
             timing: self.actor.start.timing.clone(),
         })
     }
@@ -431,7 +439,6 @@ impl Life<'_> {
         let files: Vec<_> =
             self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
         if batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path))) {
-            // How everything is compiled is read at the start.
             self.is_outdated = true;
         }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
@@ -439,12 +446,14 @@ impl Life<'_> {
             self.settled = Settled::not_yet();
             self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let family = &self.actor.start.profile.family;
-            let is_read = |path: &PathBuf| {
-                let is_of_it = Language::by_name(path).is_some_and(|one| language_family(one) == family);
-                is_of_it && !self.documents.has(path)
-            };
+            let is_of_family = |path: &Path| Language::by_name(path).is_some_and(|one| language_family(one) == family);
+            let is_read = |path: &PathBuf| is_of_family(path) && !self.documents.has(path);
             let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
             let files: Vec<PathBuf> = files.filter(is_read).collect();
+            if !self.actor.start.profile.included.is_empty() {
+                let files = batch.changes.iter().map(|change| worktree.join(&change.path));
+                self.is_outdated |= self.changed.add(files.filter(|path| is_of_family(path)));
+            }
             let mut told = tokio::task::spawn_blocking(move || read_again(files)).await.unwrap_or_default();
             if batch.changes.iter().any(|change| self.actor.start.profile.is_included(&change.path)) {
                 told.extend(self.documents.close_all());

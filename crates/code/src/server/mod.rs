@@ -143,6 +143,7 @@ pub(crate) struct Session {
     pub client: Client,
     pub encoding: Encoding,
     pub settled: Settled,
+    caught_up: watch::Receiver<bool>,
     pub timing: Timing,
 }
 
@@ -260,7 +261,9 @@ impl Server {
     pub(crate) async fn open(&self, documents: Vec<Document>) -> Option<Session> {
         let (reply, session) = oneshot::channel();
         self.orders.send(Order::Open { documents, reply }).await.ok()?;
-        session.await.ok()?
+        let mut session = session.await.ok()??;
+        session.caught_up.wait_for(|is_it| *is_it).await.ok()?;
+        Some(session)
     }
 
     pub(crate) async fn order(&self, order: Order) {

@@ -172,6 +172,23 @@ fn interfaces_of_other_packages_in_go() {
     );
 }
 
+/// clangd's index is as old as its start.
+#[test]
+fn a_class_below_that_comes_later_is_seen() {
+    let Some(judged) = projects::c(&["a.cpp", "sub.cpp", "late.cpp"]) else { return };
+    judged
+        .write("a.hpp", "class Base {\n  public:\n  virtual int tick() { return 1; }\n};\n")
+        .write("a.cpp", "#include \"a.hpp\"\nint run(Base &b) { return b.tick(); }\n")
+        .write("sub.cpp", "int nothing() { return 0; }\n");
+    assert_eq!(keeps(&judged, "tick"), None);
+    let below = "#include \"a.hpp\"\n#include <streambuf>\nclass S : public Base, public std::streambuf {};\n";
+    for file in ["sub.cpp", "late.cpp"] {
+        judged.write("sub.cpp", "int nothing() { return 0; }\n").write(file, below);
+        let said = keeps(&judged, "tick").unwrap_or_default();
+        assert!(said.starts_with("Base::tick stands below streambuf"), "{file}: {said}");
+    }
+}
+
 #[test]
 fn bases_of_cpp() {
     if !testkit::has_program("clangd") {
