@@ -187,7 +187,9 @@ async fn until_believed<A: Asking>(
         // One round more where nothing else is open: who does not wait would never have an answer that needs two.
         let is_late = Instant::now() + pause >= call.until && (count > 1 || !standing.is_sure);
         if is_sure || agree || count == ROUNDS || is_late {
-            return Ok((round, agree || is_sure));
+            // Past its time a round may lack answers that the one before had.
+            let before = last.filter(|last| is_late && !standing.is_sure && last.standing().is_sure);
+            return Ok(before.map_or((round, agree || is_sure), |before| (before, false)));
         }
         tokio::time::sleep(pause).await;
         last = Some(round);
