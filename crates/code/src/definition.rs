@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near, read};
-use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, bare_name, declarations, is_whole};
+use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, bare_name, declarations, family, is_whole};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -56,6 +56,15 @@ pub(crate) fn of_trait(language: Language, one: &Occurrence) -> Option<OfTrait> 
 }
 
 impl Definition {
+    /// Whether it is a constructor among the methods of a class, under this name.
+    pub(crate) fn is_constructor(&self, name: &str) -> bool {
+        self.kind == Kind::Method
+            && match self.language {
+                Language::Cpp => self.inside.last().is_some_and(|names| names.iter().any(|one| one == name)),
+                _ => family(self.language) == SCRIPTS && name == "constructor",
+            }
+    }
+
     /// Whether it is in no file of the project.
     pub(crate) fn is_outside(&self) -> bool {
         self.path.is_absolute()

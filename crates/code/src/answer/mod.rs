@@ -371,11 +371,8 @@ fn reclassify(found: &mut Found) {
     let all = |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
     let are_fields = all(&|one| one.kind == Kind::Field);
     let has_functions = found.definitions.iter().any(|one| matches!(one.kind, Kind::Function | Kind::Method));
-    // C++ names a constructor as its class.
-    let is_own = |one: &Definition| {
-        one.kind == Kind::Method && one.inside.last().is_some_and(|names| names.contains(&found.question.name))
-    };
-    let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || is_own(one));
+    let name = &found.question.name;
+    let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name));
     let are_values = all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function));
     let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
     for site in &mut found.sites {
@@ -384,6 +381,8 @@ fn reclassify(found: &mut Found) {
             Class::Call | Class::Value if are_fields && haskell => Class::FieldRead,
             // In the others what is reached by a dot and not called is never a function.
             Class::FieldRead if has_functions && has_bound_methods(site.language) => Class::Value,
+            Class::Binding if has_functions && destructures(&found.texts, site) => Class::Value,
+            Class::Binding if are_fields && destructures(&found.texts, site) => Class::FieldRead,
             Class::Call if construct => Class::Construct,
             // A base class in the list of what a constructor initializes.
             Class::FieldWrite if construct && site.language == Language::Cpp => Class::Construct,
@@ -400,6 +399,12 @@ fn reclassify(found: &mut Found) {
         Class::Binding | Class::Signature => !at.contains(&(site.path.to_path_buf(), site.line)),
         _ => !site.embeds || !is_declared(site),
     });
+}
+
+/// Whether `const { area } = shape` takes the member of that name, which is no declaration of one: `exports.area = …`.
+fn destructures(texts: &Texts, site: &Site) -> bool {
+    let before = texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    site.is_member && !before.trim_ascii_end().ends_with(b".")
 }
 
 /// A name in Python is not the one that Rust defines, unless one is declared to the other: then both define it.

@@ -238,7 +238,8 @@ fn is_member(trail: &Trail<'_, '_>) -> bool {
         }
         // `geo.Area[int](1)` in Go is written as types are.
         "qualified_type" => trail.field(0) == "name",
-        _ => false,
+        // `const { area } = shape` takes a member under its name.
+        _ => trail.node().kind() == "shorthand_property_identifier_pattern",
     }
 }
 

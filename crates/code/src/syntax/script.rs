@@ -45,6 +45,7 @@ const RULES: &Table = &[
     ("class_heritage", "", Rule::Is(Class::Type)),
     ("type_query", "", Rule::Is(Class::Type)),
     ("type_parameter", "name", Rule::Is(Class::Binding)),
+    ("function_expression", "name", Rule::Is(Class::Binding)),
     ("assignment_expression", "left", Rule::Is(Class::Binding)),
     ("augmented_assignment_expression", "left", Rule::Is(Class::Binding)),
 ];

@@ -12,6 +12,7 @@ use super::uses::{Use, Uses, head_line, lines, rest_line};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined, shown};
 use super::{Question, answer};
 use crate::answer::{Found, Shown, Site};
+use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::Verdict;
 use crate::syntax::{Class, Kind};
@@ -164,7 +165,10 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
 /// The classes that count as calling.
 fn classes(found: &Found, uses: &[UsedAs]) -> Vec<Class> {
     // A constructor is called by constructing; a type that is no function likewise.
-    let constructs = found.definitions.iter().any(|one| one.kind == Kind::Constructor || one.kind.is_type());
+    let name = &found.question.name;
+    let is_constructed =
+        |one: &Definition| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name);
+    let constructs = found.definitions.iter().any(is_constructed);
     let is_wanted = |wanted: UsedAs| uses.is_empty() || uses.contains(&wanted);
     let mut classes = Vec::new();
     if is_wanted(UsedAs::Call) {

@@ -4,6 +4,7 @@
 
 use super::meaning::target_at;
 use super::requests::asked_at;
+use super::structural::may_meet;
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::definition::{Definition, OfTrait, of_trait};
@@ -142,7 +143,7 @@ pub(super) async fn overrides(
             }
         }
     }
-    None
+    may_meet(found, spot, sheets).then_some(Dispatched::Undecided(Code::Dynamic))
 }
 
 /// The trait that the method at a spot belongs to.

@@ -14,6 +14,7 @@
 //! - `requests`: what is asked for places.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
+//! - `structural`: interfaces that a class meets without naming them.
 //! - `outside`: the uses of a name that the project does not define.
 //! - `unnamed`: uses that do not name what they use.
 //! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
@@ -32,6 +33,7 @@ mod owner;
 mod pass;
 mod requests;
 mod said;
+mod structural;
 mod texts;
 mod unnamed;
 mod waiting;

@@ -107,7 +107,8 @@ impl Pass {
             }
             if number == 0 && asked.asks_for_calls() && implicit_callers::known(found).is_none() {
                 let until = asked.call.until;
-                let by = implicit_callers::by_bases(found, family, &session, &mut sheets, until).await;
+                let by =
+                    implicit_callers::by_bases(asked.call.scope, found, family, &session, &mut sheets, until).await;
                 pass.unnamed = pass.unnamed.or(by.map(|text| (Code::Dynamic, text)));
             }
         }

@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, is_pure_virtual};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -88,6 +88,11 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         if let Some(number) = found.definitions.iter().position(is_ours) {
             return Said::Ours(number);
         }
+        // clangd leads from `Point(3)` to the class; the references of its constructors tell.
+        let constructs = matches!(found.sites[asked_at].class, Class::Construct | Class::Call);
+        if constructs && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
+            return Said::Nothing;
+        }
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
         let is_pure = |site: &Site| {
             let text = found.texts.get(&site.path).filter(|_| site.language == Language::Cpp);
@@ -105,6 +110,8 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 _ if leads_on && at == asked_at => Said::Nothing,
                 _ if leads_on => Said::Through(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
+                // `module.exports = { area }` declares a property of that name, and means what the name means.
+                Class::Value if family(site.language) == SCRIPTS && at != asked_at => Said::Through(at),
                 _ => Said::Other { is_interface: site.in_interface },
             };
         }
@@ -125,6 +132,11 @@ fn is_module(name: &str, spot: &Spot) -> bool {
 pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
     let definition = &found.definitions[number];
     let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    if definition.is_constructor(&found.question.name)
+        && definition.inside.last().is_some_and(|names| names.iter().any(|one| one == word))
+    {
+        return true;
+    }
     match definition.language {
         Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
         Language::TypeScript | Language::Tsx | Language::JavaScript => {

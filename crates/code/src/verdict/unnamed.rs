@@ -1,5 +1,5 @@
-//! Uses that do not name what they use, as clangd gives them: a variable, a member or a value that runs a constructor, and the
-//! use of a macro in whose text the name stands.
+//! Uses that do not name what they use, as clangd gives them: a variable, a member or a value that runs a constructor, the sign of
+//! an operator, and the use of a macro in whose text the name stands.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,10 +35,12 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
     let all = occurrences_at(language, text, std::slice::from_ref(&(start..end)), until);
     let one = all.and_then(|all| all.into_iter().next());
     let name = &found.question.name;
-    let is_constructor =
-        definition.language == Language::Cpp && definition.inside.last().is_some_and(|around| around.contains(name));
-    let (how, class) = if is_constructor {
+    // The sign of an operator, or the bracket that calls.
+    let is_operator = name.strip_prefix("operator").is_some_and(|sign| sign.trim_start().as_bytes().starts_with(word));
+    let (how, class) = if definition.is_constructor(name) {
         (Unnamed::Implicit, Class::Construct)
+    } else if is_operator && !is_word(word[0]) {
+        (Unnamed::Implicit, Class::Call)
     } else if found.texts.values().any(|text| is_macro(text, word)) {
         (Unnamed::Macro, one.as_ref().map(|one| one.class)?)
     } else {

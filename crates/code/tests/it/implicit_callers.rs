@@ -76,6 +76,20 @@ fn bases_and_decorators_of_python() {
              class Bag(collections.abc.Set):\n    def _from_iterable(self, it): pass\n\n\
              class Model(threading.Thread):\n    template = 'x'\n    def __own(self): pass\n",
         )
+        .write(
+            "renamed.py",
+            "from typing import Protocol\nfrom threading import Thread\nimport own\nfrom app import register\n\n\
+             class Taken:\n    def taken(self): pass\n\n\
+             class Made:\n    def made_at_run_time(self): pass\n\n\
+             class Held:\n    def held_there(self): pass\n\n\
+             class Given:\n    def given_there(self): pass\n\n\
+             @register('y')\nclass Below(Given): pass\n\n\
+             class Asked:\n    def asked(self): pass\n\n\
+             isinstance(1, (Asked, Made))\n\
+             T = type('T', (Made, Thread), {})\n\
+             ALL = (Held, Thread)\nclass Of(*ALL): pass\n",
+        )
+        .write("taken.py", "from renamed import (\n    Taken as Other,\n)\nimport threading\n\nclass Own(Other, threading.Thread): pass\n")
         .write("tests/test_app.py", "def test_it():\n    helper()\n\ndef setup_module(): pass\n\ndef helper(): pass\n");
     check(
         &judged,
@@ -98,6 +112,11 @@ fn bases_and_decorators_of_python() {
             ("Row.insert", "Row.insert stands below MutableSequence"),
             ("Model.template", "Model.template stands below Thread"),
             ("__own", ""),
+            ("taken", "Taken.taken stands below Taken, to which taken.py:2 gives another name"),
+            ("made_at_run_time", "Made.made_at_run_time stands below Made, to which renamed.py:25 gives another name"),
+            ("held_there", "Held.held_there stands below Held, to which renamed.py:26 gives another name"),
+            ("given_there", "Given.given_there stands below a class that `register` is given"),
+            ("asked", ""),
             ("test_it", ""),
             ("setup_module", "what runs tests calls setup_module"),
             ("helper", ""),
@@ -127,7 +146,9 @@ fn bases_and_decorators_of_typescript() {
              @made\nexport class Bound { clicked() {} }\n\
              export class Impl { draw() {} }\nexport class Sub extends Impl implements Shown { shown() {} }\n\
              type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n\
-             class Named { named() {} }\nconst Given = Named;\nexport class Last extends Given implements Shown { shown() {} }\n",
+             class Named { named() {} }\nconst Given = Named;\nexport class Last extends Given implements Shown { shown() {} }\n\
+             class Held { held() {} }\nfunction register(of: unknown) {}\n\
+             register(class extends Held implements Shown { shown() {} });\n",
         );
     check(
         &judged,
@@ -141,7 +162,8 @@ fn bases_and_decorators_of_typescript() {
             ("connectedCallback", "Tag.connectedCallback stands below HTMLElement"),
             ("Bound.clicked", "`made` stands at Bound.clicked"),
             ("Impl.draw", "Impl.draw stands below Shown"),
-            ("named", "Named.named stands below what the judge does not name"),
+            ("named", "Named.named stands below Named, to which own.ts:16 gives another name"),
+            ("held", "Held.held stands below a class without a name"),
             ("Aliased.shown", "Aliased.shown stands below Alias, which is no class by itself"),
         ],
     );
@@ -208,7 +230,7 @@ fn bases_of_cpp() {
             "compile_commands.json",
             json!([{"directory": folder, "file": "geo.cpp", "arguments": ["c++", &search, "-c", "geo.cpp"]}]).to_string(),
         )
-        .write("geo.hpp", "#include <foreign.h>\nstruct Own { void go2() {} };\nstruct A : Own { void own(); void go(); };\nstruct B : Foreign { void go() override; };\nusing Al = Foreign;\nstruct C : Al { void by_alias() {} };\nstruct D : Ghost { void ghostly() {} };\n\
+        .write("geo.hpp", "#include <foreign.h>\nstruct Own { void go2() {} };\ntypedef Own Other;\nstruct A : Own { void own(); void go(); };\nstruct B : Foreign { void go() override; };\nusing Al = Foreign;\nstruct C : Al { void by_alias() {} };\nstruct D : Ghost { void ghostly() {} };\n\
              struct E { void bare() {} __attribute__((constructor)) static void first() {} };\nstruct F : E, Foreign {};\n")
         .write("geo.cpp", "#include \"geo.hpp\"\nvoid A::own() {}\nvoid A::go() {}\nvoid B::go() {}\n");
     check(

@@ -154,6 +154,15 @@ impl Judged {
             assert_eq!(sites(&answer), *expected, "{name}: {text}");
         }
     }
+
+    /// The same of answers that a judge leaves open in part.
+    pub(crate) fn check_open(&self, all: &[(&str, &[&str])]) {
+        for (name, expected) in all {
+            let (answer, text) = self.until_judged("find_callers", json!({"name": name, "refuted": true}));
+            assert_eq!(sites(&answer), *expected, "{name}: {text}");
+            assert_eq!(answer["head"]["final"], false, "{name}: {text}");
+        }
+    }
 }
 
 impl Drop for Judged {

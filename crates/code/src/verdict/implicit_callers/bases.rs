@@ -9,21 +9,28 @@ use serde_json::json;
 
 use super::super::requests::{asked_at, defined, left, places};
 use super::super::texts::{Sheets, Spot};
+use super::given;
+use super::other_names::{alias, gives_another, search_for_others};
 use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::lsp::{Location, of_path};
+use crate::place::Lines;
+use crate::search::Scope;
 use crate::server::Session;
 use crate::syntax::{Kind, Language, Marks, family, occurrences_at};
 
 /// How many bases and classes are followed, and how many definitions are asked about.
 const MOST_BASES: usize = 50;
 const MOST_ASKED: usize = 20;
+/// How many bytes stand between the word that begins a class and its last base, at most.
+const HEAD: usize = 8_000;
 /// How long one file may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
 /// Who may, by a base that the project does not define.
 pub(in crate::verdict) async fn by_bases(
+    scope: &Scope,
     found: &Found,
     of: &str,
     session: &Session,
@@ -48,7 +55,7 @@ pub(in crate::verdict) async fn by_bases(
     for one in found.definitions.iter().filter(is_asked).take(MOST_ASKED) {
         let base = match one.language {
             Language::Go => interface(found, one, session, sheets, until).await,
-            _ => Walk { language: one.language, session, sheets, until }.base(one).await,
+            _ => Walk { language: one.language, scope, session, sheets, until }.base(one).await,
         };
         if let Some(base) = base {
             let label = &one.label;
@@ -60,6 +67,7 @@ pub(in crate::verdict) async fn by_bases(
 
 struct Walk<'a> {
     language: Language,
+    scope: &'a Scope,
     session: &'a Session,
     sheets: &'a mut Sheets,
     until: Instant,
@@ -91,10 +99,18 @@ impl Walk<'_> {
             if at > MOST_BASES {
                 return Some("more classes than are followed".to_owned());
             }
-            let Some(below) = self.below(&class).await else { return Some("what the judge does not name".to_owned()) };
+            let below = match self.below(&class).await {
+                Ok(below) => below,
+                Err(why) => return Some(self.foreign(bases).await.unwrap_or(why)),
+            };
+            let (below, aliases) = below;
+            classes.extend(aliases.into_iter().filter(|alias| !classes.contains(alias)).collect::<Vec<_>>());
             for (path, marks, skip) in below {
                 if marks.has_nameless_base {
                     return Some("a base without a name".to_owned());
+                }
+                if let Some(mark) = given(self.language, &marks.decorators, None) {
+                    return Some(format!("a class that `{mark}` is given"));
                 }
                 let next = marks.bases.iter().map(|base| spot(&path, base, skip));
                 bases.extend(next.collect::<Vec<_>>());
@@ -163,9 +179,10 @@ impl Walk<'_> {
         is_class.then_some((declares.marks, sheet.skip))
     }
 
-    /// The classes that name one as a base.
-    async fn below(&mut self, class: &Spot) -> Option<Vec<(PathBuf, Marks, usize)>> {
-        let sheet = self.sheets.get(&class.path)?;
+    /// The classes that name one as a base, and its other names whose uses the judge knows; why they are not known.
+    async fn below(&mut self, class: &Spot) -> Result<(Vec<(PathBuf, Marks, usize)>, Vec<Spot>), String> {
+        let unknown = || "what the judge does not name".to_owned();
+        let sheet = self.sheets.get(&class.path).ok_or_else(unknown)?;
         let params = json!({
             "textDocument": {"uri": of_path(&class.path)},
             "position": sheet.position(class.start, self.session.encoding),
@@ -173,9 +190,12 @@ impl Walk<'_> {
         });
         let within = left(self.until, self.session);
         let places = places(&self.session.client, "textDocument/references", &params, within).await;
-        let places = places.ok()?;
-        if blocking(|| places.iter().any(|place| self.is_renamed(place))) {
-            return None;
+        let places = places.map_err(|_| unknown())?;
+        let renamed: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.renames(place)).collect());
+        let aliases = renamed.iter().map(|spot| self.alias(spot).ok_or_else(|| self.renamed_at(spot)));
+        let aliases: Vec<Spot> = aliases.collect::<Result<_, _>>()?;
+        if let Some(by) = self.renamed_elsewhere(class).await {
+            return Err(by);
         }
         blocking(|| {
             let mut by_file: BTreeMap<PathBuf, Vec<Spot>> = BTreeMap::new();
@@ -186,55 +206,102 @@ impl Walk<'_> {
                     by_file.entry(spot.path.clone()).or_default().push(spot);
                 }
             }
-            Some(by_file.into_iter().flat_map(|(path, spots)| self.classes_of(&path, spots)).collect())
+            let mut all = Vec::new();
+            for (path, spots) in by_file {
+                all.extend(self.classes_of(&path, spots)?);
+            }
+            Ok((all, aliases))
         })
     }
 
-    /// Whether a use of a class gives it another name, by which others may have it as their base: `import C as D`, `D = a.C`.
-    fn is_renamed(&mut self, place: &Location) -> bool {
-        let Some(spot) = self.sheets.below(&place.path).and_then(|_| self.sheets.spot(place)) else { return false };
-        let Some(sheet) = self.sheets.get(&spot.path) else { return false };
-        let text: &str = &sheet.text;
-        let (Some(before), Some(after)) =
-            (text.get(..spot.start.saturating_sub(sheet.skip)), text.get(spot.end.saturating_sub(sheet.skip)..))
-        else {
-            return false;
+    /// The use of a class that gives it another name, by which others may have it as their base.
+    fn renames(&mut self, place: &Location) -> Option<Spot> {
+        self.sheets.below(&place.path)?;
+        let spot = self.sheets.spot(place)?;
+        let sheet = self.sheets.get(&spot.path)?;
+        let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
+        gives_another(self.language, sheet.text.as_bytes(), start..end).then_some(spot)
+    }
+
+    /// Where the other name stands, of which the judge knows the uses.
+    fn alias(&self, spot: &Spot) -> Option<Spot> {
+        let sheet = self.sheets.get(&spot.path).filter(|_| self.language == Language::Cpp)?;
+        let name = alias(sheet.text.as_bytes(), spot.start - sheet.skip..spot.end - sheet.skip)?;
+        Some(Spot { path: spot.path.clone(), start: name.start + sheet.skip, end: name.end + sheet.skip })
+    }
+
+    fn renamed_at(&self, spot: &Spot) -> String {
+        let path = self.sheets.below(&spot.path).unwrap_or(&spot.path).display();
+        let line = self.sheets.get(&spot.path).map_or(0, |sheet| Lines::of(sheet.text.as_bytes()).line(spot.start));
+        format!("{}, to which {path}:{line} gives another name", self.sheets.word(spot))
+    }
+
+    /// The same, where the judge does not list it among the references: ty knows no imports by another name.
+    async fn renamed_elsewhere(&mut self, class: &Spot) -> Option<String> {
+        if self.language != Language::Python {
+            return None;
+        }
+        let name = self.sheets.word(class).to_owned();
+        let Some(found) = search_for_others(self.scope, self.language, name, self.until).await else {
+            return Some("classes of files that cannot be searched".to_owned());
         };
-        let before = before.rsplit('\n').next().unwrap_or_default();
-        let after = after.split('\n').next().unwrap_or_default().trim();
-        let is_caught = ["except", "with", "case"].iter().any(|word| before.trim_start().starts_with(word));
-        let owner = before.trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.')).trim_end();
-        let is_assigned = owner.ends_with('=') && !owner.ends_with("==") && matches!(after, "" | ";");
-        is_assigned || after.starts_with("as ") && !is_caught
+        for (path, at) in found {
+            let path = self.sheets.path(&path);
+            blocking(|| self.sheets.read(&path));
+            let Some(sheet) = self.sheets.get(&path) else {
+                return Some("classes of files that cannot be read".to_owned());
+            };
+            let (skip, position) = (sheet.skip, sheet.position(at, self.session.encoding));
+            let answer = defined(&self.session.client, &path, position, left(self.until, self.session)).await;
+            let places = answer.unwrap_or_default();
+            let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.sheets.spot(place)).collect());
+            // Another class may have the name.
+            let is_other = |spot: &Spot| (&spot.path, spot.start) != (&class.path, class.start);
+            let names_itself = |spot: &Spot| (&spot.path, spot.start) == (&path, at);
+            if targets.is_empty() || targets.iter().any(|spot| !is_other(spot) || names_itself(spot)) {
+                let spot = Spot { path, start: at - skip, end: at - skip };
+                return Some(self.renamed_at(&spot));
+            }
+        }
+        None
     }
 
     /// Whether a class begins a little before a spot.
     fn may_be_base(&self, spot: &Spot) -> bool {
         let Some(sheet) = self.sheets.get(&spot.path) else { return false };
         let start = spot.start.saturating_sub(sheet.skip);
-        let before = &sheet.text.as_bytes()[start.saturating_sub(500)..start];
+        let before = &sheet.text.as_bytes()[start.saturating_sub(HEAD)..start];
         ["class", "struct", "extends", "implements"]
             .iter()
             .any(|word| memchr::memmem::find(before, word.as_bytes()).is_some())
     }
 
-    /// The classes of a file in whose lists of bases these stand.
-    fn classes_of(&self, path: &Path, mut spots: Vec<Spot>) -> Vec<(PathBuf, Marks, usize)> {
-        let Some(sheet) = self.sheets.get(path) else { return Vec::new() };
+    /// The classes of a file in whose lists of bases these stand; why they are not known.
+    fn classes_of(&self, path: &Path, mut spots: Vec<Spot>) -> Result<Vec<(PathBuf, Marks, usize)>, String> {
+        let Some(sheet) = self.sheets.get(path) else { return Ok(Vec::new()) };
         let text = sheet.text.as_bytes();
         spots.sort();
         spots.dedup();
         let places: Vec<_> = spots.iter().map(|spot| spot.start - sheet.skip..spot.end - sheet.skip).collect();
         let language = Language::of(path, text).unwrap_or(self.language);
-        let all = occurrences_at(language, text, &places, Instant::now() + WITHIN).unwrap_or_default();
-        let mut names: Vec<_> = all.iter().filter_map(|one| Some((one.enclosing.last()?, one.bytes.clone()))).collect();
-        names.sort_by_key(|(place, _)| place.at);
-        let classes = names.into_iter().filter_map(|(place, base)| {
-            let class = Spot { path: path.to_owned(), start: place.at + sheet.skip, end: place.at + sheet.skip };
-            let (marks, skip) = self.class_at(&class)?;
-            marks.bases.contains(&base).then(|| (path.to_owned(), marks, skip))
-        });
-        classes.collect()
+        let all = occurrences_at(language, text, &places, Instant::now() + WITHIN)
+            .ok_or_else(|| format!("classes of {}, which takes too long to parse", path.display()))?;
+        let mut found = Vec::new();
+        for one in all {
+            let is_extended = text[..one.bytes.start].trim_ascii_end().ends_with(b"extends");
+            let around = one.enclosing.last().and_then(|place| {
+                let class = Spot { path: path.to_owned(), start: place.at + sheet.skip, end: place.at + sheet.skip };
+                self.class_at(&class)
+            });
+            // A call in the list of bases makes another class of it.
+            let around = around.filter(|(marks, _)| marks.bases.contains(&one.bytes) || marks.has_nameless_base);
+            match around {
+                Some((marks, skip)) => found.push((path.to_owned(), marks, skip)),
+                None if is_extended => return Err("a class without a name".to_owned()),
+                None => {}
+            }
+        }
+        Ok(found)
     }
 
     /// What stands around the prototypes of a method that is defined outside of its class.

@@ -4,9 +4,11 @@
 //!
 //! - `bases`: base classes and interfaces, as a judge knows them.
 //! - `lists`: what calls nothing, and what is called by its name.
+//! - `other_names`: what gives a class another name, by which it may be a base.
 
 mod bases;
 mod lists;
+mod other_names;
 
 use crate::answer::Found;
 use crate::definition::Definition;
@@ -23,7 +25,8 @@ pub(super) fn known(found: &Found) -> Option<String> {
         by_trait(found, one)
             .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
-                given_to(one).map(|mark| {
+                let text = found.texts.get(&one.path).map(|text| &text[..]);
+                given(one.language, &one.marks.decorators, text).map(|mark| {
                     format!("`{mark}` stands at {label}: what it is given to may call it without naming it")
                 })
             })
@@ -93,10 +96,14 @@ fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
         && ["constructor", "destructor", "alias", "ifunc", "interrupt", "used"].iter().any(|word| has(word))
 }
 
-/// The decorator or attribute that gives a definition to somebody.
-fn given_to(one: &Definition) -> Option<&str> {
-    one.marks.decorators.iter().find_map(|mark| match one.language {
-        Language::Python => Some(head(mark)).filter(|head| !is_inert_in_python(head)),
+/// The decorator or attribute that gives a definition to somebody, in a text as far as it is known.
+fn given<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
+    decorators.iter().find_map(|mark| match language {
+        Language::Python => {
+            let head = head(mark);
+            let is_of_others = || text.is_some_and(|text| is_of_others(text, head));
+            (!is_inert_in_python(head) || is_of_others()).then_some(head)
+        }
         Language::Rust => in_rust(mark),
         _ => Some(head(mark)),
     })
@@ -113,6 +120,31 @@ fn is_inert_in_python(head: &str) -> bool {
     let (module, last) = head.rsplit_once('.').unwrap_or(("", head));
     let is_known = OF_PYTHON.contains(&module) || matches!(last, "setter" | "getter" | "deleter");
     INERT_IN_PYTHON.contains(&last) && is_known
+}
+
+/// Whether a text has the name of one of Python's own decorators from elsewhere: `from flask_caching import cache`.
+fn is_of_others(text: &[u8], name: &str) -> bool {
+    if name.contains('.') || matches!(name, "property" | "classmethod" | "staticmethod") {
+        return false;
+    }
+    let text = String::from_utf8_lossy(text);
+    let has = |words: &str| words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+    let lines = text.match_indices('\n').map(|(at, _)| &text[at + 1..]);
+    lines.chain([&*text]).any(|rest| {
+        let rest = rest.trim_start_matches([' ', '\t']);
+        let line = rest.split('\n').next().unwrap_or_default();
+        match rest.strip_prefix("from ").and_then(|rest| rest.split_once(" import ")) {
+            Some((module, names)) if line.starts_with("from ") => {
+                let end = if names.starts_with('(') { ')' } else { '\n' };
+                let names = names.split(end).next().unwrap_or_default();
+                !OF_PYTHON.contains(&module.trim()) && has(names)
+            }
+            _ => {
+                let defines = ["def ", "class ", "import "].iter().any(|word| line.strip_prefix(word).is_some_and(has));
+                defines || line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
+            }
+        }
+    })
 }
 
 /// The attribute of Rust that may call, also within `unsafe(…)` and `cfg_attr(…)`.
@@ -175,6 +207,21 @@ mod tests {
             ("app.route('/')", false),
         ] {
             assert_eq!(is_inert_in_python(head(mark)), said, "{mark}");
+        }
+    }
+
+    #[test]
+    fn decorators_of_others_with_a_name_of_pythons_own() {
+        for (text, said) in [
+            ("from functools import cache\n", false),
+            ("import functools\nfrom functools import (\n    cache,\n)\nx = cache\n", false),
+            ("from flask_caching import cache\n", true),
+            ("import os\nfrom .kept import (  # ours\n    other,\n    cache,\n)\n", true),
+            ("def cache(f): return f\n", true),
+            ("cache = Cache()\n", true),
+            ("from os import path\ncached = 1\nx = f(cache)\n", false),
+        ] {
+            assert_eq!(is_of_others(text.as_bytes(), "cache"), said, "{text}");
         }
     }
 

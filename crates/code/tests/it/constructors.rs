@@ -1,0 +1,35 @@
+//! Constructors that are asked for by themselves: they are called by the name of their class, or by no name. Operators likewise.
+
+use serde_json::json;
+
+use crate::judged::{Judged, sites};
+use crate::projects;
+
+/// What is said of the callers of a name, however sure.
+fn callers(judged: &Judged, name: &str) -> Vec<String> {
+    let (answer, _) = judged.until_judged("find_callers", json!({"name": name, "refuted": true}));
+    sites(&answer)
+}
+
+#[test]
+fn of_cpp() {
+    let Some(judged) = projects::c(&["geo.cpp"]) else { return };
+    judged.write(
+        "geo.cpp",
+        "struct Point {\n  int x;\n  Point(int at) : x(at) {}\n  Point operator+(const Point& o) const;\n};\n\
+         Point Point::operator+(const Point& o) const {\n  return Point(x + o.x);\n}\n\
+         int made() {\n  Point one(1);\n  Point two = one + one;\n  return two.x;\n}\n",
+    );
+    judged.check_callers(&[(
+        "Point::Point",
+        &["geo.cpp:7 construct confirmed geo.cpp:3", "geo.cpp:10 construct confirmed geo.cpp:3"],
+    )]);
+    assert_eq!(callers(&judged, "operator+"), ["geo.cpp:11 call confirmed geo.cpp:6"]);
+}
+
+#[test]
+fn of_typescript() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write("geo.ts", "class Shape {\n  constructor(x: number) {}\n}\nnew Shape(1);\nnew Array(1);\n");
+    assert_eq!(callers(&judged, "Shape.constructor"), ["geo.ts:4 construct confirmed geo.ts:2"]);
+}

@@ -1,0 +1,42 @@
+//! A class may meet an interface without naming it: a call through the interface may run its method, and no judge tells.
+
+use crate::projects;
+
+#[test]
+fn python() {
+    let Some(judged) = projects::python() else { return };
+    judged.write(
+        "geo.py",
+        "from typing import Protocol\n\n\
+         class Drawn(Protocol):\n    def draw(self): ...\n    def size(self): ...\n\n\
+         class Shape:\n    def draw(self): pass\n    def size(self): pass\n\n\
+         class Half:\n    def draw(self): pass\n\n\
+         class Below(Half):\n    def draw(self): pass\n\n\
+         def through(one: Drawn):\n    one.draw()\n\n\
+         Half().draw()\n",
+    );
+    judged.check_open(&[("Shape.draw", &["geo.py:18 call undecided -", "geo.py:20 call refuted -"])]);
+    judged
+        .check_open(&[("Below.draw", &["geo.py:18 call undecided -", "geo.py:20 call confirmed geo.py:15 interface"])]);
+    // It has no `size`, and no base that may have it.
+    judged.check_callers(&[("Half.draw", &["geo.py:18 call refuted -", "geo.py:20 call confirmed geo.py:12"])]);
+}
+
+#[test]
+fn typescript() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
+        "geo.ts",
+        "interface Drawn {\n  draw(): void;\n  size: number;\n  name?: string;\n}\n\
+         class Shape {\n  size = 1;\n  draw() {}\n}\n\
+         class Half {\n  draw() {}\n}\n\
+         type Only = { draw(): void };\n\
+         function through(one: Drawn, only: Only) {\n  one.draw();\n  only.draw();\n}\n\
+         through(new Shape(), new Half());\n\
+         new Half().draw();\n",
+    );
+    let through = ["geo.ts:15 call undecided -", "geo.ts:16 call undecided -", "geo.ts:19 call refuted -"];
+    judged.check_open(&[("Shape.draw", &through)]);
+    let through = ["geo.ts:15 call refuted -", "geo.ts:16 call undecided -", "geo.ts:19 call confirmed geo.ts:11"];
+    judged.check_open(&[("Half.draw", &through)]);
+}
