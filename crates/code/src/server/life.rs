@@ -438,12 +438,12 @@ impl Life<'_> {
         };
         let files: Vec<_> =
             self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
-        if batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path))) {
-            self.is_outdated = true;
-        }
+        self.is_outdated |= batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path)));
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
-            self.settled = Settled::not_yet();
+            if batch.changes.iter().filter(is_file).any(|change| self.actor.start.profile.may_read(&change.path)) {
+                self.settled = Settled::not_yet();
+            }
             self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let family = &self.actor.start.profile.family;
             let is_of_family = |path: &Path| Language::by_name(path).is_some_and(|one| language_family(one) == family);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::syntax::Language;
+use crate::syntax::{C_AND_CPP, Language, family};
 
 /// A kind of server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -49,7 +49,19 @@ pub(crate) struct Profile {
     pub wider: Option<Wider>,
 }
 
+/// Extensions of files that no judge reads.
+const PROSE: &[&str] = &["adoc", "csv", "log", "md", "rst", "svg", "tsv"];
+
 impl Profile {
+    /// Whether what a file holds may change what it says: no prose does, and no other language.
+    pub(crate) fn may_read(&self, path: &Path) -> bool {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        // Go reads headers of C for what `import "C"` gives.
+        let reads = |of: &str| of == self.family || self.family == family(Language::Go) && of == C_AND_CPP;
+        let is_of_others = Language::by_name(path).is_some_and(|language| !reads(family(language)));
+        !PROSE.contains(&extension) && !is_of_others
+    }
+
     /// Whether others may include a file, so that what is open is opened anew when it changes.
     pub(crate) fn is_included(&self, path: &Path) -> bool {
         let extension = path.extension().and_then(|extension| extension.to_str());
@@ -115,6 +127,17 @@ pub(crate) fn language_id(language: Language, extension: Option<&str>) -> &'stat
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_server_reads() {
+        let [rust, .., clangd] = all() else { panic!("{:?}", all()) };
+        let read = |profile: &Profile| -> Vec<&str> {
+            let files = ["a.rs", "a.py", "a.h", "README.md", "out.log", "Cargo.toml", "compile_flags.txt", "a.inc"];
+            files.into_iter().filter(|file| profile.may_read(Path::new(file))).collect()
+        };
+        assert_eq!(read(rust), ["a.rs", "Cargo.toml", "compile_flags.txt", "a.inc"]);
+        assert_eq!(read(clangd), ["a.h", "Cargo.toml", "compile_flags.txt", "a.inc"]);
+    }
 
     #[test]
     fn the_built_in_profiles_are_whole() {

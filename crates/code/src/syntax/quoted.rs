@@ -1,6 +1,7 @@
 //! Names in texts that mean code all the same: a path in an attribute of Rust (`#[serde(default = "geo::area")]`), the text by
-//! which Python looks a name up (`getattr(geo, "area")`), the key of an access in JavaScript (`geo["area"]`), Go's directive
-//! `//go:linkname area`, and a text that is the whole name where the file looks computed names up. Whether one means a definition is a judge's to say; a text that is computed is not seen.
+//! which a program looks a name up (`getattr(geo, "area")`, `MethodByName("Area")`, `dlsym(h, "area")`), the key of an access in
+//! JavaScript (`geo["area"]`), Go's directive `//go:linkname area` and its templates, code in a text that is run, a field that
+//! Python's `format` takes, and a text that is the whole name where the file looks computed names up. Whether one means a definition is a judge's to say; a text that is computed is not seen.
 
 use super::trail::{Trail, named_children};
 use super::{Class, Language, script};
@@ -9,12 +10,17 @@ use super::{Class, Language, script};
 pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class> {
     match language {
         Language::Rust => (in_attribute(trail) || is_captured(trail)).then_some(Class::Value),
-        Language::Python => looked_up(trail).or_else(|| listed(trail, computes_attributes)),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            key(trail).or_else(|| listed(trail, computes_keys))
+        Language::Python => looked_up(trail)
+            .or_else(|| (is_run(trail) || is_formatted(trail)).then_some(Class::Value))
+            .or_else(|| listed(trail, computes_attributes)),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => key(trail)
+            .or_else(|| (is_run(trail) || is_given_to(trail, REFLECTS)).then_some(Class::Value))
+            .or_else(|| listed(trail, computes_keys)),
+        Language::Go => {
+            (is_linkname(trail) || is_given_to(trail, FINDS_IN_GO) || is_in_template(trail)).then_some(Class::Value)
         }
-        Language::Go => is_linkname(trail).then_some(Class::Value),
-        Language::C | Language::Cpp | Language::Haskell => None,
+        Language::C | Language::Cpp => is_given_to(trail, FINDS_IN_C).then_some(Class::Value),
+        Language::Haskell => None,
     }
 }
 
@@ -122,6 +128,61 @@ fn is_linkname(trail: &Trail<'_, '_>) -> bool {
     trail.node().kind() == "comment" && trail.text_of(trail.node()).starts_with("//go:linkname ")
 }
 
+/// What looks a name up that it is given as a text, by its last name.
+const REFLECTS: &[&str] = &["Reflect.get", "Reflect.set", "Reflect.has", "Reflect.deleteProperty"];
+const FINDS_IN_GO: &[&str] = &["FieldByName", "FieldByNameFunc", "Lookup", "MethodByName"];
+const FINDS_IN_C: &[&str] = &["GetProcAddress", "QLibrary::resolve", "dlsym", "dlvsym", "g_module_symbol"];
+/// What runs a text as code.
+const RUNS: &[&str] =
+    &["Function", "compile", "eval", "exec", "setInterval", "setTimeout", "timeit", "timeit.repeat", "timeit.timeit"];
+
+/// Whether a text is the whole name, and is given to one of these functions.
+fn is_given_to(trail: &Trail<'_, '_>, functions: &[&str]) -> bool {
+    let (before, after) = around(trail);
+    let is_whole = [before, after].iter().all(|part| part.trim_matches(['"', '`', '\'']).is_empty());
+    is_whole && called_with(trail).is_some_and(|called| is_one_of(&called, functions))
+}
+
+/// Whether a text is given to what runs it.
+fn is_run(trail: &Trail<'_, '_>) -> bool {
+    called_with(trail).is_some_and(|called| RUNS.contains(&called.as_str()))
+}
+
+fn is_one_of(called: &str, functions: &[&str]) -> bool {
+    let rest =
+        |function: &str| called.strip_suffix(function).map(|rest| rest.is_empty() || rest.ends_with(['.', ':', '>']));
+    functions.iter().any(|function| rest(function) == Some(true))
+}
+
+/// The function in whose arguments a text stands, as it is written.
+fn called_with(trail: &Trail<'_, '_>) -> Option<String> {
+    let is_text = |kind: &str| kind.contains("string") && kind != "template_substitution";
+    let up = (0..4).find(|up| !is_text(trail.kind(*up)))?;
+    if up == 0 || !matches!(trail.kind(up), "argument_list" | "arguments") {
+        return None;
+    }
+    let call = trail.up(up + 1)?;
+    let function = call.child_by_field_name("function").or_else(|| call.child_by_field_name("constructor"))?;
+    Some(trail.text_of(function).trim().to_owned())
+}
+
+/// Whether a text of Python names an attribute as `format` takes one: `"{0.area}"`.
+fn is_formatted(trail: &Trail<'_, '_>) -> bool {
+    let (before, after) = around(trail);
+    let field = before.rfind('{').map(|at| &before[at + 1..]).filter(|_| trail.node().kind() == "string_content");
+    let is_field = |c: char| c.is_alphanumeric() || "._[]".contains(c);
+    field.is_some_and(|field| field.ends_with('.') && field.chars().all(is_field))
+        && after.starts_with(['}', ':', '!', '.', '['])
+}
+
+/// Whether a text of Go reaches a member as a template does: `{{ .Area }}`.
+fn is_in_template(trail: &Trail<'_, '_>) -> bool {
+    let is_text = trail.node().kind().contains("string_literal");
+    let (before, _) = around(trail);
+    let action = before.rfind("{{").map(|at| &before[at..]);
+    is_text && before.ends_with('.') && action.is_some_and(|action| !action.contains("}}"))
+}
+
 /// Functions of Python that look a name up, by their last name; those of `operator`, `importlib` and `unittest.mock` too.
 const LOOK_UP: &[&str] = &[
     "__import__",
@@ -223,4 +284,56 @@ fn computes_keys(text: &[u8]) -> bool {
         let is_member = of.is_some_and(|byte| is_name(byte) || matches!(byte, b')' | b']' | b'.'));
         is_member && name.first().is_some_and(|first| !first.is_ascii_digit())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::syntax::occurrences;
+
+    #[test]
+    fn texts_that_mean_code() {
+        let check = |language, text: &str, means: bool| {
+            let at = text.find("area").unwrap();
+            let until = Instant::now() + Duration::from_secs(5);
+            let found = occurrences(language, text.as_bytes(), "area", &[at], until).unwrap().all;
+            let class = if means { Class::Value } else { Class::Mention };
+            assert_eq!(found.iter().map(|one| one.class).collect::<Vec<_>>(), [class], "{text}");
+        };
+        for (text, means) in [
+            ("x = eval('geo.area(1)')", true),
+            ("x = timeit.timeit('geo.area(1)')", true),
+            ("x = '{0.area}'.format(geo)", true),
+            ("x = '{geo.area:>3} {1}'", true),
+            ("x = '{area}'", false),
+            ("x = '{0} geo.area'", false),
+            ("x = show('geo.area(1)')", false),
+            ("x = re.compile('area')", false),
+        ] {
+            check(Language::Python, text, means);
+        }
+        for (text, means) in [
+            ("Reflect.get(geo, 'area');", true),
+            ("Reflect.get(geo, 'the area');", false),
+            ("eval(`geo.area(1)`);", true),
+            ("new Function('return geo.area()');", true),
+            ("show('area');", false),
+        ] {
+            check(Language::JavaScript, text, means);
+        }
+        for (text, means) in [
+            ("var x = reflect.ValueOf(g).MethodByName(\"area\")", true),
+            ("var x = p.Lookup(`area`)", true),
+            ("var x = `{{range .All}}{{.Geo.area}}{{end}}`", true),
+            ("var x = `{{.Geo}}.area`", false),
+            ("var x = show(\"area\")", false),
+        ] {
+            check(Language::Go, text, means);
+        }
+        check(Language::C, "void f(void *h) { dlsym(h, \"area\"); }", true);
+        check(Language::Cpp, "void f() { ::GetProcAddress(h, \"area\"); }", true);
+        check(Language::C, "void f(void *h) { puts(\"area\"); }", false);
+    }
 }

@@ -24,7 +24,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Language, family};
+use crate::syntax::{Class, Kind, Language, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -204,6 +204,10 @@ impl Pass {
                 word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
             // With a field that is embedded by `*geo.Base` gopls gives the uses of the package.
             if !is_name && found.definitions[number].is_embedded {
+                continue;
+            }
+            // `Self` is the type, and not what an alias calls it.
+            if word == "Self" && found.definitions[number].kind == Kind::Type {
                 continue;
             }
             let is_below = asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below);

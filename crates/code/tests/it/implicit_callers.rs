@@ -137,7 +137,7 @@ fn bases_and_decorators_of_typescript() {
             "own.ts",
             "import { Component, type Shown } from 'ui';\n\
              export class Plain { go() {} toJSON() {} }\n\
-             export class Failed extends Error { why() {} }\n\
+             export class Failed extends Error { why() {} name = 'failed'; }\n\
              export class Page extends Component<number> { render() {} }\n\
              export class Front extends Page { later = () => 1; }\n\
              export class Part implements Shown { shown() {} }\n\
@@ -156,6 +156,7 @@ fn bases_and_decorators_of_typescript() {
             ("Plain.go", ""),
             ("Plain.toJSON", "JavaScript itself may call Plain.toJSON"),
             ("Failed.why", ""),
+            ("Failed.name", "Failed.name stands below Error"),
             ("Page.render", "Page.render stands below Component, which the project does not define"),
             ("Front.later", "Front.later stands below Component"),
             ("Part.shown", "Part.shown stands below Shown"),

@@ -55,7 +55,7 @@ pub(in crate::verdict) async fn by_bases(
     for one in found.definitions.iter().filter(is_asked).take(MOST_ASKED) {
         let base = match one.language {
             Language::Go => interface(found, one, session, sheets, until).await,
-            _ => Walk { language: one.language, scope, session, sheets, until }.base(one).await,
+            _ => Walk { name, language: one.language, scope, session, sheets, until }.base(one).await,
         };
         if let Some(base) = base {
             let label = &one.label;
@@ -66,6 +66,8 @@ pub(in crate::verdict) async fn by_bases(
 }
 
 struct Walk<'a> {
+    /// Of the member.
+    name: &'a str,
     language: Language,
     scope: &'a Scope,
     session: &'a Session,
@@ -143,7 +145,7 @@ impl Walk<'_> {
             for target in targets {
                 let name = self.sheets.word(&target).to_owned();
                 let below = self.sheets.below(&target.path).filter(|below| is_of_the_project(below));
-                if below.is_none() && is_inert(&target.path, &name) {
+                if below.is_none() && is_inert(&target.path, &name, self.name) {
                     continue;
                 }
                 if below.is_none() || is_ambient(&target.path) {
@@ -341,8 +343,8 @@ fn is_ambient(path: &Path) -> bool {
     [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a class outside of the project calls nothing but what the language itself calls.
-fn is_inert(path: &Path, class: &str) -> bool {
+/// Whether a class outside of the project uses nothing of this name but what the language itself calls.
+fn is_inert(path: &Path, class: &str, name: &str) -> bool {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
     let module = file.split('.').next().unwrap_or_default();
@@ -355,8 +357,11 @@ fn is_inert(path: &Path, class: &str) -> bool {
         || class.ends_with("Generator")
         || class.ends_with("Coroutine")
         || class.ends_with("ExceptionGroup");
-    let is_of_script =
-        file.starts_with("lib.") && file.ends_with(".d.ts") && (class.ends_with("Error") || class == "Object");
+    // Whoever shows an error reads those.
+    let is_shown = matches!(name, "name" | "message" | "stack" | "cause");
+    let is_of_script = file.starts_with("lib.")
+        && file.ends_with(".d.ts")
+        && (class.ends_with("Error") && !is_shown || class == "Object");
     is_of_python && !calls || is_of_script
 }
 
