@@ -148,7 +148,14 @@ fn bases_and_decorators_of_typescript() {
              type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n\
              class Named { named() {} }\nconst Given = Named;\nexport class Last extends Given implements Shown { shown() {} }\n\
              class Held { held() {} }\nfunction register(of: unknown) {}\n\
-             register(class extends Held implements Shown { shown() {} });\n",
+             register(class extends Held implements Shown { shown() {} });\n\
+             export class Imported { imported() {} }\nexport class Passed { passed_on() {} }\n",
+        )
+        .write("passed.ts", "export { Imported as Other, Passed as default } from './own';\n")
+        .write(
+            "below.ts",
+            "import Own, { Other as More } from './passed';\nimport type { Shown } from 'ui';\n\
+             class A extends More implements Shown { shown() {} }\nclass B extends Own {}\n",
         );
     check(
         &judged,
@@ -163,8 +170,10 @@ fn bases_and_decorators_of_typescript() {
             ("connectedCallback", "Tag.connectedCallback stands below HTMLElement"),
             ("Bound.clicked", "`made` stands at Bound.clicked"),
             ("Impl.draw", "Impl.draw stands below Shown"),
-            ("named", "Named.named stands below Named, to which own.ts:16 gives another name"),
+            ("named", "Named.named stands below Given, which is no class by itself"),
             ("held", "Held.held stands below a class without a name"),
+            ("imported", "Imported.imported stands below Shown"),
+            ("passed_on", ""),
             ("Aliased.shown", "Aliased.shown stands below Alias, which is no class by itself"),
         ],
     );

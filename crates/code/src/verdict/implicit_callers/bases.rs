@@ -227,8 +227,9 @@ impl Walk<'_> {
 
     /// Where the other name stands, of which the judge knows the uses.
     fn alias(&self, spot: &Spot) -> Option<Spot> {
-        let sheet = self.sheets.get(&spot.path).filter(|_| self.language == Language::Cpp)?;
-        let name = alias(sheet.text.as_bytes(), spot.start - sheet.skip..spot.end - sheet.skip)?;
+        // Python gives them by searching, and not the judge.
+        let sheet = self.sheets.get(&spot.path).filter(|_| self.language != Language::Python)?;
+        let name = alias(self.language, sheet.text.as_bytes(), spot.start - sheet.skip..spot.end - sheet.skip)?;
         Some(Spot { path: spot.path.clone(), start: name.start + sheet.skip, end: name.end + sheet.skip })
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::search::{Scope, search_by};
-use crate::syntax::{Language, family, is_word};
+use crate::syntax::{Language, SCRIPTS, family, is_word};
 use memchr::memmem::{Finder, find, find_iter};
 
 /// How long a search may take.
@@ -49,7 +49,8 @@ pub(super) fn gives_another(language: Language, text: &[u8], name: Range<usize>)
     let after = after.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     let begins = |word: &str| line.trim_ascii_start().starts_with(word.as_bytes());
     let is_caught = ["except", "with", "case"].into_iter().any(begins);
-    if after.starts_with(b"as ") && !is_caught {
+    // TypeScript lists the uses of a name that an import gives as uses of the class.
+    if after.starts_with(b"as ") && !is_caught && family(language) != SCRIPTS {
         return true;
     }
     if language == Language::Cpp && begins("typedef ") {
@@ -64,23 +65,25 @@ pub(super) fn gives_another(language: Language, text: &[u8], name: Range<usize>)
     language == Language::Python && in_tuple(before).is_some_and(|opened| is_made_of(text, opened))
 }
 
-/// The name that C++ gives a class by `using D = C;` or `typedef C D;`, which a judge knows the uses of.
-pub(super) fn alias(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
+/// The name that a class gets by `using D = C;` or `typedef C D;` in C++, by `const D = C;` in TypeScript and JavaScript, where a
+/// judge knows the uses of that name.
+pub(super) fn alias(language: Language, text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
+    let is_cpp = language == Language::Cpp;
     let start = text[..name.start].iter().rposition(|byte| b"\n;{}".contains(byte)).map_or(0, |at| at + 1);
-    let end = name.end + text[name.end..].iter().position(|byte| *byte == b';')?;
-    let is_name = |at: &usize| is_word(text[*at]);
-    let statement = text[start..end].trim_ascii_start();
-    let start = end - text[start..end].len() + (text[start..end].len() - statement.len());
-    if let Some(rest) = statement.strip_prefix(b"using ") {
-        let from = (end - rest.len()..end).find(is_name)?;
-        let to = (from..end).find(|at| !is_name(at))?;
+    let end = name.end + text[name.end..].iter().position(|byte| matches!(byte, b';' | b'\n')).unwrap_or(0);
+    let is_name = |at: &usize| is_word(text[*at]) || !is_cpp && text[*at] == b'$';
+    let statement = text[start..name.start].trim_ascii_start();
+    let words: &[&[u8]] = if is_cpp { &[b"using "] } else { &[b"export const ", b"const ", b"let ", b"var "] };
+    if let Some(rest) = words.iter().find_map(|word| statement.strip_prefix(*word)) {
+        let from = (name.start - rest.len()..name.start).find(is_name)?;
+        let to = (from..name.start).find(|at| !is_name(at))?;
         return text[to..name.start].trim_ascii_start().starts_with(b"=").then_some(from..to);
     }
     // `typedef C* D` is no class.
     let to = (name.end..end).rfind(is_name)? + 1;
     let from = (name.end..to).rfind(|at| !is_name(at))? + 1;
-    let is_plain = text[name.end..from].iter().all(u8::is_ascii_whitespace) && from < to;
-    (statement.starts_with(b"typedef ") && start < name.start && is_plain).then_some(from..to)
+    let is_plain = text[name.end..from].iter().all(u8::is_ascii_whitespace);
+    (is_cpp && statement.starts_with(b"typedef ") && is_plain).then_some(from..to)
 }
 
 /// What stands before the name that a text ends with, and what qualifies it.
@@ -135,16 +138,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_names_of_cpp() {
-        let check = |text: &str, wanted: Option<&str>| {
+    fn other_names_whose_uses_a_judge_knows() {
+        let check = |language, text: &str, wanted: Option<&str>| {
             let at = text.find("Base").unwrap();
-            assert_eq!(alias(text.as_bytes(), at..at + 4).map(|found| &text[found]), wanted, "{text}");
+            assert_eq!(alias(language, text.as_bytes(), at..at + 4).map(|found| &text[found]), wanted, "{text}");
         };
-        check("  using Super = geo::Base;", Some("Super"));
-        check("struct T { typedef Base Super; };", Some("Super"));
-        check("typedef Base* P;", None);
-        check("Base b = x;", None);
-        check("typedef Base", None);
+        for (text, wanted) in [
+            ("  using Super = geo::Base;", Some("Super")),
+            ("struct T { typedef Base Super; };", Some("Super")),
+            ("typedef Base* P;", None),
+            ("Base b = x;", None),
+            ("typedef Base", None),
+        ] {
+            check(Language::Cpp, text, wanted);
+        }
+        for (text, wanted) in [
+            ("const $B = geo.Base;", Some("$B")),
+            ("export const B = Base\n", Some("B")),
+            ("const B: typeof Base = Base;", None),
+            ("let B; B = Base;", None),
+        ] {
+            check(Language::TypeScript, text, wanted);
+        }
     }
 
     #[test]
@@ -173,7 +188,7 @@ mod tests {
         ] {
             check(Language::Python, text, wanted);
         }
-        check(Language::TypeScript, "import { Base as B } from './geo';", true);
+        check(Language::TypeScript, "import { Base as B } from './geo';", false);
         check(Language::TypeScript, "const B = Base;", true);
         check(Language::TypeScript, "const b = new Base();", false);
         check(Language::Cpp, "using B = geo::Base;", true);
