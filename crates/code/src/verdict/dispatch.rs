@@ -143,7 +143,7 @@ pub(super) async fn overrides(
             }
         }
     }
-    may_meet(found, spot, sheets).then_some(Dispatched::Undecided(Code::Dynamic))
+    may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Undecided(Code::Dynamic))
 }
 
 /// The trait that the method at a spot belongs to.

@@ -2,6 +2,7 @@
 //! definition have it, and what the judge says is defined there. What the judge says without the text to show for it is asked
 //! again and never believed.
 //!
+//! - `classes`: classes as the texts declare them.
 //! - `conditions`: definitions of which each configuration compiles another one.
 //! - `decide`: what two answers mean for a site; pure.
 //! - `dispatch`: what a call of a method that others implement or override, or of theirs, may come to.
@@ -21,6 +22,7 @@
 //!
 //! Start with [`judge`].
 
+mod classes;
 mod conditions;
 mod decide;
 mod dispatch;

@@ -1,28 +1,47 @@
 //! Interfaces that a class meets without naming them, as `Protocol` in Python and interfaces in TypeScript are: a call through
 //! one may run the class's method, and no server says so.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use super::classes::{declared_at, is_ambient, is_inert, is_of_the_project, spot as place};
+use super::requests::asked_at;
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
+use crate::blocking::blocking;
 use crate::definition::Definition;
-use crate::syntax::{Kind, Language, is_word, occurrences_at, occurrences_within};
+use crate::server::Session;
+use crate::syntax::{Kind, Language, occurrences_at, occurrences_within};
 
 /// How long one file may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
+/// How many classes are looked into.
+const MOST_CLASSES: usize = 20;
+
 /// Whether what is declared at a spot may mean one of ours: it stands in an interface, and the class of ours has a member for
 /// each of the interface's, or bases that may have them.
-pub(super) fn may_meet(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
-    let Some(required) = required(spot, sheets) else { return false };
-    found.definitions.iter().any(|one| {
-        let is_member = matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
-        is_member && has_all(found, one, &required)
-    })
+pub(super) async fn may_meet(
+    found: &Found,
+    spot: &Spot,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> bool {
+    let Some(required) = blocking(|| required(spot, sheets)) else { return false };
+    let is_member = |one: &&Definition| matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
+    for one in found.definitions.iter().filter(is_member) {
+        let path = sheets.path(&one.path);
+        let Some(class) = one.marks.class.as_ref().map(|class| place(&path, class, 0)) else { return true };
+        if has_all(class, required.clone(), session, sheets, until).await {
+            return true;
+        }
+    }
+    false
 }
 
 /// The members that the interface around a spot asks for; `None` where it is no such interface.
-fn required(spot: &Spot, sheets: &Sheets) -> Option<Vec<String>> {
+fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
     let language = Language::of(&spot.path, text)?;
@@ -42,7 +61,7 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<Vec<String>> {
         return None;
     }
     // An object type without a name asks for what nobody looks at here.
-    let Some(name) = declares.marks.class.clone() else { return Some(Vec::new()) };
+    let Some(name) = declares.marks.class.clone() else { return Some(BTreeSet::new()) };
     let at = around?.at;
     let interface = occurrences_at(language, text, &[name], Instant::now() + WITHIN)?.into_iter().next()?;
     let all = occurrences_within(language, text, interface.declares?.bytes, Instant::now() + WITHIN)?.all;
@@ -53,21 +72,54 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<Vec<String>> {
     Some(members.filter_map(|one| Some(sheet.text.get(one.bytes)?.to_owned())).collect())
 }
 
-/// Whether the class around a definition has all of these, or may have them by its bases. Where it cannot be told, it may.
-fn has_all(found: &Found, one: &Definition, required: &[String]) -> bool {
-    if !one.marks.bases.is_empty() || one.marks.has_nameless_base {
-        return true;
+/// Whether a class has all of these, or may have them by its bases. Where it cannot be told, it may.
+async fn has_all(
+    class: Spot,
+    mut missing: BTreeSet<String>,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> bool {
+    let mut classes = vec![class];
+    let mut at = 0;
+    while let Some(class) = classes.get(at).cloned() {
+        at += 1;
+        let Some((declares, skip)) = blocking(|| declared_at(sheets, &class)) else { return true };
+        let text = sheets.get(&class.path).and_then(|sheet| sheet.text.get(declares.bytes)).unwrap_or_default();
+        let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).collect();
+        missing.retain(|name| !words.contains(name.as_str()));
+        if missing.is_empty() || declares.marks.has_nameless_base || at == MOST_CLASSES {
+            return true;
+        }
+        for base in &declares.marks.bases {
+            let base = place(&class.path, base, skip);
+            // An interface gives a class no members.
+            if is_implemented(&class, &base, sheets) {
+                continue;
+            }
+            let answer = asked_at(session, sheets, "textDocument/definition", (&base.path, base.start), until).await;
+            let places = answer.unwrap_or_default();
+            let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| sheets.spot(place)).collect());
+            if targets.is_empty() {
+                return true;
+            }
+            for target in targets {
+                let is_ours = sheets.below(&target.path).is_some_and(is_of_the_project) && !is_ambient(&target.path);
+                match is_ours {
+                    true if classes.contains(&target) => {}
+                    true => classes.push(target),
+                    false if is_inert(&target.path, sheets.word(&target), "") => {}
+                    false => return true,
+                }
+            }
+        }
     }
-    let (Some(text), Some(name)) = (found.texts.get(&one.path), one.marks.class.clone()) else { return true };
-    let class = occurrences_at(one.language, text, &[name], Instant::now() + WITHIN);
-    let class = class.and_then(|all| all.into_iter().next()?.declares).and_then(|declares| text.get(declares.bytes));
-    class.is_none_or(|class| {
-        let has = |name: &String| {
-            memchr::memmem::find_iter(class, name.as_bytes()).any(|at| {
-                let (before, after) = (&class[..at], &class[at + name.len()..]);
-                !before.last().is_some_and(|byte| is_word(*byte)) && !after.first().is_some_and(|byte| is_word(*byte))
-            })
-        };
-        required.iter().all(has)
-    })
+    false
+}
+
+/// Whether a base stands in the list of a class's interfaces.
+fn is_implemented(class: &Spot, base: &Spot, sheets: &Sheets) -> bool {
+    let text = sheets.get(&class.path).and_then(|sheet| sheet.text.get(class.start.saturating_sub(sheet.skip)..));
+    let head = text.and_then(|text| text.get(..base.start.saturating_sub(class.start)));
+    head.is_some_and(|head| head.split_whitespace().any(|word| word == "implements"))
 }

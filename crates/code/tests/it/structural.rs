@@ -31,12 +31,20 @@ fn typescript() {
          class Shape {\n  size = 1;\n  draw() {}\n}\n\
          class Half {\n  draw() {}\n}\n\
          type Only = { draw(): void };\n\
+         class Sized { size = 1 }\nclass Below extends Sized implements Only {\n  draw() {}\n}\n\
+         class Beside extends Half implements Only {\n  draw() {}\n}\n\
          function through(one: Drawn, only: Only) {\n  one.draw();\n  only.draw();\n}\n\
          through(new Shape(), new Half());\n\
          new Half().draw();\n",
     );
-    let through = ["geo.ts:15 call undecided -", "geo.ts:16 call undecided -", "geo.ts:19 call refuted -"];
+    let through = ["geo.ts:22 call undecided -", "geo.ts:23 call undecided -", "geo.ts:26 call refuted -"];
     judged.check_open(&[("Shape.draw", &through)]);
-    let through = ["geo.ts:15 call refuted -", "geo.ts:16 call undecided -", "geo.ts:19 call confirmed geo.ts:11"];
+    let through = ["geo.ts:22 call refuted -", "geo.ts:23 call undecided -", "geo.ts:26 call confirmed geo.ts:11"];
     judged.check_open(&[("Half.draw", &through)]);
+    // Its base has what it lacks.
+    let only = "geo.ts:23 call confirmed geo.ts:16 interface";
+    judged.check_open(&[("Below.draw", &["geo.ts:22 call undecided -", only, "geo.ts:26 call refuted -"])]);
+    let only = "geo.ts:23 call confirmed geo.ts:19 interface";
+    let half = "geo.ts:26 call confirmed geo.ts:19 interface";
+    judged.check_callers(&[("Beside.draw", &["geo.ts:22 call refuted -", only, half])]);
 }

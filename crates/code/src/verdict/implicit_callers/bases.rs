@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::super::classes::{class_at, is_ambient, is_inert, is_object_type, is_of_the_project, spot};
 use super::super::requests::{asked_at, defined, left, places};
 use super::super::texts::{Sheets, Spot};
 use super::given;
@@ -153,7 +154,10 @@ impl Walk<'_> {
                 }
                 // clangd leads from what it does not know to what is around it.
                 let is_it = self.language != Language::Cpp || name == word;
-                let marks = is_it.then(|| blocking(|| self.class_at(&target))).flatten();
+                let marks = is_it.then(|| blocking(|| class_at(self.sheets, &target))).flatten();
+                if blocking(|| is_object_type(self.sheets, &target)) {
+                    continue;
+                }
                 // An alias, a variable, what a function makes.
                 let Some((marks, skip)) = marks else { return Some(format!("{word}, which is no class by itself")) };
                 if marks.has_nameless_base {
@@ -167,18 +171,6 @@ impl Walk<'_> {
             }
         }
         None
-    }
-
-    /// What stands around the class that is declared at a spot.
-    fn class_at(&self, class: &Spot) -> Option<(Marks, usize)> {
-        let sheet = self.sheets.get(&class.path)?;
-        let start = class.start.checked_sub(sheet.skip)?;
-        let place = start..start + self.sheets.word(class).len();
-        let language = Language::of(&class.path, sheet.text.as_bytes())?;
-        let all = occurrences_at(language, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
-        let declares = all.into_iter().next()?.declares?;
-        let is_class = matches!(declares.kind, Kind::Class | Kind::Struct | Kind::Interface | Kind::Union);
-        is_class.then_some((declares.marks, sheet.skip))
     }
 
     /// The classes that name one as a base, and its other names whose uses the judge knows; why they are not known.
@@ -294,7 +286,7 @@ impl Walk<'_> {
             let is_extended = text[..one.bytes.start].trim_ascii_end().ends_with(b"extends");
             let around = one.enclosing.last().and_then(|place| {
                 let class = Spot { path: path.to_owned(), start: place.at + sheet.skip, end: place.at + sheet.skip };
-                self.class_at(&class)
+                class_at(self.sheets, &class)
             });
             // A call in the list of bases makes another class of it.
             let around = around.filter(|(marks, _)| marks.bases.contains(&one.bytes) || marks.has_nameless_base);
@@ -323,47 +315,6 @@ impl Walk<'_> {
             Some(marks.collect())
         })
     }
-}
-
-/// Where a name stands, `skip` bytes after what its text counts.
-fn spot(path: &Path, name: &std::ops::Range<usize>, skip: usize) -> Spot {
-    Spot { path: path.to_owned(), start: name.start + skip, end: name.end + skip }
-}
-
-/// Whether people of the project write a file, by its folders.
-fn is_of_the_project(below: &Path) -> bool {
-    !below.iter().any(|part| {
-        let part = part.to_string_lossy();
-        part.starts_with('.') || matches!(&*part, "node_modules" | "site-packages" | "vendor")
-    })
-}
-
-/// Whether a file only tells what others define.
-fn is_ambient(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end))
-}
-
-/// Whether a class outside of the project uses nothing of this name but what the language itself calls.
-fn is_inert(path: &Path, class: &str, name: &str) -> bool {
-    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
-    let module = file.split('.').next().unwrap_or_default();
-    let is_of_python = matches!(module, "_py_abc" | "abc" | "builtins" | "enum" | "typing" | "typing_extensions")
-        && (folder == "stdlib" || folder.starts_with("python3"));
-    // Those call methods that a class may have of its own.
-    let calls = class.starts_with("Mutable")
-        || class.ends_with("IO")
-        || matches!(class, "type" | "AbstractSet" | "Mapping")
-        || class.ends_with("Generator")
-        || class.ends_with("Coroutine")
-        || class.ends_with("ExceptionGroup");
-    // Whoever shows an error reads those.
-    let is_shown = matches!(name, "name" | "message" | "stack" | "cause");
-    let is_of_script = file.starts_with("lib.")
-        && file.ends_with(".d.ts")
-        && (class.ends_with("Error") && !is_shown || class == "Object");
-    is_of_python && !calls || is_of_script
 }
 
 /// The interface outside of the project that a method of Go implements.

@@ -1,0 +1,79 @@
+//! Classes as the texts declare them, and those outside of the project of which nothing has to be known.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::texts::{Sheets, Spot};
+use crate::syntax::{Declares, Kind, Language, Marks, occurrences_at};
+
+/// How long one file may take.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// What stands around the class that is declared at a spot, and how many bytes of the file come before its text.
+pub(super) fn class_at(sheets: &Sheets, class: &Spot) -> Option<(Marks, usize)> {
+    declared_at(sheets, class).map(|(declares, skip)| (declares.marks, skip))
+}
+
+/// The class that is declared at a spot, and how many bytes of the file come before its text.
+pub(super) fn declared_at(sheets: &Sheets, class: &Spot) -> Option<(Declares, usize)> {
+    let is_class = |kind| matches!(kind, Kind::Class | Kind::Struct | Kind::Interface | Kind::Union);
+    any_at(sheets, class).filter(|(declares, _)| is_class(declares.kind))
+}
+
+/// Whether a spot declares a type of TypeScript that has these members and no others: `type Shown = { show(): void }`.
+pub(super) fn is_object_type(sheets: &Sheets, spot: &Spot) -> bool {
+    let declares = any_at(sheets, spot).filter(|(declares, _)| declares.kind == Kind::Type);
+    let text = declares.and_then(|(declares, _)| sheets.get(&spot.path)?.text.get(declares.bytes));
+    let value = text.and_then(|text| text.split_once('=')).map(|(_, value)| value.trim().trim_end_matches(';'));
+    value.is_some_and(|value| value.starts_with('{') && value.ends_with('}') && !value.contains('&'))
+}
+
+fn any_at(sheets: &Sheets, spot: &Spot) -> Option<(Declares, usize)> {
+    let sheet = sheets.get(&spot.path)?;
+    let start = spot.start.checked_sub(sheet.skip)?;
+    let place = start..start + sheets.word(spot).len();
+    let language = Language::of(&spot.path, sheet.text.as_bytes())?;
+    let all = occurrences_at(language, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
+    Some((all.into_iter().next()?.declares?, sheet.skip))
+}
+
+/// Where a name stands, `skip` bytes after what its text counts.
+pub(super) fn spot(path: &Path, name: &std::ops::Range<usize>, skip: usize) -> Spot {
+    Spot { path: path.to_owned(), start: name.start + skip, end: name.end + skip }
+}
+
+/// Whether people of the project write a file, by its folders.
+pub(super) fn is_of_the_project(below: &Path) -> bool {
+    !below.iter().any(|part| {
+        let part = part.to_string_lossy();
+        part.starts_with('.') || matches!(&*part, "node_modules" | "site-packages" | "vendor")
+    })
+}
+
+/// Whether a file only tells what others define.
+pub(super) fn is_ambient(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a class outside of the project uses nothing of this name but what the language itself calls.
+pub(super) fn is_inert(path: &Path, class: &str, name: &str) -> bool {
+    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+    let module = file.split('.').next().unwrap_or_default();
+    let is_of_python = matches!(module, "_py_abc" | "abc" | "builtins" | "enum" | "typing" | "typing_extensions")
+        && (folder == "stdlib" || folder.starts_with("python3"));
+    // Those call methods that a class may have of its own.
+    let calls = class.starts_with("Mutable")
+        || class.ends_with("IO")
+        || matches!(class, "type" | "AbstractSet" | "Mapping")
+        || class.ends_with("Generator")
+        || class.ends_with("Coroutine")
+        || class.ends_with("ExceptionGroup");
+    // Whoever shows an error reads those.
+    let is_shown = matches!(name, "name" | "message" | "stack" | "cause");
+    let is_of_script = file.starts_with("lib.")
+        && file.ends_with(".d.ts")
+        && (class.ends_with("Error") && !is_shown || class == "Object");
+    is_of_python && !calls || is_of_script
+}
