@@ -81,9 +81,10 @@ impl Part for CodePart {
             withheld(config),
             &Environment::of_this_process(),
         );
-        let finding = |one: ::code::Checked| match one.has_judge {
-            true => Finding::good(one.language, one.detail),
-            false => Finding::note(one.language, one.detail),
+        let finding = |one: ::code::Checked| match (one.has_judge, one.is_misnamed) {
+            (true, _) => Finding::good(one.language, one.detail),
+            (false, true) => Finding::problem(one.language, one.detail),
+            (false, false) => Finding::note(one.language, one.detail),
         };
         let findings: Vec<Finding> = checked.into_iter().map(finding).collect();
         (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })

@@ -133,6 +133,20 @@ fn doctor_tries_a_question_of_each_language() {
 }
 
 #[test]
+fn doctor_names_a_server_that_is_not_there() {
+    let Some(project) = project(true) else { return };
+    let table = "[code.servers.ty]\ncommand = [\"/nowhere/ty\", \"server\"]\n";
+    std::fs::write(project.home().join(".config/hob/config.toml"), table).unwrap();
+    let ran = project.run(["doctor", "--quick"]);
+    let wanted =
+        "!! Python: program /nowhere/ty does not exist: put it there, or correct `command` below [code.servers.ty]";
+    assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
+    let last = ran.stdout.lines().last().unwrap();
+    assert!(last.starts_with("1 thing (!!) would break: Python"), "{last}");
+    assert_eq!(ran.code, Some(5));
+}
+
+#[test]
 fn verdicts_outlive_the_daemon() {
     let Some(project) = project(true) else { return };
     let said = project.run(["callers", "area"]).ok();
