@@ -119,7 +119,10 @@ fn doctor_tries_a_question_of_each_language() {
     let quick = project.run(["doctor", "--quick"]).stdout;
     assert!(!quick.contains("find_callers"), "{quick}");
     assert!(project.daemon_pid().is_none(), "without --try it starts nothing");
-    let tried = project.run(["doctor", "--quick", "--try"]).stdout;
+    let ran = project.run(["doctor", "--quick", "--try"]);
+    let waits = "Python: waiting for find_callers geo.py:surface, which may take 50 s";
+    assert!(ran.stderr.contains(waits), "{}", ran.stderr);
+    let tried = ran.stdout;
     let line = |start: &str| tried.lines().find(|line| line.contains(start)).unwrap_or_default().to_owned();
     let python = line("Python: find_callers geo.py:surface after ");
     assert!(python.trim_start().starts_with("ok ") && python.contains(" s: 1 call, 0 undecided · ty ready"), "{tried}");
