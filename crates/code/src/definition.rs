@@ -1,14 +1,14 @@
 //! Definitions of a name: what one is, and which of them a question means.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near, read};
-use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, bare_name, declarations, family, is_whole};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near};
+use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, family};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -80,45 +80,6 @@ impl Definition {
 const MAX_DEFINITIONS: usize = 8;
 /// How many of them an error lists.
 const MAX_LISTED: usize = 20;
-/// The name that a question means: a line stands for the name that is declared there.
-pub(crate) fn resolved(scope: &Scope, question: Question) -> Result<Question, NoAnswer> {
-    let Some(line) = question.line else { return Ok(question) };
-    let file = question.file.clone().unwrap_or_default();
-    let path = scope.root.join(&file);
-    let text = read(&path).map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
-    let language =
-        Language::of(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
-    let bare = |name: &str| String::from_utf8_lossy(bare_name(name.as_bytes())).into_owned();
-    let all = declarations(language, &text, scope.until).unwrap_or_default();
-    let lines = Lines::of(&text);
-    let mut open: VecDeque<_> = all.into_iter().collect();
-    let mut best: Option<(usize, String)> = None;
-    let mut is_in_impl = false;
-    while let Some(one) = open.pop_front() {
-        let (first, last) = (lines.line(one.bytes.start), lines.line(one.bytes.end));
-        if lines.line(one.at) == line && one.kind != Kind::Impl {
-            return Ok(Question { name: bare(&one.name), ..question });
-        }
-        match (first..=last).contains(&line) {
-            true if one.kind == Kind::Impl => is_in_impl = true,
-            true => best = Some((lines.line(one.at), one.name.clone())),
-            false => {}
-        }
-        open.extend(one.members);
-    }
-    let best = best.map(|(at, name)| (at, bare(&name)));
-    match best {
-        // The line is inside of it: it is meant.
-        Some((at, name)) => Ok(Question { name, line: Some(at), ..question }),
-        None if !is_whole(language, &text, scope.until) => Err(NoAnswer(format!(
-            "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
-        ))),
-        None if is_in_impl => Err(NoAnswer(format!(
-            "{file}:{line} is in an `impl`, which has no name of its own: ask for its type, or for what outline {file} lists in it"
-        ))),
-        None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; outline {file} lists what is"))),
-    }
-}
 
 pub(crate) fn definition(
     hit: &Hit,
@@ -244,7 +205,7 @@ pub(crate) fn chosen(
             }
             let near: Vec<String> = near(scope, name).into_iter().filter(|near| near != name).collect();
             let next = match (near.is_empty(), besides.is_empty()) {
-                (true, true) => "; `outline` lists what a file declares".to_owned(),
+                (true, true) => "; outline lists what a file declares".to_owned(),
                 (true, false) => String::new(),
                 (false, _) => format!("; near to it: {}", near.join(", ")),
             };

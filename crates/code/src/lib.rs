@@ -1,7 +1,7 @@
 //! Answers about code that say how sure they are.
 //!
 //! - [`tools`]: what agents call, one file each.
-//! - `question`: what is asked for: a name as a person writes it.
+//! - `question`: what is asked for: a name as a person writes it; `asked`: what it means by a file, a line and a column.
 //! - `search`: the files that mention a name, read from disk at every question, so that no answer is stale.
 //! - `walk`: the files below a folder; `ignored`: the rules that leave some out.
 //! - `unsearched`: what a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
@@ -20,6 +20,7 @@
 //! Start with `answer`, then `verdict`.
 
 mod answer;
+mod asked;
 mod blocking;
 mod callees;
 mod definition;

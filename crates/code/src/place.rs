@@ -30,6 +30,18 @@ impl<'a> Lines<'a> {
         String::from_utf8_lossy(before).chars().count() + 1
     }
 
+    /// The offset of a column of a line; `None` if there is no such place.
+    pub(crate) fn offset(&self, line: usize, column: usize) -> Option<usize> {
+        let start = *self.starts.get(line.checked_sub(1)?)?;
+        let end = self.starts.get(line).copied().unwrap_or(self.text.len());
+        let bytes = &self.text[start..end];
+        let mark = if start == 0 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        // As [`Lines::column`] counts: each byte that begins no character belongs to the one before it.
+        let begins = bytes[mark..].iter().enumerate().filter(|(_, byte)| **byte & 0xc0 != 0x80);
+        let (at, _) = begins.take(column).nth(column.checked_sub(1)?)?;
+        Some(start + mark + at)
+    }
+
     /// The bytes of a line without its end; `None` if the text has fewer.
     fn bytes(&self, line: usize) -> Option<&'a [u8]> {
         let start = *self.starts.get(line.checked_sub(1)?)?;

@@ -1,7 +1,7 @@
 //! A name as a person writes it: `area`, `Shape.area`, `geometry::Shape::area`, `src/geo.rs:Shape::area`, `src/geo.rs:41`,
 //! an operator.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::syntax::is_word;
 
@@ -12,8 +12,12 @@ pub(crate) struct Question {
     pub whole: String,
     /// The file that was named, or the end of its path.
     pub file: Option<String>,
+    /// That file, relative to the root, where it is there as it was named.
+    pub place: Option<PathBuf>,
     /// The line that was named.
     pub line: Option<usize>,
+    /// The column in it, which count characters from 1.
+    pub column: Option<usize>,
     /// What it is inside of, outermost first.
     pub qualifiers: Vec<String>,
     /// The name itself; empty if a line stands for it.
@@ -35,8 +39,12 @@ impl Question {
         }
         let (file, rest) = file_and_rest(whole);
         let mut question = Question { whole: whole.to_owned(), file: file.map(str::to_owned), ..Question::default() };
-        if file.is_some() && !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) {
-            question.line = Some(rest.parse().map_err(|_| format!("there is no line {rest}"))?);
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let (line, column) = rest.trim_end_matches(':').split_once(':').map_or((rest, None), |(a, b)| (a, Some(b)));
+        if file.is_some() && is_number(line) && column.is_none_or(is_number) {
+            let number = |text: &str| text.parse().map_err(|_| format!("there is no line {rest}"));
+            question.line = Some(number(line)?);
+            question.column = column.map(number).transpose()?;
             return Ok(question);
         }
         let rest = rest.trim_end_matches("()").trim_end_matches('!');
@@ -80,7 +88,11 @@ impl Question {
 
     /// Whether a file is the one that was named.
     pub(crate) fn fits_file(&self, file: &Path) -> bool {
-        self.file.as_deref().is_none_or(|named| file.ends_with(named.trim_start_matches("./")))
+        match (&self.place, &self.file) {
+            (Some(place), _) => file == place,
+            (None, Some(named)) => file.ends_with(named.trim_start_matches("./")),
+            (None, None) => true,
+        }
     }
 }
 
@@ -133,8 +145,9 @@ mod tests {
     #[test]
     fn names_as_people_write_them() {
         let read = |whole: &str| match Question::read(whole) {
-            Ok(Question { file, line, qualifiers, name, .. }) => {
-                format!("{whole}: {} {line:?} {qualifiers:?} {name}", file.unwrap_or_default())
+            Ok(Question { file, line, column, qualifiers, name, .. }) => {
+                let column = column.map(|column| format!(":{column}")).unwrap_or_default();
+                format!("{whole}: {} {line:?}{column} {qualifiers:?} {name}", file.unwrap_or_default())
             }
             Err(problem) => format!("{whole}: {problem}"),
         };
@@ -146,6 +159,8 @@ mod tests {
             "crate::geo::Shape<T>::area",
             "src/geo.rs:Shape::area",
             "src/geo.rs:41",
+            "src/geo.rs:41:8",
+            "src/geo.rs:41:8:",
             "Shape#area",
             "<+>",
             "(<+>)",
@@ -164,6 +179,8 @@ mod tests {
             crate::geo::Shape<T>::area:  None ["geo", "Shape"] area
             src/geo.rs:Shape::area: src/geo.rs None ["Shape"] area
             src/geo.rs:41: src/geo.rs Some(41) [] 
+            src/geo.rs:41:8: src/geo.rs Some(41):8 [] 
+            src/geo.rs:41:8:: src/geo.rs Some(41):8 [] 
             Shape#area:  None ["Shape"] area
             <+>:  None [] <+>
             (<+>):  None [] <+>

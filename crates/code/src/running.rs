@@ -23,13 +23,26 @@ pub struct Running {
     uptime_ms: Option<u64>,
     /// For one that crashed: how it ended, and the last lines of its standard error.
     ended: Option<String>,
+    /// What starts it again, where nothing does by itself.
+    #[serde(skip)]
+    next: Option<&'static str>,
 }
 
 impl Running {
     pub(crate) fn of(server: &Server) -> Running {
         let seen = server.seen();
         let ended = match &seen.state {
+            State::Crashed { exit, stderr, .. } if stderr.is_empty() => Some(exit.clone()),
             State::Crashed { exit, stderr, .. } => Some(format!("{exit}: {}", stderr.join(" / "))),
+            _ => None,
+        };
+        let next = match &seen.state {
+            State::Crashed { retry_in: None, .. } | State::Hung { retry_in: None } => {
+                Some("; once the cause is gone, `hob code restart` starts it")
+            }
+            State::OverBudget => {
+                Some("; it alone needs more than `memory` below [code] allows: raise it, then `hob code restart`")
+            }
             _ => None,
         };
         let uptime = seen.started.filter(|_| seen.state.is_up()).map(|started| started.elapsed());
@@ -44,6 +57,7 @@ impl Running {
             memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
             uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
             ended,
+            next,
         }
     }
 
@@ -54,7 +68,7 @@ impl Running {
         let canary = self.canary.as_deref().map(|canary| format!(", canary {canary}")).unwrap_or_default();
         let percent = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
         let ended = self.ended.as_deref().map(|ended| format!(" ({ended})")).unwrap_or_default();
-        let state = self.state.replace('_', " ");
-        format!("{}{version} in {}: {state}{percent}{ended}{memory}{canary}", self.server, self.root)
+        let (state, next) = (self.state.replace('_', " "), self.next.unwrap_or_default());
+        format!("{}{version} in {}: {state}{percent}{ended}{memory}{canary}{next}", self.server, self.root)
     }
 }

@@ -112,6 +112,8 @@ pub(crate) struct Scope {
     pub root: PathBuf,
     /// The file or folder to look into; the root if none.
     pub below: PathBuf,
+    /// Where a path that is not absolute may begin; the first that leads to something counts.
+    pub from: Vec<PathBuf>,
     /// When the question came.
     pub since: Instant,
     pub until: Instant,
@@ -137,6 +139,7 @@ impl Scope {
         let (since, revision) = (Instant::now(), Revision::default());
         let (root, below) = (root.to_owned(), root.to_owned());
         Scope {
+            from: vec![root.clone()],
             root,
             below,
             since,
@@ -145,6 +148,12 @@ impl Scope {
             is_given_up: Arc::default(),
             beyond: Arc::default(),
         }
+    }
+
+    /// What a path of a question leads to within the root.
+    pub(crate) fn place(&self, path: &str) -> Option<PathBuf> {
+        let mut there = self.from.iter().filter_map(|from| from.join(path).canonicalize().ok());
+        there.find(|path| path.starts_with(&self.root))
     }
 
     /// Why a file was not parsed: its own fault, or that of those before it.
@@ -442,20 +451,18 @@ pub(crate) struct NoAnswer(pub String);
 /// Nothing is waited for longer than this.
 pub(crate) const BUDGET: Duration = Duration::from_secs(10);
 
-/// A scope in a root, for a question that came then; `Err` says what is wrong with the path.
-pub(crate) fn scope(root: &Path, path: Option<&str>, since: Instant) -> Result<Scope, NoAnswer> {
+/// A scope in a root, for a question that came then from that folder; `Err` says what is wrong with the path.
+pub(crate) fn scope(root: &Path, folder: Option<&Path>, path: Option<&str>, since: Instant) -> Result<Scope, NoAnswer> {
     let shown = project::visible::path(root);
     let root = root.canonicalize().map_err(|_| NoAnswer(format!("{shown} is gone; go to a directory that exists")))?;
-    let below = match path.map(str::trim).filter(|path| !path.is_empty()) {
-        None => root.clone(),
-        Some(path) => {
-            let there = root.join(path).canonicalize();
-            let there = there.map_err(|_| NoAnswer(format!("there is no {} in {shown}", project::visible(path))))?;
-            if !there.starts_with(&root) {
-                return Err(NoAnswer(format!("{} is outside of {shown}", project::visible(path))));
-            }
-            there
+    let from = folder.into_iter().chain([&*root]).map(Path::to_owned).collect();
+    let scope = Scope { since, from, ..Scope::of(&root, BUDGET) };
+    let Some(path) = path.map(str::trim).filter(|path| !path.is_empty()) else { return Ok(scope) };
+    match scope.place(path) {
+        Some(below) => Ok(Scope { below, ..scope }),
+        None if scope.from.iter().any(|from| from.join(path).exists()) => {
+            Err(NoAnswer(format!("{} is outside of {shown}", project::visible(path))))
         }
-    };
-    Ok(Scope { below, since, ..Scope::of(&root, BUDGET) })
+        None => Err(NoAnswer(format!("there is no {} in {shown}", project::visible(path)))),
+    }
 }

@@ -182,7 +182,7 @@ impl Spec {
         if !(0..=NICEST).contains(&self.nice) {
             return Err(SpawnError::Nice(self.nice));
         }
-        let program = self.find_program()?;
+        let program = self.program()?;
         let system = |source: io::Error| SpawnError::System { program: program.clone(), source };
 
         let stdin = our_writer().map_err(system)?;
@@ -252,7 +252,7 @@ impl Spec {
 
     /// Finds the program's file as execvp would with the child's `PATH`, except that entries in or below the child's
     /// directory are ignored: a bare name never means a file there.
-    fn find_program(&self) -> Result<PathBuf, SpawnError> {
+    pub fn program(&self) -> Result<PathBuf, SpawnError> {
         let name = Path::new(&self.program);
         if name.components().count() > 1 || self.program.as_encoded_bytes().contains(&b'/') {
             let path = self.cwd.join(name);

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::definition::{
-    Definition, Mentions, chosen, definition, functions, is_clause, resolved, separator, tell_functions,
-};
+use crate::definition::{Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions};
 use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
@@ -102,7 +100,7 @@ pub(crate) struct Shown {
 
 /// Definitions and uses of a name.
 pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, NoAnswer> {
-    let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
+    let question = crate::asked::asked(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { definitions, sites, aliases, .. } = reader;
@@ -140,16 +138,28 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
 
 /// The definitions alone.
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
-    let question = resolved(scope, Question::read(asked).map_err(NoAnswer)?)?;
+    let question = crate::asked::asked(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let shown = Shown { context_lines: 0, most: 0 };
     let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
     let Reader { mut definitions, sites, .. } = reader;
+    let mentions = mentions(&hits, &sites);
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
-        definitions.retain(|definition| definition.path.starts_with(below));
+        let is_below = |definition: &Definition| definition.path.starts_with(below);
+        if !definitions.iter().any(is_below) && !definitions.is_empty() {
+            let others = chosen(&question, definitions, scope, mentions, false, &skipped)?;
+            let places: Vec<String> = others.iter().map(Definition::shown).collect();
+            return Err(NoAnswer(format!(
+                "`{}` is not defined in {}, but there is {}: leave out `path`",
+                question.name,
+                project::visible::path(below),
+                places.join("; ")
+            )));
+        }
+        definitions.retain(is_below);
     }
-    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), false, &skipped)?;
+    let definitions = chosen(&question, definitions, scope, mentions, false, &skipped)?;
     Ok(Found {
         definitions,
         sites,

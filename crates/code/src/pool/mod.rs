@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use process::Guard;
+use process::{Guard, Spec};
 use project::Caller;
 use tokio::sync::Semaphore;
 
@@ -104,8 +104,17 @@ pub(crate) enum Found {
 
 /// A program that can judge, or why there is none.
 pub(crate) enum Program {
-    Runs { profile: &'static Profile, command: Vec<String> },
-    None { state: State, code: Code, text: String },
+    Runs {
+        profile: &'static Profile,
+        command: Vec<String>,
+    },
+    None {
+        /// What the settings name, if that is what cannot run.
+        named: Option<String>,
+        state: State,
+        code: Code,
+        text: String,
+    },
 }
 
 impl Pool {
@@ -137,7 +146,7 @@ impl Pool {
         }
         let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
             Program::Runs { profile, command } => (profile, command),
-            Program::None { state, code, text } => return Found::None { state, code, text },
+            Program::None { state, code, text, .. } => return Found::None { state, code, text },
         };
         if let Err(error) = (options.prepare)() {
             let text = format!("{} has no place for what it makes: {error}", profile.name);
@@ -151,17 +160,12 @@ impl Pool {
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {
-            let mut env: Vec<(String, String)> = caller.env.clone().into_iter().collect();
-            if !options.settings.project_servers {
-                let path = env.iter_mut().filter(|(name, _)| name == "PATH");
-                path.for_each(|(_, path)| *path = programs::outside(path, &key.worktree));
-            }
             Server::start(Start {
                 profile: Arc::new(profile.clone()),
                 command,
                 root: key.root.clone(),
+                env: environment(options, &caller.env, worktree),
                 worktree: key.worktree,
-                env,
                 servers_dir: options.state_dir.clone(),
                 own_dir: options.state_dir.join(&profile.name).join(hash(&key.root)),
                 state_dir: options.state_dir.join(&profile.name),
@@ -185,7 +189,7 @@ impl Pool {
         root: &Path,
         family: &'static str,
     ) -> Program {
-        let none = |state, code, text| Program::None { state, code, text };
+        let none = |state, code, text| Program::None { named: None, state, code, text };
         let mut refused = None;
         let mut install = None;
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
@@ -205,7 +209,19 @@ impl Pool {
                 continue;
             }
             if let Some(command) = settings.and_then(|settings| settings.command.clone()) {
-                return Program::Runs { profile, command };
+                return match unusable(options, &command, env, worktree, root) {
+                    None => Program::Runs { profile, command },
+                    Some(problem) => Program::None {
+                        named: command.into_iter().next(),
+                        state: State::Absent,
+                        code: Code::Absent,
+                        text: format!(
+                            "{problem}: put it there, or correct `command` below [code.servers.{}] in hob.toml or your config.toml; \
+                             without that line it is {} of PATH ({})",
+                            profile.name, profile.command[0], profile.install
+                        ),
+                    },
+                };
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
             let places = programs::places(&profile.command[0], path, worktree);
@@ -331,6 +347,28 @@ impl Pool {
         }
         self.worktrees.clear();
     }
+}
+
+/// The environment that a server gets of its caller's: without the checkout in the search path, unless its programs may run.
+fn environment(options: &Options, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
+    let mut env: Vec<(String, String)> = env.clone().into_iter().collect();
+    if !options.settings.project_servers {
+        let path = env.iter_mut().filter(|(name, _)| name == "PATH");
+        path.for_each(|(_, path)| *path = programs::outside(path, worktree));
+    }
+    env
+}
+
+/// Why the command of the settings cannot be started there.
+fn unusable(
+    options: &Options,
+    command: &[String],
+    env: &BTreeMap<String, String>,
+    worktree: &Path,
+    root: &Path,
+) -> Option<String> {
+    let spec = Spec::new(command.first()?, root).env(environment(options, env, worktree));
+    spec.program().err().map(|error| project::visible(&error.to_string()))
 }
 
 /// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.

@@ -10,7 +10,7 @@ use crate::server::{State, profile};
 use crate::settings::CodeSettings;
 use crate::syntax::{Language, family};
 
-/// The program that would judge a language, how it stands, and why it does not.
+/// The program that would judge a language, or that the settings name, how it stands, and why it does not.
 pub(crate) type Would = (Option<String>, &'static str, Option<String>);
 
 impl Pool {
@@ -22,7 +22,7 @@ impl Pool {
         let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
         match self.program(options, env, root, &at, family) {
             Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
-            Program::None { state, text, .. } => (None, state.word(), Some(text)),
+            Program::None { named, state, text, .. } => (named, state.word(), Some(text)),
         }
     }
 }
@@ -32,6 +32,8 @@ impl Pool {
 pub struct Checked {
     pub language: &'static str,
     pub has_judge: bool,
+    /// Whether the settings name a program that cannot run.
+    pub is_misnamed: bool,
     /// The program and where its root is, or what is missing and how to get it.
     pub detail: String,
 }
@@ -55,11 +57,9 @@ pub fn checked(
     let pool = Pool::new(Some(Options::unstarted(settings.clone(), withheld)));
     let one = |family| {
         let (program, _, why) = pool.would_judge(env, root, family);
-        let detail = match (&program, why) {
-            (Some(program), _) => format!("{}{}", project::visible(program), without_root(root, family)),
-            (None, why) => why.unwrap_or_default(),
-        };
-        Checked { language: family, has_judge: program.is_some(), detail }
+        let (has_judge, is_misnamed) = (why.is_none(), program.is_some() && why.is_some());
+        let judges = || format!("{}{}", project::visible(&program.unwrap_or_default()), without_root(root, family));
+        Checked { language: family, has_judge, is_misnamed, detail: why.unwrap_or_else(judges) }
     };
     families.into_iter().map(one).collect()
 }

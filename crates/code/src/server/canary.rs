@@ -223,7 +223,18 @@ pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], w
             }
         }
     }
-    Canary::Agrees(probes.iter().map(|probe| probe.name.clone()).collect())
+    agrees(probes)
+}
+
+/// By the names of what was asked for. A function of C is declared in one file and defined in another: it is named once.
+fn agrees(probes: &[Probe]) -> Canary {
+    let mut names: Vec<String> = Vec::new();
+    for probe in probes {
+        if !names.contains(&probe.name) {
+            names.push(probe.name.clone());
+        }
+    }
+    Canary::Agrees(names)
 }
 
 #[cfg(test)]
@@ -256,6 +267,13 @@ mod tests {
         ] {
             assert!(!is(path, text), "{path} {text}");
         }
+    }
+
+    #[test]
+    fn a_name_is_said_once() {
+        let probe = |name: &str| Probe { name: name.to_owned(), documents: Vec::new(), at: 0, uses: Vec::new() };
+        let probes = [probe("surface"), probe("twin"), probe("surface")];
+        assert_eq!(agrees(&probes).words(), "agrees: surface, twin");
     }
 
     #[test]

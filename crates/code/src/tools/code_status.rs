@@ -97,9 +97,15 @@ impl Tool for CodeStatus {
         }
         let mut lines = vec![output.root.clone()];
         for one in &output.languages {
-            let judge = one.judge.as_deref().unwrap_or("no judge");
-            let why = one.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-            lines.push(format!("  {} ({} files): {judge} {}{why}", one.language, one.files, one.state));
+            let is = match (&one.judge, &one.why) {
+                // It says by itself who does not judge, and how somebody would.
+                (_, Some(why)) => why.clone(),
+                (judge, None) => {
+                    format!("{} {}", judge.as_deref().unwrap_or_default(), one.state.replace('_', " "))
+                }
+            };
+            let files = if one.files == 1 { "1 file".to_owned() } else { format!("{} files", one.files) };
+            lines.push(format!("  {} ({files}): {is}", one.language));
         }
         for one in &output.restarted {
             lines.push(format!("  started again with this environment: {one}"));

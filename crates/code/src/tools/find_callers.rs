@@ -32,7 +32,8 @@ pub(super) struct Args {
     pub context_lines: Option<usize>,
     /// 50.
     pub max_results: Option<usize>,
-    #[schemars(skip)]
+    /// Also those that mean something else.
+    #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub refuted: bool,
     /// For a judge that is not ready: 10000.

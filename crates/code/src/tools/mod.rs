@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use mcp::tool::{AnyTool, Context, Tool, ToolError, tool};
-use project::Caller;
+use project::{Caller, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -147,7 +147,9 @@ async fn searched<T: Send + 'static>(
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     let since = Instant::now();
     let _slot = questions.searches.acquire().await.map_err(ToolError::internal)?;
-    let mut scope = scope_of(&caller.worktree, path.as_deref(), since).map_err(refused)?;
+    // In a shell a path begins where it is typed; answers, which agents read paths from, have them from the worktree's root.
+    let folder = (caller.role == Role::Control).then_some(&*caller.cwd);
+    let mut scope = scope_of(&caller.worktree, folder, path.as_deref(), since).map_err(refused)?;
     scope.revision = questions.pool.revision(caller, &scope.root).await;
     let _waiting = Waiting(scope.is_given_up.clone());
     let searching = tokio::task::spawn_blocking(move || search(&scope));

@@ -22,10 +22,12 @@ pub(super) struct Args {
     /// Part of a name.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    #[schemars(skip)]
+    /// All if none.
+    #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub kinds: Vec<Kind>,
-    #[schemars(skip)]
+    /// 2 of a file, 1 of a folder.
+    #[schemars(extend("x-unlisted" = true))]
     pub depth: Option<usize>,
 }
 

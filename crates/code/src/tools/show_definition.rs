@@ -22,9 +22,11 @@ pub(super) struct Args {
     pub name: String,
     /// 6000, of each source.
     pub max_bytes: Option<usize>,
-    #[schemars(skip)]
+    /// Whether `members` is given: true.
+    #[schemars(extend("x-unlisted" = true))]
     pub members: Option<bool>,
-    #[schemars(skip)]
+    /// Look only there.
+    #[schemars(extend("x-unlisted" = true))]
     pub path: Option<String>,
 }
 

@@ -21,7 +21,8 @@ use crate::syntax::described;
 pub(super) struct Args {
     /// As in find_callers.
     pub type_name: String,
-    #[schemars(skip)]
+    /// Look only there.
+    #[schemars(extend("x-unlisted" = true))]
     pub path: Option<String>,
 }
 

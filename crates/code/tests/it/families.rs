@@ -23,7 +23,7 @@ fn languages_of_one_judge_have_one_name() {
     };
     let (status, text) = judged.ask("code_status", json!({})).unwrap();
     assert_eq!(named(&status["languages"]), names);
-    assert!(text.contains("  C, C++ (2 files): no judge absent: no judge for C, C++ is installed"), "{text}");
+    assert!(text.contains("  C, C++ (2 files): no judge for C, C++ is installed"), "{text}");
     let mut answered = BTreeSet::new();
     for name in ["area", "surface", "round", "square"] {
         let (answer, _) = judged.ask("find_callers", json!({"name": name, "wait_ms": 0})).unwrap();

@@ -29,6 +29,7 @@ mod namespaces;
 mod no_judge;
 mod outside;
 mod overridden;
+mod places;
 mod predecessor;
 mod projects;
 mod qualified;

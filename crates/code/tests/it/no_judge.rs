@@ -87,15 +87,49 @@ fn a_program_of_the_search_path_that_is_not_executable_is_named() {
     assert!(text.contains("ty crashed (exit status 3): no workspace"), "{text}");
 }
 
+/// Python judged by this program, by the settings.
+fn commanded(program: &Path) -> Judged {
+    let command = vec![program.display().to_string(), "server".to_owned()];
+    let ty = ServerSettings { command: Some(command), enabled: None };
+    python(CodeSettings { servers: BTreeMap::from([("ty".to_owned(), ty)]), ..CodeSettings::default() })
+}
+
 #[test]
-fn a_command_that_is_not_executable_is_named() {
+fn a_command_that_cannot_run_is_named_with_its_line() {
     let bin = tempfile::tempdir().unwrap();
-    let command = bin.path().join("my-ty");
-    program(&command, "#!/bin/sh\n", 0o644);
-    let ty = ServerSettings { command: Some(vec![command.display().to_string(), "server".to_owned()]), enabled: None };
-    let judged = python(CodeSettings { servers: BTreeMap::from([("ty".to_owned(), ty)]), ..CodeSettings::default() });
+    let named = bin.path().join("my-ty");
+    let judged = commanded(&named);
+    let next = ": put it there, or correct `command` below [code.servers.ty] in hob.toml or your config.toml";
+    let wanted = format!("program {} does not exist{next}", named.display());
     let text = said(&judged, "area");
-    assert!(text.contains("ty crashed (program ") && text.contains("/my-ty is not executable by this user)"), "{text}");
+    assert!(text.contains(&wanted), "{text}");
+    let (status, text) = judged.ask("code_status", json!({})).unwrap();
+    let line = text.lines().nth(1).unwrap();
+    assert!(line.starts_with(&format!("  Python (2 files): {wanted}")), "{text}");
+    assert_eq!(status["languages"][0]["judge"], named.display().to_string());
+    program(&named, "#!/bin/sh\n", 0o644);
+    let text = said(&judged, "area");
+    assert!(text.contains("/my-ty is not executable by this user: "), "{text}");
+    // It is looked for anew at each question.
+    program(&named, "#!/bin/sh\necho no workspace >&2; exit 3\n", 0o755);
+    let text = said(&judged, "area");
+    assert!(text.contains("ty crashed (exit status 3): no workspace"), "{text}");
+}
+
+#[test]
+fn the_status_says_what_to_install() {
+    let mut judged = python(CodeSettings::default());
+    judged.write("Area.hs", "module Area where\n");
+    judged.search_path = Some("/nowhere".to_owned());
+    let (_, text) = judged.ask("code_status", json!({})).unwrap();
+    let said: Vec<&str> = text.lines().skip(1).collect();
+    expect_test::expect![[r#"
+        [
+            "  Haskell (1 file): there is no judge for Haskell",
+            "  Python (2 files): no judge for Python is installed (pip install ty)",
+        ]
+    "#]]
+    .assert_debug_eq(&said);
 }
 
 #[test]

@@ -16,10 +16,12 @@ fn python() {
          Half().draw()\n",
     );
     judged.check_open(&[("Shape.draw", &["geo.py:18 call undecided -", "geo.py:20 call refuted -"])]);
-    judged
-        .check_open(&[("Below.draw", &["geo.py:18 call undecided -", "geo.py:20 call confirmed geo.py:15 interface"])]);
-    // It has no `size`, and no base that may have it.
-    judged.check_callers(&[("Half.draw", &["geo.py:18 call refuted -", "geo.py:20 call confirmed geo.py:12"])]);
+    // They have no `size`, and no base that has it.
+    let half = "geo.py:20 call confirmed geo.py:15 interface";
+    judged.check_callers(&[
+        ("Below.draw", &["geo.py:18 call refuted -", half]),
+        ("Half.draw", &["geo.py:18 call refuted -", "geo.py:20 call confirmed geo.py:12"]),
+    ]);
 }
 
 #[test]

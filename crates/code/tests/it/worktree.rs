@@ -43,8 +43,24 @@ impl Worktree {
         name: &str,
         arguments: Value,
     ) -> Result<(Value, String), String> {
-        let tool = tools.iter().find(|tool| tool.declaration().name == name).unwrap().clone();
+        self.ask_as(testkit::caller(self.path(), ""), tools, name, arguments)
+    }
+
+    /// The same in a shell that stands in a folder.
+    pub(crate) fn ask_in(&self, folder: &str, name: &str, arguments: Value) -> Result<(Value, String), String> {
         let caller = testkit::caller(self.path(), "");
+        let caller = project::Caller { cwd: self.path().join(folder), role: project::Role::Control, ..caller };
+        self.ask_as(caller, &code::tools::tools(&Questions::new()), name, arguments)
+    }
+
+    fn ask_as(
+        &self,
+        caller: project::Caller,
+        tools: &[Arc<dyn AnyTool>],
+        name: &str,
+        arguments: Value,
+    ) -> Result<(Value, String), String> {
+        let tool = tools.iter().find(|tool| tool.declaration().name == name).unwrap().clone();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
         let outcome = runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));

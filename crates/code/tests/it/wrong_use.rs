@@ -43,7 +43,7 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "find_uses",
         json!({"name": "completely_else"}),
-        expect!["there is no `completely_else` in the source files of [root]; `outline` lists what a file declares"],
+        expect!["there is no `completely_else` in the source files of [root]; outline lists what a file declares"],
     );
     refused(
         &worktree,
@@ -56,16 +56,16 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "find_callers",
         json!({"name": "geo.rs:9"}),
-        expect!["nothing is declared at geo.rs:9; outline geo.rs lists what is"],
+        expect![[r#"nothing is declared at geo.rs:9; outline {"path":"geo.rs"} lists all of it"#]],
     );
     worktree.write("of.rs", "struct S;\nimpl Clone for S {\n    fn clone(&self) -> S { S }\n}\n");
     refused(
         &worktree,
         "show_definition",
         json!({"name": "of.rs:2"}),
-        expect![
-            "of.rs:2 is in an `impl`, which has no name of its own: ask for its type, or for what outline of.rs lists in it"
-        ],
+        expect![[
+            r#"of.rs:2 is in an `impl`, which has no name of its own: ask for its type, or for what is in it; outline {"path":"of.rs"} lists all of it"#
+        ]],
     );
     refused(
         &worktree,

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::{BoxFuture, Finding, Health, Part, Setup, Toolset, Trial};
 
-const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields, show_constructors and outline take \
-names. An answer that is not final proves no absence.";
+const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields and show_constructors take names, \
+outline a path. An answer that is not final proves no absence.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";
@@ -81,9 +81,10 @@ impl Part for CodePart {
             withheld(config),
             &Environment::of_this_process(),
         );
-        let finding = |one: ::code::Checked| match one.has_judge {
-            true => Finding::good(one.language, one.detail),
-            false => Finding::note(one.language, one.detail),
+        let finding = |one: ::code::Checked| match (one.has_judge, one.is_misnamed) {
+            (true, _) => Finding::good(one.language, one.detail),
+            (false, true) => Finding::problem(one.language, one.detail),
+            (false, false) => Finding::note(one.language, one.detail),
         };
         let findings: Vec<Finding> = checked.into_iter().map(finding).collect();
         (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })

@@ -119,7 +119,10 @@ fn doctor_tries_a_question_of_each_language() {
     let quick = project.run(["doctor", "--quick"]).stdout;
     assert!(!quick.contains("find_callers"), "{quick}");
     assert!(project.daemon_pid().is_none(), "without --try it starts nothing");
-    let tried = project.run(["doctor", "--quick", "--try"]).stdout;
+    let ran = project.run(["doctor", "--quick", "--try"]);
+    let waits = "Python: waiting for find_callers geo.py:surface, which may take 50 s";
+    assert!(ran.stderr.contains(waits), "{}", ran.stderr);
+    let tried = ran.stdout;
     let line = |start: &str| tried.lines().find(|line| line.contains(start)).unwrap_or_default().to_owned();
     let python = line("Python: find_callers geo.py:surface after ");
     assert!(python.trim_start().starts_with("ok ") && python.contains(" s: 1 call, 0 undecided · ty ready"), "{tried}");
@@ -130,6 +133,20 @@ fn doctor_tries_a_question_of_each_language() {
     let json: Value = serde_json::from_str(&project.run(["doctor", "--quick", "--try", "--json"]).stdout).unwrap();
     let findings = json["findings"].as_array().unwrap().iter().filter(|one| one["section"] == "Tried");
     assert_eq!(findings.map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), ["note", "ok"]);
+}
+
+#[test]
+fn doctor_names_a_server_that_is_not_there() {
+    let Some(project) = project(true) else { return };
+    let table = "[code.servers.ty]\ncommand = [\"/nowhere/ty\", \"server\"]\n";
+    std::fs::write(project.home().join(".config/hob/config.toml"), table).unwrap();
+    let ran = project.run(["doctor", "--quick"]);
+    let wanted =
+        "!! Python: program /nowhere/ty does not exist: put it there, or correct `command` below [code.servers.ty]";
+    assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
+    let last = ran.stdout.lines().last().unwrap();
+    assert!(last.starts_with("1 thing (!!) would break: Python"), "{last}");
+    assert_eq!(ran.code, Some(5));
 }
 
 #[test]

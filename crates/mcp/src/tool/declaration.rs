@@ -55,6 +55,9 @@ pub struct Declaration {
     pub description: String,
     /// JSON Schema of the arguments: a plain object without root combinators.
     pub input_schema: Value,
+    /// The schemas of further arguments, which are accepted and not listed, so that a model does not pay for them: those of
+    /// [`UNLISTED`](super::UNLISTED).
+    pub unlisted: Map<String, Value>,
     /// JSON Schema of the structured content, if the tool has any.
     pub output_schema: Option<Value>,
     /// The effect on the world.
@@ -89,6 +92,7 @@ impl Declaration {
             title: None,
             description: description.into(),
             input_schema,
+            unlisted: Map::new(),
             output_schema: None,
             effect,
             asks: Asks::Never,

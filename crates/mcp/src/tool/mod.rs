@@ -39,7 +39,7 @@ pub use registry::{AnyTool, BoxFuture, Registry};
 pub use repeat::Repeat;
 pub use resumed::{Named, Resumed};
 pub(crate) use schema::takes_nothing;
-pub use schema::{Nulls, input_schema, output_schema, trim};
+pub use schema::{Nulls, UNLISTED, input_schema, output_schema, trim};
 pub use typed::{tool, wrong_arguments};
 pub use wrapper::{Case, wrapped};
 

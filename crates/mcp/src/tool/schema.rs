@@ -18,6 +18,23 @@ pub fn input_schema<T: JsonSchema>() -> (String, Value) {
     (description, plain_object(schema))
 }
 
+/// The keyword that marks a property as one that is accepted and not listed:
+/// `#[schemars(extend("x-unlisted" = true))]`.
+pub const UNLISTED: &str = "x-unlisted";
+
+/// Takes the properties out of an input schema that are not to be listed.
+pub(super) fn take_unlisted(input_schema: &mut Value) -> Map<String, Value> {
+    let Some(Value::Object(properties)) = input_schema.get_mut("properties") else { return Map::new() };
+    let is_unlisted = |schema: &Value| schema.get(UNLISTED).is_some_and(|is| *is == true);
+    let (mut unlisted, listed): (Map<_, _>, Map<_, _>) =
+        std::mem::take(properties).into_iter().partition(|(_, schema)| is_unlisted(schema));
+    *properties = listed;
+    for schema in unlisted.values_mut() {
+        schema.as_object_mut().map(|schema| schema.remove(UNLISTED));
+    }
+    unlisted
+}
+
 /// The trimmed schema of an output type.
 pub fn output_schema<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>();
@@ -230,6 +247,25 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    #[test]
+    fn unlisted_arguments_are_known_and_not_listed() {
+        #[allow(dead_code)]
+        #[derive(JsonSchema)]
+        struct Args {
+            /// A name.
+            name: String,
+            /// All of it.
+            #[schemars(extend("x-unlisted" = true))]
+            whole: Option<bool>,
+        }
+        let (_, mut schema) = input_schema::<Args>();
+        let unlisted = take_unlisted(&mut schema);
+        expect![[r#"{"whole":{"type":"boolean","description":"All of it."}}"#]]
+            .assert_eq(&Value::from(unlisted).to_string());
+        assert_eq!(schema["properties"].as_object().map(Map::len), Some(1));
+        assert!(schema["properties"]["name"].is_object());
+    }
 
     /// One field for each attribute that says more of a schema.
     #[allow(dead_code, deprecated)]

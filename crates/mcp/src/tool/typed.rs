@@ -73,6 +73,7 @@ impl Types {
     /// Completes a declaration. The description of the arguments' type counts if it has none of its own.
     pub(super) fn of<A: JsonSchema, O: JsonSchema>(declaration: Declaration, structured: bool) -> Types {
         let (description, mut input_schema) = schema::input_schema::<A>();
+        let unlisted = schema::take_unlisted(&mut input_schema);
         let output_schema = structured.then(schema::output_schema::<O>);
         let (by_argument, jobs) = (declaration.asks == Asks::Person, declaration.job_after.is_some());
         if by_argument {
@@ -87,8 +88,13 @@ impl Types {
             false => output_schema.filter(schema::is_object),
         };
         let own = Some(declaration.description).filter(|own| !own.is_empty());
-        let declaration =
-            Declaration { description: own.unwrap_or(description), input_schema, output_schema, ..declaration };
+        let declaration = Declaration {
+            description: own.unwrap_or(description),
+            input_schema,
+            unlisted,
+            output_schema,
+            ..declaration
+        };
         Types { declaration, takes_nothing: schema::takes_nothing::<A>(), is_wrapped }
     }
 

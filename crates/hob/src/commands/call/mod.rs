@@ -12,7 +12,7 @@ use clap::Args;
 use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use client::control::{Control, ControlError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style};
@@ -183,11 +183,19 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
     let tool = declared.into_iter().map(|tool| Tool {
         name: tool.name,
         description: tool.description,
-        input_schema: tool.input_schema,
+        input_schema: whole(tool.input_schema, tool.unlisted),
         hands_out: tool.repeat.hands_out(),
         examples: tool.examples.into_iter().map(|example| (example.title, example.arguments)).collect(),
     });
     Ok(tool.collect())
+}
+
+/// An input schema with the arguments that agents are not told of, and that a command line has flags for all the same.
+fn whole(mut input_schema: Value, unlisted: Map<String, Value>) -> Value {
+    if let Some(properties) = input_schema["properties"].as_object_mut() {
+        properties.extend(unlisted);
+    }
+    input_schema
 }
 
 /// A control call's failure with its exit code.
@@ -258,6 +266,41 @@ mod tests {
                 let read = flags::arguments(&matches, &tool.input_schema).unwrap();
                 assert_eq!(Value::from(read), *arguments, "{}: {title}", tool.name);
             }
+        }
+    }
+
+    /// The arguments of a cell: names, with the ones in italics that agents are not told of.
+    fn named(cell: &str) -> Vec<(String, bool)> {
+        let mut bare = String::new();
+        let mut depth = 0;
+        for c in cell.chars() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                c if depth == 0 => bare.push(c),
+                _ => {}
+            }
+        }
+        let name = |name: &str| (name.trim().trim_matches('*').to_owned(), name.trim().starts_with('*'));
+        let mut all: Vec<_> = bare.split(',').map(name).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn the_documentation_of_questions_about_code_names_all_arguments() {
+        let page = include_str!("../../../../../docs/code.md");
+        let rows = page.split("\n## Tools\n").nth(1).unwrap().split("\n## ").next().unwrap();
+        let rows: Vec<Vec<&str>> =
+            rows.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').collect()).collect();
+        let declared = daemon::declared(&["code".to_owned()], None, Vec::new()).unwrap();
+        assert_eq!(rows.len(), declared.len());
+        for tool in declared {
+            let row = rows.iter().find(|row| row[1].trim() == format!("`{}`", tool.name)).unwrap();
+            let listed = tool.input_schema["properties"].as_object().unwrap().keys().map(|name| (name.clone(), false));
+            let mut all: Vec<_> = listed.chain(tool.unlisted.keys().map(|name| (name.clone(), true))).collect();
+            all.sort();
+            assert_eq!(named(row[2]), all, "{}", tool.name);
         }
     }
 

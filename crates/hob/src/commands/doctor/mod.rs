@@ -49,7 +49,8 @@ impl Doctor {
         let config = Config::load(project, &daemon::sections()).unwrap_or_default();
         let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
         let trials = if self.tries { daemon::trials(project) } else { Vec::new() };
-        let tried = tried::findings(project, trials);
+        // What is waited for stands apart from the list, which programs may read.
+        let tried = tried::findings(project, trials, |text| terminal::note(terminal::paint_note(text, Style::Dim)));
         let hooks = hooks::report(project, self.quick);
         let proofs = hooks.proofs;
         let sections = [("Project", project_findings(project)), ("Daemon", of_daemon(project, &config))]

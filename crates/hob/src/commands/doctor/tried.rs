@@ -2,21 +2,25 @@
 
 use std::time::Instant;
 
-use client::control::Control;
+use client::control::{Control, Progress};
 use daemon::parts::{Finding, Trial};
 use project::Project;
 use serde_json::Value;
 
 use crate::exit::Failure;
 
-/// The results of all trials. Starts the daemon if none runs, and whatever answers the questions.
-pub(super) fn findings(project: &Project, trials: Vec<Trial>) -> Vec<Finding> {
-    trials.into_iter().map(|trial| finding(project, trial)).collect()
+/// The results of all trials. Starts the daemon if none runs, and whatever answers the questions. An answer may take a minute:
+/// `tell` hears what is waited for.
+pub(super) fn findings(project: &Project, trials: Vec<Trial>, tell: impl Fn(&str)) -> Vec<Finding> {
+    trials.into_iter().map(|trial| finding(project, trial, &tell)).collect()
 }
 
-fn finding(project: &Project, trial: Trial) -> Finding {
+fn finding(project: &Project, trial: Trial, tell: impl Fn(&str)) -> Finding {
     let since = Instant::now();
-    match ask(project, &trial) {
+    let within = trial.arguments.get("wait_ms").and_then(Value::as_u64);
+    let within = within.map(|ms| format!(", which may take {} s", ms / 1000)).unwrap_or_default();
+    tell(&format!("{}: waiting for {}{within}", trial.subject, trial.asks));
+    match ask(project, &trial, tell) {
         Err(failure) => {
             let detail = format!("{}: {}. {}", trial.asks, failure.message, failure.hints.join(" "));
             Finding::problem(trial.subject, detail.trim_end())
@@ -35,13 +39,20 @@ fn finding(project: &Project, trial: Trial) -> Finding {
     }
 }
 
-fn ask(project: &Project, trial: &Trial) -> Result<Value, Failure> {
+fn ask(project: &Project, trial: &Trial, tell: impl Fn(&str)) -> Result<Value, Failure> {
     // The names are those of the root, wherever the command was called.
     let mut hello = Control::hello(project, project.root());
     hello.toolsets = vec![trial.toolset.to_owned()];
     let mut control = super::super::connect_or_start(project, &hello)?;
     let arguments = trial.arguments.clone();
-    control.call(trial.tool, arguments, |_| {}, |_, _| {}).map_err(super::super::call::control_failure)
+    let mut last = String::new();
+    let progress = |progress: Progress| {
+        if let Some(message) = progress.message.filter(|message| *message != last) {
+            tell(&format!("{}: {message}", trial.subject));
+            last = message;
+        }
+    };
+    control.call(trial.tool, arguments, progress, |_, _| {}).map_err(super::super::call::control_failure)
 }
 
 fn text(result: &Value) -> String {

@@ -1,6 +1,8 @@
 //! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: questions about code on a
 //! command line.
 
+mod in_commands;
+
 use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::{Map, Value, json};
@@ -263,6 +265,9 @@ fn ask(project: &Project, tool: &str, arguments: Vec<(&str, Value)>, as_json: bo
     let mut control = super::connect_or_start(project, &hello)?;
     let said = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let arguments = Map::from_iter(said.map(|(name, value)| (name.to_owned(), value)));
-    let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    if !as_json {
+        in_commands::result(&mut result);
+    }
     finish(&result, as_json)
 }

@@ -1,0 +1,158 @@
+//! What a question means by a file, a line and a column: the name that stands there or is declared there.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::place::Lines;
+use crate::question::Question;
+use crate::search::{NoAnswer, Scope, list, read};
+use crate::syntax::{Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, words};
+
+/// How many names of a file, or files of a name, an error lists.
+const MAX_LISTED: usize = 10;
+
+/// Reads a name. What it says of a file is meant from where the scope says that paths begin.
+pub(crate) fn asked(scope: &Scope, text: &str) -> Result<Question, NoAnswer> {
+    let mut question = Question::read(text).map_err(NoAnswer)?;
+    if question.line.is_none() && question.name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(unnamed(&question));
+    }
+    let Some(file) = &question.file else {
+        return match in_root(scope, &question.whole) {
+            Some(path) if Language::by_name(&path).is_some() => Err(only_a_file(scope, &path)),
+            _ => Ok(question),
+        };
+    };
+    question.place = in_root(scope, file);
+    match question.line {
+        Some(line) => declared_at(scope, question, line),
+        None => Ok(question),
+    }
+}
+
+/// The file that a path names, relative to the root.
+fn in_root(scope: &Scope, path: &str) -> Option<PathBuf> {
+    let there = scope.place(path).filter(|path| path.is_file())?;
+    Some(there.strip_prefix(&scope.root).ok()?.to_owned())
+}
+
+/// That a file is no name, and which names it has.
+fn only_a_file(scope: &Scope, path: &Path) -> NoAnswer {
+    let file = project::visible::path(path);
+    let text = read(&scope.root.join(path)).unwrap_or_default();
+    let language = Language::of(path, &text);
+    let all = language.and_then(|language| declarations(language, &text, scope.until)).unwrap_or_default();
+    let names: Vec<String> =
+        all.iter().filter(|one| one.kind != Kind::Impl).map(|one| format!("{file}:{}", bare(&one.name))).collect();
+    let more = if names.len() > MAX_LISTED { " …" } else { "" };
+    let names = match &names[..] {
+        [] => "it declares nothing".to_owned(),
+        names => format!("ask for what it declares: {}{more}", names[..names.len().min(MAX_LISTED)].join(", ")),
+    };
+    NoAnswer(format!("{file} is a file, not a name; {names}; {}", outline(&file)))
+}
+
+/// That a field has no name to look for.
+fn unnamed(question: &Question) -> NoAnswer {
+    let next = match question.qualifiers.last() {
+        Some(of) => format!("show_fields {} shows it, find_uses of `{of}` where it is made", json!({"type_name": of})),
+        None => "ask for a name".to_owned(),
+    };
+    NoAnswer(format!(
+        "`{}` is a number, not a name: uses of fields without a name are not looked for; {next}",
+        question.whole
+    ))
+}
+
+/// The call that shows what a file declares.
+fn outline(file: &str) -> String {
+    format!("outline {} lists all of it", json!({"path": file}))
+}
+
+/// The file of a question about a line, relative to the root: the one that was named, or the only one whose path ends so.
+fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
+    if let Some(path) = &question.place {
+        return Ok(path.clone());
+    }
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let (files, _, _) = list(&whole, usize::MAX);
+    let relative = files.iter().filter_map(|file| file.strip_prefix(&scope.root).ok());
+    let ends: Vec<&Path> = relative.filter(|file| question.fits_file(file)).collect();
+    let file = project::visible(question.file.as_deref().unwrap_or_default());
+    match &ends[..] {
+        [one] => Ok((*one).to_owned()),
+        [] => Err(NoAnswer(format!("there is no file {file} that can be read here"))),
+        several => {
+            let more = if several.len() > MAX_LISTED { " …" } else { "" };
+            let shown: Vec<String> = several.iter().take(MAX_LISTED).map(|path| project::visible::path(path)).collect();
+            Err(NoAnswer(format!("{file} may be {}{more}: write more of the path", shown.join(", "))))
+        }
+    }
+}
+
+/// The name that is declared at, or around, a line; or the name at the column, if one stands there.
+fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Question, NoAnswer> {
+    let path = file_of(scope, &question)?;
+    let file = project::visible::path(&path);
+    let text = read(&scope.root.join(&path))
+        .map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
+    let language =
+        Language::of(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
+    let lines = Lines::of(&text);
+    let question = Question { place: Some(path), ..question };
+    let all = declarations(language, &text, scope.until).unwrap_or_default();
+    if let Some((at, name)) = question.column.and_then(|column| name_at(scope, language, &text, line, column)) {
+        let mut open: Vec<&Declaration> = all.iter().collect();
+        while let Some(one) = open.pop() {
+            if one.at == at && one.kind != Kind::Impl {
+                return Ok(Question { name, ..question });
+            }
+            open.extend(&one.members);
+        }
+        // What is used there may be declared anywhere.
+        return Ok(Question { name, file: None, place: None, line: None, ..question });
+    }
+    let mut open: VecDeque<_> = all.into_iter().collect();
+    let mut best: Option<(usize, String)> = None;
+    let mut is_in_impl = false;
+    while let Some(one) = open.pop_front() {
+        let (first, last) = (lines.line(one.bytes.start), lines.line(one.bytes.end));
+        if lines.line(one.at) == line && one.kind != Kind::Impl {
+            return Ok(Question { name: bare(&one.name), ..question });
+        }
+        match (first..=last).contains(&line) {
+            true if one.kind == Kind::Impl => is_in_impl = true,
+            true => best = Some((lines.line(one.at), one.name.clone())),
+            false => {}
+        }
+        open.extend(one.members);
+    }
+    match best {
+        // The line is inside of it: it is meant.
+        Some((at, name)) => Ok(Question { name: bare(&name), line: Some(at), ..question }),
+        None if !is_whole(language, &text, scope.until) => Err(NoAnswer(format!(
+            "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
+        ))),
+        None if is_in_impl => Err(NoAnswer(format!(
+            "{file}:{line} is in an `impl`, which has no name of its own: ask for its type, or for what is in it; {}",
+            outline(&file)
+        ))),
+        None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; {}", outline(&file)))),
+    }
+}
+
+fn bare(name: &str) -> String {
+    String::from_utf8_lossy(bare_name(name.as_bytes())).into_owned()
+}
+
+/// The name that stands at a column, and where it begins. Keywords and what stands in comments and strings are none.
+fn name_at(scope: &Scope, language: Language, text: &[u8], line: usize, column: usize) -> Option<(usize, String)> {
+    let at = Lines::of(text).offset(line, column)?;
+    let word = words(language, text).into_iter().find(|word| word.contains(&at))?;
+    let name = std::str::from_utf8(text.get(word.clone())?).ok()?.to_owned();
+    let found = occurrences(language, text, &name, &[word.start], scope.until)?;
+    let is_name = found.all.iter().any(|one| one.class != Class::Mention);
+    is_name.then_some((word.start, name))
+}
