@@ -6,12 +6,14 @@ use super::meaning::target_at;
 use super::requests::asked_at;
 use super::structural::may_meet;
 use super::texts::{Sheets, Spot};
-use crate::answer::Found;
+use crate::answer::{Found, Site};
+use crate::blocking::blocking;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
 use crate::lsp::Location;
 use crate::server::Session;
-use crate::syntax::{Kind, Language, SCRIPTS, family, occurrences_at};
+use crate::syntax::{Kind, Language, SCRIPTS, family, is_word, occurrences_at};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const IMPLEMENTATION: &str = "textDocument/implementation";
@@ -104,10 +106,11 @@ pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> 
 /// How many methods are asked for their overriders, one after the other: some servers name only the nearest.
 const MOST_OVERRIDERS: usize = 50;
 
-/// Which of our definitions overrides the method at a spot, in a class below the next one too.
+/// Which of our definitions overrides the method at a spot, in a class below the next one too. `from` names it as well.
 pub(super) async fn overrides(
     found: &Found,
     spot: &Spot,
+    mut from: Option<(PathBuf, usize)>,
     session: &Session,
     sheets: &mut Sheets,
     until: Instant,
@@ -122,7 +125,10 @@ pub(super) async fn overrides(
         if sheets.get(&path).is_none() {
             continue;
         }
-        let answer = asked_at(session, sheets, IMPLEMENTATION, (&path, start), until).await;
+        let mut answer = asked_at(session, sheets, IMPLEMENTATION, (&path, start), until).await;
+        if let Some((path, at)) = from.take().filter(|_| answer.is_err()) {
+            answer = asked_at(session, sheets, IMPLEMENTATION, (&path, at), until).await;
+        }
         let Ok(all) = answer else { return Some(Dispatched::Undecided(Code::Dynamic)) };
         for place in all {
             let Some(spot) = sheets.spot(&place) else { continue };
@@ -144,6 +150,30 @@ pub(super) async fn overrides(
         }
     }
     may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Undecided(Code::Dynamic))
+}
+
+/// Whether a call of C++ is on a value, which runs its own class's method and no other: `Base b; b.go()`.
+pub(super) async fn is_on_a_value(
+    found: &Found,
+    site: &Site,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> bool {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
+    let start = receiver.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+    if start == receiver.len() {
+        return false;
+    }
+    let path = sheets.path(&site.path);
+    let answer = asked_at(session, sheets, "textDocument/definition", (&path, start), until).await;
+    let Ok([place]) = answer.as_deref() else { return false };
+    let Some(spot) = blocking(|| sheets.spot(place)) else { return false };
+    let Some(sheet) = sheets.get(&spot.path) else { return false };
+    let declared = sheet.text.get(..spot.start.saturating_sub(sheet.skip)).unwrap_or_default().trim_end();
+    // `Base& b`, `Base *b`, `auto& [a, b]` are none.
+    declared.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '>'))
 }
 
 /// The trait that the method at a spot belongs to.

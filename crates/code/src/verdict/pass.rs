@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::conditions::Conditions;
 use super::decide::{Decided, Said, decide};
-use super::dispatch::{Dispatched, between, overrides};
+use super::dispatch::{Dispatched, between, is_on_a_value, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
 use super::requests::{defined, left, places, within};
@@ -319,14 +319,25 @@ impl Pass {
         };
         let spots: Vec<(Spot, Dispatched)> = known.iter().filter_map(to_ask).collect();
         for (spot, asks) in spots.into_iter().take(MOST_BETWEEN) {
+            // Some servers answer only where a file is open, as that of a site is.
+            let leads_there = |places: &[Location], sheets: &mut Sheets| {
+                places.iter().any(|place| sheets.spot(place).as_ref() == Some(&spot))
+            };
+            let from = blocking(|| open.iter().find(|(_, places)| leads_there(places, sheets)).map(|(at, _)| *at));
+            let from = from.map(|at| (sheets.path(&found.sites[at].path), found.sites[at].at));
             let come_to = match asks {
-                Dispatched::Overriders => overrides(found, &spot, session, sheets, asked.call.until).await,
+                Dispatched::Overriders => overrides(found, &spot, from, session, sheets, asked.call.until).await,
                 _ => between(found, &spot, session, sheets, asked.call.until).await,
             };
             known.insert(spot, come_to);
         }
         for (at, places) in open {
             said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
+            let site = &found.sites[at];
+            let may_dispatch = site.language == Language::Cpp && matches!(said[at], Said::Dispatched(_));
+            if may_dispatch && is_on_a_value(found, site, session, sheets, asked.call.until).await {
+                said[at] = Said::Other { is_interface: false };
+            }
         }
     }
 

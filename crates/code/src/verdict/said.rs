@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -64,15 +64,31 @@ pub(super) fn read(
     best
 }
 
-/// Whether a call runs what it names and no override of it: `super.go()`, `Base::go()`.
+/// Whether a call runs what it names and no override of it: `super.go()`, `Base::go()`, `new Base().go()`.
 fn is_direct(found: &Found, site: &Site) -> bool {
     let text = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let receiver = text.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
     match site.language {
         Language::Cpp => site.is_qualified,
         Language::Python => receiver.ends_with(b"super()"),
-        _ => receiver.ends_with(b"super"),
+        _ => receiver.ends_with(b"super") || is_made_there(receiver),
     }
+}
+
+/// Whether a text ends with `new Base(…)`.
+fn is_made_there(text: &[u8]) -> bool {
+    let mut depth = 0usize;
+    let opened = text.iter().rposition(|byte| {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    let class = opened.filter(|_| text.ends_with(b")")).map(|at| text[..at].trim_ascii_end()).unwrap_or_default();
+    let start = class.iter().rposition(|byte| !is_word(*byte) && !b".$".contains(byte)).map_or(0, |at| at + 1);
+    start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {

@@ -46,6 +46,21 @@ fn a_call_through_a_base_class_of_cpp_may_run_the_override() {
 }
 
 #[test]
+fn a_call_on_a_value_runs_no_override() {
+    let Some(judged) = cpp() else { return };
+    judged.write(
+        "uses.cpp",
+        "#include \"geo.hpp\"\n\
+         struct Held { A a; A& other; };\n\
+         void value(A& r, A* p, Held h) {\n  A a;\n  a.go();\n  r.go();\n  p->go();\n  h.a.go();\n  h.other.go();\n  (*p).go();\n}\n",
+    );
+    let interface = |line: usize| format!("uses.cpp:{line} call confirmed geo.hpp:3 interface");
+    let refuted = |line: usize| format!("uses.cpp:{line} call refuted -");
+    let sites = [refuted(5), interface(6), interface(7), refuted(8), interface(9), interface(10)];
+    judged.check_callers(&[("B::go", &sites.each_ref().map(String::as_str))]);
+}
+
+#[test]
 fn a_call_that_names_the_class_runs_no_override() {
     let Some(judged) = cpp() else { return };
     judged.write(

@@ -47,6 +47,6 @@ fn typescript() {
     let only = "geo.ts:23 call confirmed geo.ts:16 interface";
     judged.check_open(&[("Below.draw", &["geo.ts:22 call undecided -", only, "geo.ts:26 call refuted -"])]);
     let only = "geo.ts:23 call confirmed geo.ts:19 interface";
-    let half = "geo.ts:26 call confirmed geo.ts:19 interface";
+    let half = "geo.ts:26 call refuted -";
     judged.check_callers(&[("Beside.draw", &["geo.ts:22 call refuted -", only, half])]);
 }
