@@ -87,8 +87,10 @@ fn bases_and_decorators_of_python() {
              class Asked:\n    def asked(self): pass\n\n\
              isinstance(1, (Asked, Made))\n\
              T = type('T', (Made, Thread), {})\n\
-             ALL = (Held, Thread)\nclass Of(*ALL): pass\n",
+             ALL = (Held, Thread)\n\n\
+             class Kind:\n    def kind(self): pass\n\nclass User:\n    made_by = Kind\n",
         )
+        .write("held.py", "from renamed import ALL\n\nclass Of(*ALL): pass\n")
         .write("taken.py", "from renamed import (\n    Taken as Other,\n)\nimport threading\n\nclass Own(Other, threading.Thread): pass\n")
         .write("tests/test_app.py", "def test_it():\n    helper()\n\ndef setup_module(): pass\n\ndef helper(): pass\n");
     check(
@@ -117,6 +119,7 @@ fn bases_and_decorators_of_python() {
             ("held_there", "Held.held_there stands below Held, to which renamed.py:26 gives another name"),
             ("given_there", "Given.given_there stands below a class that `register` is given"),
             ("asked", ""),
+            ("Kind.kind", ""),
             ("test_it", ""),
             ("setup_module", "what runs tests calls setup_module"),
             ("helper", ""),

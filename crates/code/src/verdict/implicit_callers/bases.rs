@@ -11,7 +11,7 @@ use super::super::classes::{class_at, is_ambient, is_inert, is_object_type, is_o
 use super::super::requests::{asked_at, defined, left, places};
 use super::super::texts::{Sheets, Spot};
 use super::given;
-use super::other_names::{alias, gives_another, search_for_others};
+use super::other_names::{HEAD, Other, may_be_base, other, search_for_others};
 use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
@@ -24,8 +24,6 @@ use crate::syntax::{Kind, Language, Marks, family, occurrences_at};
 /// How many bases and classes are followed, and how many definitions are asked about.
 const MOST_BASES: usize = 50;
 const MOST_ASKED: usize = 20;
-/// How many bytes stand between the word that begins a class and its last base, at most.
-const HEAD: usize = 8_000;
 /// How long one file may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
@@ -185,9 +183,7 @@ impl Walk<'_> {
         let within = left(self.until, self.session);
         let places = places(&self.session.client, "textDocument/references", &params, within).await;
         let places = places.map_err(|_| unknown())?;
-        let renamed: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.renames(place)).collect());
-        let aliases = renamed.iter().map(|spot| self.alias(spot).ok_or_else(|| self.renamed_at(spot)));
-        let aliases: Vec<Spot> = aliases.collect::<Result<_, _>>()?;
+        let aliases = blocking(|| places.iter().filter_map(|place| self.renames(place)).collect::<Result<_, _>>())?;
         if let Some(by) = self.renamed_elsewhere(class).await {
             return Err(by);
         }
@@ -208,21 +204,19 @@ impl Walk<'_> {
         })
     }
 
-    /// The use of a class that gives it another name, by which others may have it as their base.
-    fn renames(&mut self, place: &Location) -> Option<Spot> {
-        self.sheets.below(&place.path)?;
+    /// The other name that a use of a class gives it, by which others may have it as their base; an error if it is not known.
+    fn renames(&mut self, place: &Location) -> Option<Result<Spot, String>> {
+        // In Python the search tells.
+        self.sheets.below(&place.path).filter(|_| self.language != Language::Python)?;
         let spot = self.sheets.spot(place)?;
         let sheet = self.sheets.get(&spot.path)?;
         let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
-        gives_another(self.language, sheet.text.as_bytes(), start..end).then_some(spot)
-    }
-
-    /// Where the other name stands, of which the judge knows the uses.
-    fn alias(&self, spot: &Spot) -> Option<Spot> {
-        // Python gives them by searching, and not the judge.
-        let sheet = self.sheets.get(&spot.path).filter(|_| self.language != Language::Python)?;
-        let name = alias(self.language, sheet.text.as_bytes(), spot.start - sheet.skip..spot.end - sheet.skip)?;
-        Some(Spot { path: spot.path.clone(), start: name.start + sheet.skip, end: name.end + sheet.skip })
+        Some(match other(self.language, sheet.text.as_bytes(), start..end)? {
+            Other::Named(name) => {
+                Ok(Spot { path: spot.path.clone(), start: name.start + sheet.skip, end: name.end + sheet.skip })
+            }
+            Other::Unknown => Err(self.renamed_at(&spot)),
+        })
     }
 
     fn renamed_at(&self, spot: &Spot) -> String {
@@ -231,7 +225,7 @@ impl Walk<'_> {
         format!("{}, to which {path}:{line} gives another name", self.sheets.word(spot))
     }
 
-    /// The same, where the judge does not list it among the references: ty knows no imports by another name.
+    /// The same in Python, whose judge lists no imports by another name among the references.
     async fn renamed_elsewhere(&mut self, class: &Spot) -> Option<String> {
         if self.language != Language::Python {
             return None;
@@ -240,25 +234,33 @@ impl Walk<'_> {
         let Some(found) = search_for_others(self.scope, self.language, name, self.until).await else {
             return Some("classes of files that cannot be searched".to_owned());
         };
-        for (path, at) in found {
+        for (path, at, other) in found {
+            if let Some(other) = other
+                && !may_be_base(self.scope, &other, self.until).await
+            {
+                continue;
+            }
             let path = self.sheets.path(&path);
-            blocking(|| self.sheets.read(&path));
-            let Some(sheet) = self.sheets.get(&path) else {
-                return Some("classes of files that cannot be read".to_owned());
-            };
-            let (skip, position) = (sheet.skip, sheet.position(at, self.session.encoding));
-            let answer = defined(&self.session.client, &path, position, left(self.until, self.session)).await;
-            let places = answer.unwrap_or_default();
-            let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.sheets.spot(place)).collect());
-            // Another class may have the name.
-            let is_other = |spot: &Spot| (&spot.path, spot.start) != (&class.path, class.start);
-            let names_itself = |spot: &Spot| (&spot.path, spot.start) == (&path, at);
-            if targets.is_empty() || targets.iter().any(|spot| !is_other(spot) || names_itself(spot)) {
-                let spot = Spot { path, start: at - skip, end: at - skip };
-                return Some(self.renamed_at(&spot));
+            if self.is_named_at(class, &path, at).await {
+                return Some(self.renamed_at(&Spot { path, start: at, end: at }));
             }
         }
         None
+    }
+
+    /// Whether a name that stands there may mean a class: another one may have the name too.
+    async fn is_named_at(&mut self, class: &Spot, path: &Path, at: usize) -> bool {
+        blocking(|| self.sheets.read(path));
+        let Some(sheet) = self.sheets.get(path) else { return true };
+        let position = sheet.position(at, self.session.encoding);
+        let answer = defined(&self.session.client, path, position, left(self.until, self.session)).await;
+        let places = answer.unwrap_or_default();
+        let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.sheets.spot(place)).collect());
+        let may_be_it = |spot: &Spot| {
+            let place = (spot.path.as_path(), spot.start);
+            place == (&class.path, class.start) || place == (path, at)
+        };
+        targets.is_empty() || targets.iter().any(may_be_it)
     }
 
     /// Whether a class begins a little before a spot.

@@ -118,6 +118,10 @@ fn head(mark: &str) -> &str {
 /// `property`, `functools.cache`, `area.setter`; what else has a module before it may be anybody's.
 fn is_inert_in_python(head: &str) -> bool {
     let (module, last) = head.rsplit_once('.').unwrap_or(("", head));
+    // pytest runs what it marks, as it runs all tests.
+    if matches!(module, "pytest.mark" | "mark") {
+        return true;
+    }
     let is_known = OF_PYTHON.contains(&module) || matches!(last, "setter" | "getter" | "deleter");
     INERT_IN_PYTHON.contains(&last) && is_known
 }
@@ -202,6 +206,8 @@ mod tests {
             ("property", true),
             ("functools.lru_cache(maxsize=None)", true),
             ("area.setter", true),
+            ("pytest.mark.parametrize('x', [1])", true),
+            ("pytest.fixture", false),
             ("app.cache", false),
             ("(made())", false),
             ("app.route('/')", false),

@@ -2,14 +2,30 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::search::{Scope, search_by};
+use memchr::memmem::Finder;
+
+use crate::search::{Scope, search_by, words};
 use crate::syntax::{Language, SCRIPTS, family, is_word};
-use memchr::memmem::{Finder, find, find_iter};
 
 /// How long a search may take.
 const WITHIN: Duration = Duration::from_secs(3);
+/// How many bytes stand between the word that begins a class and its last base, at most.
+pub(super) const HEAD: usize = 8_000;
+
+/// What a use of a class's name makes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Other {
+    /// The class has this name too, which stands there.
+    Named(Range<usize>),
+    /// Another class is made of it, or it has a name that is not known.
+    Unknown,
+}
+
+/// A place where a class may get another name, in a file of the project, and that name if it is known.
+pub(super) type Renaming = (PathBuf, usize, Option<String>);
 
 /// Where the files of a language give what has this name another one; `None` if not all are known.
 pub(super) async fn search_for_others(
@@ -17,7 +33,38 @@ pub(super) async fn search_for_others(
     language: Language,
     name: String,
     until: Instant,
-) -> Option<Vec<(PathBuf, usize)>> {
+) -> Option<Vec<Renaming>> {
+    let finds = move |text: &[u8], at: Range<usize>| other(language, text, at);
+    let found = search_words(scope, language, name, until, move |text, at| finds(text, at).is_some()).await?;
+    let renamings = found.into_iter().map(|(path, text, at)| {
+        let name = match other(language, &text, at.clone()) {
+            Some(Other::Named(range)) => Some(String::from_utf8_lossy(&text[range]).into_owned()),
+            _ => None,
+        };
+        (path, at.start, name)
+    });
+    Some(renamings.collect())
+}
+
+/// Whether a class of Python has a base of this name, or what has it may be one by another name yet; true if that is not known.
+pub(super) async fn may_be_base(scope: &Scope, name: &str, until: Instant) -> bool {
+    // What a variable holds is given on all the time, what a class is called is not.
+    let is_class = name.starts_with(char::is_uppercase);
+    let is_it = move |text: &[u8], at: Range<usize>| {
+        is_in_head(text, at.start) || is_class && other(Language::Python, text, at).is_some()
+    };
+    let found = search_words(scope, Language::Python, name.to_owned(), until, is_it).await;
+    found.is_none_or(|found| !found.is_empty())
+}
+
+/// The places of a word in the files of a language that are as wanted; `None` if not all files are known.
+async fn search_words(
+    scope: &Scope,
+    language: Language,
+    name: String,
+    until: Instant,
+    is_wanted: impl Fn(&[u8], Range<usize>) -> bool + Send + Sync + 'static,
+) -> Option<Vec<(PathBuf, Arc<[u8]>, Range<usize>)>> {
     // The question's own search is over; this one has its own time, as much as the call has left.
     let whole = Scope::of(&scope.root, WITHIN);
     let whole = Scope { until: whole.until.min(until), beyond: scope.beyond.clone(), ..whole };
@@ -25,65 +72,92 @@ pub(super) async fn search_for_others(
         let finder = Finder::new(name.as_bytes());
         let searched = search_by(&whole, |of, text| match family(of) == family(language) {
             true => {
-                let all = crate::search::words(&finder, text, &name).into_iter();
-                all.filter(|at| gives_another(of, text, *at..*at + name.len())).collect()
+                let all = words(&finder, text, &name).into_iter();
+                all.filter(|at| is_wanted(text, *at..*at + name.len())).collect()
             }
             false => Vec::new(),
         });
         let is_known = searched.skipped.iter().all(|one| one.why.is_of_its_language());
+        let length = name.len();
         let places = searched.hits.into_iter().flat_map(|hit| {
-            let path = hit.path;
-            hit.starts.into_iter().map(move |at| (path.clone(), at))
+            let text: Arc<[u8]> = hit.text.into();
+            hit.starts.into_iter().map(move |at| (hit.path.clone(), text.clone(), at..at + length))
         });
         is_known.then(|| places.collect())
     });
     searching.await.ok().flatten()
 }
 
-/// Whether what stands around a class's name gives it another one: `import C as D`, `D = a.C`, `typedef C D;`,
-/// `type("D", (C,), {})`, `ALL = (C,)` where classes have starred bases.
-pub(super) fn gives_another(language: Language, text: &[u8], name: Range<usize>) -> bool {
-    let (Some(before), Some(after)) = (text.get(..name.start), text.get(name.end..)) else { return false };
-    let before = &before[before.len().saturating_sub(2_000)..];
+/// What else the class is called whose name stands there: `import C as D`, `D = a.C`, `typedef C D;`, `ALL = (C,)`,
+/// `type("D", (C,), {})`.
+pub(super) fn other(language: Language, text: &[u8], name: Range<usize>) -> Option<Other> {
+    let (before, after) = (text.get(..name.start)?, text.get(name.end..)?);
+    let before = &before[before.len().saturating_sub(HEAD)..];
     let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let after = after.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     let begins = |word: &str| line.trim_ascii_start().starts_with(word.as_bytes());
     let is_caught = ["except", "with", "case"].into_iter().any(begins);
     // TypeScript lists the uses of a name that an import gives as uses of the class.
     if after.starts_with(b"as ") && !is_caught && family(language) != SCRIPTS {
-        return true;
+        let start = name.end + text[name.end..].iter().position(|byte| *byte == b's')? + 1;
+        let start = start + text[start..].iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let length = text[start..].iter().take_while(|byte| is_word(**byte)).count();
+        // `import C as C` passes it on.
+        return (text[start..start + length] != text[name]).then_some(Other::Named(start..start + length));
     }
-    if language == Language::Cpp && begins("typedef ") {
-        return true;
+    let statement = line.rsplit(|byte| b";{}".contains(byte)).next().unwrap_or_default();
+    if language == Language::Cpp && statement.trim_ascii_start().starts_with(b"typedef ") {
+        return Some(alias_of_cpp(text, name).map_or(Other::Unknown, Other::Named));
     }
     let ends = matches!(after.first(), None | Some(b';' | b'#')) || after.starts_with(b"//");
     let goes_on = [&b"if "[..], b"or "].iter().any(|word| after.starts_with(word));
-    let owner = without_word(before);
-    if is_assigned(owner) && (ends || goes_on) {
-        return true;
+    let offset = name.start - before.len();
+    if let Some(target) = assigned(without_word(before)).filter(|_| ends || goes_on) {
+        return Some(named(language, text, offset, target));
     }
-    language == Language::Python && in_tuple(before).is_some_and(|opened| is_made_of(text, opened))
+    let is_element = after.is_empty() || b",)]".contains(&after[0]);
+    match in_tuple(before).filter(|_| language == Language::Python && is_element) {
+        Some(opened) => match assigned(opened) {
+            Some(target) => Some(named(language, text, offset, target)),
+            None => is_argument(opened).then_some(Other::Unknown),
+        },
+        None => None,
+    }
 }
 
-/// The name that a class gets by `using D = C;` or `typedef C D;` in C++, by `const D = C;` in TypeScript and JavaScript, where a
-/// judge knows the uses of that name.
-pub(super) fn alias(language: Language, text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
-    let is_cpp = language == Language::Cpp;
-    let start = text[..name.start].iter().rposition(|byte| b"\n;{}".contains(byte)).map_or(0, |at| at + 1);
-    let end = name.end + text[name.end..].iter().position(|byte| matches!(byte, b';' | b'\n')).unwrap_or(0);
-    let is_name = |at: &usize| is_word(text[*at]) || !is_cpp && text[*at] == b'$';
-    let statement = text[start..name.start].trim_ascii_start();
-    let words: &[&[u8]] = if is_cpp { &[b"using "] } else { &[b"export const ", b"const ", b"let ", b"var "] };
-    if let Some(rest) = words.iter().find_map(|word| statement.strip_prefix(*word)) {
-        let from = (name.start - rest.len()..name.start).find(is_name)?;
-        let to = (from..name.start).find(|at| !is_name(at))?;
-        return text[to..name.start].trim_ascii_start().starts_with(b"=").then_some(from..to);
-    }
-    // `typedef C* D` is no class.
+/// What an assignment to this calls it; what stands before the assignment begins `offset` bytes into the text.
+fn named(language: Language, text: &[u8], offset: usize, target: &[u8]) -> Other {
+    let start = target.iter().rposition(|byte| b"\n;{}(,".contains(byte)).map_or(0, |at| at + 1);
+    let statement = &target[start..];
+    // `B: type = C`, `let B: T = C`; `geo::C` is not meant.
+    let plain = match language {
+        Language::Cpp => statement,
+        _ => statement.split(|byte| *byte == b':').next().unwrap_or_default(),
+    };
+    let plain = plain.trim_ascii_end();
+    let is_name = |byte: &u8| is_word(*byte) || *byte == b'$';
+    let length = plain.iter().rev().take_while(|byte| is_name(byte)).count();
+    let before = plain[..plain.len() - length].trim_ascii();
+    let is_declared = match language {
+        Language::Python => before.is_empty() || before.ends_with(b"."),
+        Language::Cpp => before == b"using",
+        _ => {
+            plain.len() == statement.trim_ascii_end().len()
+                && [&b"const"[..], b"export const", b"let", b"var"].contains(&before)
+        }
+    };
+    let end = offset + start + plain.len();
+    let is_known = is_declared && length > 0 && text.get(end - length..end).is_some();
+    if is_known { Other::Named(end - length..end) } else { Other::Unknown }
+}
+
+/// The name of `typedef C D;`; `typedef C* D` is no class.
+fn alias_of_cpp(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
+    let end = name.end + text[name.end..].iter().position(|byte| matches!(byte, b';' | b'\n'))?;
+    let is_name = |at: &usize| is_word(text[*at]);
     let to = (name.end..end).rfind(is_name)? + 1;
     let from = (name.end..to).rfind(|at| !is_name(at))? + 1;
-    let is_plain = text[name.end..from].iter().all(u8::is_ascii_whitespace);
-    (is_cpp && statement.starts_with(b"typedef ") && is_plain).then_some(from..to)
+    text[name.end..from].iter().all(u8::is_ascii_whitespace).then_some(from..to)
 }
 
 /// What stands before the name that a text ends with, and what qualifies it.
@@ -92,8 +166,11 @@ fn without_word(text: &[u8]) -> &[u8] {
     text[..end].trim_ascii_end()
 }
 
-fn is_assigned(before: &[u8]) -> bool {
-    before.ends_with(b"=") && ![&b"=="[..], b"!=", b"<=", b">="].iter().any(|other| before.ends_with(other))
+/// What stands before the sign of an assignment that a text ends with.
+fn assigned(before: &[u8]) -> Option<&[u8]> {
+    let target = before.strip_suffix(b"=")?;
+    (!target.ends_with(b"=") && !target.ends_with(b"!") && !target.ends_with(b"<") && !target.ends_with(b">"))
+        .then(|| target.strip_suffix(b":").unwrap_or(target))
 }
 
 /// What stands before the bracket of the tuple or list whose element ends a text, if nothing but names are in there.
@@ -103,15 +180,27 @@ fn in_tuple(before: &[u8]) -> Option<&[u8]> {
     matches!(before[opened], b'(' | b'[').then(|| before[..opened].trim_ascii_end())
 }
 
-/// Whether a tuple of classes, before which this stands, makes a class: as an argument of a call that asks no question about
-/// classes, or under a name where the text has starred bases.
-fn is_made_of(text: &[u8], before: &[u8]) -> bool {
-    if is_assigned(before) {
-        return has_starred_bases(text);
-    }
+/// Whether a tuple of classes, before which this stands, is a later argument of a call that asks no question about classes.
+fn is_argument(before: &[u8]) -> bool {
     let Some(arguments) = before.strip_suffix(b",") else { return false };
+    let called = unclosed(arguments).map(|at| arguments[..at].trim_ascii_end()).unwrap_or_default();
+    let word = last_word(called);
+    !word.is_empty() && !matches!(word, b"isinstance" | b"issubclass")
+}
+
+/// Whether a place stands in the list of bases of a class of Python.
+fn is_in_head(text: &[u8], at: usize) -> bool {
+    let before = &text[at.saturating_sub(HEAD)..at];
+    let Some(opened) = unclosed(before) else { return false };
+    let name = before[..opened].trim_ascii_end();
+    let rest = &name[..name.len() - last_word(name).len()];
+    last_word(rest.trim_ascii_end()) == b"class"
+}
+
+/// Where the bracket opens that a text leaves open.
+fn unclosed(text: &[u8]) -> Option<usize> {
     let mut depth = 0usize;
-    let opened = arguments.iter().rposition(|byte| {
+    text.iter().rposition(|byte| {
         match byte {
             b')' | b']' => depth += 1,
             b'(' | b'[' if depth > 0 => depth -= 1,
@@ -119,18 +208,11 @@ fn is_made_of(text: &[u8], before: &[u8]) -> bool {
             _ => {}
         }
         false
-    });
-    let called = opened.map(|at| arguments[..at].trim_ascii_end()).unwrap_or_default();
-    let word = called.iter().rposition(|byte| !is_word(*byte)).map_or(called, |at| &called[at + 1..]);
-    !word.is_empty() && !matches!(word, b"isinstance" | b"issubclass")
+    })
 }
 
-/// Whether a class of a text has bases that a variable holds: `class A(*ALL):`.
-fn has_starred_bases(text: &[u8]) -> bool {
-    find_iter(text, b"class ").any(|at| {
-        let head = text[at..].split(|byte| *byte == b':').next().unwrap_or_default();
-        [&b"(*"[..], b", *"].iter().any(|star| find(head, star).is_some()) && find(head, b"**").is_none()
-    })
+fn last_word(text: &[u8]) -> &[u8] {
+    text.iter().rposition(|byte| !is_word(*byte)).map_or(text, |at| &text[at + 1..])
 }
 
 #[cfg(test)]
@@ -138,61 +220,74 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_names_whose_uses_a_judge_knows() {
+    fn what_gives_a_class_another_name() {
         let check = |language, text: &str, wanted: Option<&str>| {
             let at = text.find("Base").unwrap();
-            assert_eq!(alias(language, text.as_bytes(), at..at + 4).map(|found| &text[found]), wanted, "{text}");
+            let found = other(language, text.as_bytes(), at..at + 4).map(|found| match found {
+                Other::Named(range) => &text[range],
+                Other::Unknown => "?",
+            });
+            assert_eq!(found, wanted, "{text}");
         };
         for (text, wanted) in [
-            ("  using Super = geo::Base;", Some("Super")),
-            ("struct T { typedef Base Super; };", Some("Super")),
-            ("typedef Base* P;", None),
-            ("Base b = x;", None),
-            ("typedef Base", None),
+            ("from geo import Base as B", Some("B")),
+            ("from geo import (\n    Other,\n    Base as  B,\n)", Some("B")),
+            ("from .geo import Base as Base", None),
+            ("x = 1\nB = geo.Base  # why", Some("B")),
+            ("    made: Type = Base", Some("made")),
+            ("app.made = Base", Some("made")),
+            ("B = Base if x else Other", Some("B")),
+            ("A, B = Other, Base", None),
+            ("(A, B) = x = Base", Some("?")),
+            ("if (b := Base):", None),
+            ("T = type('T', (Base, TestCase), {})", Some("?")),
+            ("T = types.new_class('T', (geo.Base,))", Some("?")),
+            ("ALL = (Base, Other)", Some("ALL")),
+            ("ALL = [\n    Other,\n    geo.Base,\n]", Some("ALL")),
+            ("ALL = [Base(1), Other]", None),
+            ("except geo.Base as e:", None),
+            ("b = Base()", None),
+            ("b = Base.made", None),
+            ("x == Base", None),
+            ("isinstance(x, (Other, Base))", None),
+            ("f(a, Base, b)", None),
+            ("class T(Base, Other): pass", None),
         ] {
-            check(Language::Cpp, text, wanted);
+            check(Language::Python, text, wanted);
         }
         for (text, wanted) in [
+            ("import { Base as B } from './geo';", None),
             ("const $B = geo.Base;", Some("$B")),
             ("export const B = Base\n", Some("B")),
             ("const B: typeof Base = Base;", None),
-            ("let B; B = Base;", None),
+            ("const B: X = Base;", Some("?")),
+            ("let B; B = Base;", Some("?")),
+            ("const b = new Base();", None),
         ] {
             check(Language::TypeScript, text, wanted);
+        }
+        for (text, wanted) in [
+            ("  using Super = geo::Base;", Some("Super")),
+            ("struct T { typedef Base Super; };", Some("Super")),
+            ("  typedef Base Super;", Some("Super")),
+            ("typedef Base* P;", Some("?")),
+            ("Base b = x;", None),
+            ("struct T : Base {};", None),
+        ] {
+            check(Language::Cpp, text, wanted);
         }
     }
 
     #[test]
-    fn what_gives_a_class_another_name() {
-        let check = |language, text: &str, wanted: bool| {
-            let at = text.find("Base").unwrap();
-            assert_eq!(gives_another(language, text.as_bytes(), at..at + 4), wanted, "{text}");
+    fn bases_of_python() {
+        let check = |text: &str, wanted: bool| {
+            assert_eq!(is_in_head(text.as_bytes(), text.find("ALL").unwrap()), wanted, "{text}");
         };
-        for (text, wanted) in [
-            ("from geo import Base as B", true),
-            ("from geo import (\n    Other,\n    Base as B,\n)", true),
-            ("B = geo.Base  # why", true),
-            ("B: type = Base", true),
-            ("B = Base if x else Other", true),
-            ("T = type('T', (Base, TestCase), {})", true),
-            ("T = types.new_class('T', (geo.Base,))", true),
-            ("ALL = (Base, Other)\nclass T(*ALL): pass", true),
-            ("ALL = (Base, Other)\nclass T(ALL): pass", false),
-            ("except geo.Base as e:", false),
-            ("b = Base()", false),
-            ("b = Base.made", false),
-            ("x == Base", false),
-            ("isinstance(x, (Other, Base))", false),
-            ("f(a, Base, b)", false),
-            ("class T(Base, Other): pass", false),
-        ] {
-            check(Language::Python, text, wanted);
-        }
-        check(Language::TypeScript, "import { Base as B } from './geo';", false);
-        check(Language::TypeScript, "const B = Base;", true);
-        check(Language::TypeScript, "const b = new Base();", false);
-        check(Language::Cpp, "using B = geo::Base;", true);
-        check(Language::Cpp, "typedef Base B;", true);
-        check(Language::Cpp, "struct T : Base {};", false);
+        check("class T(ALL): pass", true);
+        check("class T(made(1), geo.Of[int], *ALL): pass", true);
+        check("class T(\n    Other,\n    ALL,\n): pass", true);
+        check("class T(Other): x = f(ALL)", false);
+        check("class T(Other): ALL = 1", false);
+        check("f(ALL)", false);
     }
 }
