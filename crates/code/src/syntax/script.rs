@@ -45,7 +45,6 @@ const RULES: &Table = &[
     ("class_heritage", "", Rule::Is(Class::Type)),
     ("type_query", "", Rule::Is(Class::Type)),
     ("type_parameter", "name", Rule::Is(Class::Binding)),
-    ("function_expression", "name", Rule::Is(Class::Binding)),
     ("assignment_expression", "left", Rule::Is(Class::Binding)),
     ("augmented_assignment_expression", "left", Rule::Is(Class::Binding)),
 ];
@@ -76,6 +75,9 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if trail.nearest(&["export_clause"]).is_some() || trail.kind(1) == "export_statement" {
         return Some(Class::Export);
     }
+    if exported_as(trail).is_some() {
+        return Some(Class::Export);
+    }
     let kind = trail.node().kind();
     let is_member = trail.kind(1) == "member_expression" && trail.field(0) == "property";
     if is_member {
@@ -84,7 +86,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if kind == "identifier" && matches!(trail.kind(1), "as_expression" | "satisfies_expression") {
         return classify(&trail.above(1));
     }
-    if is_required(trail) && kind != "identifier" {
+    if is_required(trail) && (kind != "identifier" || trail.kind(1) == "variable_declarator") {
         return Some(Class::Import);
     }
     if let Some(class) = direct(trail, RULES) {
@@ -113,15 +115,47 @@ pub(super) fn of_member(trail: &Trail<'_, '_>) -> Class {
     }
 }
 
-/// Whether the name stands in the pattern of `const { … } = require(…)`.
+/// Whether the name stands before `= require(…)`, also in a pattern.
 fn is_required(trail: &Trail<'_, '_>) -> bool {
     let Some(up) = trail.nearest(&["variable_declarator"]).filter(|up| *up > 0) else { return false };
-    let called = trail
-        .up(up)
-        .and_then(|node| node.child_by_field_name("value"))
-        .filter(|value| value.kind() == "call_expression");
+    let value = trail.up(up).and_then(|node| node.child_by_field_name("value"));
+    trail.field(up - 1) == "name" && is_require(trail, value)
+}
+
+fn is_require(trail: &Trail<'_, '_>, value: Option<Node<'_>>) -> bool {
+    let called = value.filter(|value| value.kind() == "call_expression");
     let function = called.and_then(|call| call.child_by_field_name("function"));
-    trail.field(up - 1) == "name" && function.is_some_and(|function| trail.text_of(function) == "require")
+    function.is_some_and(|function| trail.text_of(function) == "require")
+}
+
+/// The name under which a module of CommonJS exports what the name means: `exports.area = area`, `module.exports = { area }`,
+/// `exports.area = require("./area")`.
+fn exported_as(trail: &Trail<'_, '_>) -> Option<String> {
+    let left = |assignment: usize| {
+        let node = trail.up(assignment).filter(|node| node.kind() == "assignment_expression")?;
+        Some(trail.text_of(node.child_by_field_name("left")?).into_owned())
+    };
+    let is_whole = |left: &String| matches!(left.as_str(), "module.exports" | "exports");
+    let member = |left: &String| {
+        let (of, name) = left.rsplit_once('.')?;
+        matches!(of, "module.exports" | "exports").then(|| name.to_owned())
+    };
+    match (trail.kind(1), trail.field(0)) {
+        ("assignment_expression", "right") => {
+            let left = left(1)?;
+            if is_whole(&left) { Some(DEFAULT.to_owned()) } else { member(&left) }
+        }
+        ("object", _) if trail.field(1) == "right" => left(2).filter(is_whole).map(|_| trail.name().into_owned()),
+        ("pair", "value") if trail.field(2) == "right" => {
+            left(3).filter(is_whole)?;
+            Some(trail.text_of(trail.up(1)?.child_by_field_name("key")?).into_owned())
+        }
+        ("member_expression", "property") if trail.field(1) == "left" => {
+            let right = trail.up(2).and_then(|assignment| assignment.child_by_field_name("right"));
+            left(2).filter(|_| is_require(trail, right)).and_then(|left| member(&left))
+        }
+        _ => None,
+    }
 }
 
 fn alias(trail: &Trail<'_, '_>) -> Option<String> {
@@ -133,6 +167,9 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
     let declares = trail.field(0) == "name" && trail.field(1) == "declaration";
     if is_default(parent) || declares && trail.up(2).is_some_and(is_default) {
         return Some(DEFAULT.to_owned());
+    }
+    if let Some(exported) = exported_as(trail) {
+        return Some(exported);
     }
     let other = match parent.kind() {
         "import_specifier" | "export_specifier" if trail.field(0) == "name" => parent.child_by_field_name("alias"),
@@ -220,6 +257,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
             let name = node.child_by_field_name("pattern").filter(|_| is_field);
             return name.map(|name| Declared::new(name, Kind::Field)).into_iter().collect();
         }
+        "function_expression" | "generator_function" | "class" => return expression(trail),
         "variable_declarator" => return variable(trail),
         "assignment_expression" => return exported(trail),
         _ => return Vec::new(),
@@ -247,11 +285,25 @@ fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     };
     let outside = matches!(trail.kind(2), "program" | "export_statement")
         || trail.kind(2) == "statement_block" && trail.kind(3) == "internal_module";
-    match is_function(node.child_by_field_name("value")) {
+    let value = node.child_by_field_name("value");
+    match is_function(value) {
         true => vec![Declared::new(name, Kind::Function)],
+        false if value.is_some_and(|value| value.kind() == "class") => vec![Declared::new(name, Kind::Class)],
+        // What another module gives is declared there.
+        false if is_require(trail, value) => Vec::new(),
         false if outside => vec![Declared::new(name, Kind::Variable)],
         false => Vec::new(),
     }
+}
+
+/// A function or a class that an expression names, as a member or what a module exports: `module.exports = class Shape {}`. What
+/// is given to a call by its own name is a value.
+fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let node = trail.node();
+    let kind = if node.kind() == "class" { Kind::Class } else { Kind::Function };
+    let is_kept = matches!((trail.kind(1), trail.field(0)), ("assignment_expression", "right") | ("pair", "value"));
+    let name = node.child_by_field_name("name").filter(|_| is_kept);
+    name.map(|name| Declared::new(name, kind)).into_iter().collect()
 }
 
 /// `exports.area = function …` and `Shape.prototype.area = …`.
@@ -259,7 +311,11 @@ fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
     let name = left.and_then(|left| left.child_by_field_name("property"));
-    match name.filter(|_| is_function(node.child_by_field_name("right"))) {
+    let right = node.child_by_field_name("right").filter(|right| is_function(Some(*right)));
+    // A function that has the name itself declares it.
+    let own = right.and_then(|right| right.child_by_field_name("name"));
+    let is_own = |name: &Node<'_>| own.is_some_and(|own| trail.text_of(own) == trail.text_of(*name));
+    match name.filter(|name| right.is_some() && !is_own(name)) {
         Some(name) => vec![Declared::new(name, Kind::Function)],
         None => Vec::new(),
     }

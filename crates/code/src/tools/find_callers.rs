@@ -15,7 +15,7 @@ use crate::answer::{Found, Shown, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::Verdict;
-use crate::syntax::{Class, Kind};
+use crate::syntax::{Class, Kind, SCRIPTS, family};
 
 /// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Says how sure it is.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -167,8 +167,13 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
 fn classes(found: &Found, uses: &[UsedAs]) -> Vec<Class> {
     // A constructor is called by constructing; a type that is no function likewise.
     let name = &found.question.name;
-    let is_constructed =
-        |one: &Definition| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name);
+    // Functions and variables of JavaScript may be constructed too.
+    let is_constructed = |one: &Definition| {
+        one.kind == Kind::Constructor
+            || one.kind.is_type()
+            || one.is_constructor(name)
+            || family(one.language) == SCRIPTS && matches!(one.kind, Kind::Function | Kind::Variable)
+    };
     let constructs = found.definitions.iter().any(is_constructed);
     let is_wanted = |wanted: UsedAs| uses.is_empty() || uses.contains(&wanted);
     let mut classes = Vec::new();

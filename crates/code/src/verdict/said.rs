@@ -21,6 +21,7 @@ pub(super) fn read(
     conditions: &mut Conditions,
 ) -> Said {
     let mut best = Said::Nothing;
+    let mut is_guess = false;
     // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
     let is_c = family(found.sites[asked_at].language) == C_AND_CPP;
     let rank = |said: &Said| match said {
@@ -57,11 +58,14 @@ pub(super) fn read(
             },
             None => Said::Odd,
         };
+        // In a template clangd gives whatever has the name.
+        is_guess |=
+            is_c && matches!((&one, &best), (Said::Ours(_), Said::Other { .. }) | (Said::Other { .. }, Said::Ours(_)));
         if rank(&one) > rank(&best) {
             best = one;
         }
     }
-    best
+    if is_guess { Said::Failed(Code::Dynamic) } else { best }
 }
 
 /// Whether a call runs what it names and no override of it: `super.go()`, `Base::go()`, `new Base().go()`.
@@ -70,9 +74,25 @@ fn is_direct(found: &Found, site: &Site) -> bool {
     let receiver = text.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
     match site.language {
         Language::Cpp => site.is_qualified,
-        Language::Python => receiver.ends_with(b"super()"),
-        _ => receiver.ends_with(b"super") || is_made_there(receiver),
+        Language::Python => receiver.ends_with(b"super()") || is_class(receiver),
+        _ => receiver.ends_with(b"super") || receiver.ends_with(b".prototype") || is_made_there(receiver),
     }
+}
+
+/// What a module of CommonJS exports under the name of a site: `exports.area = area`.
+fn exported(found: &Found, site: &Site) -> Option<usize> {
+    let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
+    let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
+    let value = text[site.at + name..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let at = text.len() - value.len();
+    found.sites.iter().position(|one| one.path == site.path && one.at == at && one.class == Class::Export)
+}
+
+/// Whether a text ends with what is written as a class: `geo.Base`.
+fn is_class(text: &[u8]) -> bool {
+    let start = text.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+    let word = &text[start..];
+    word.first().is_some_and(u8::is_ascii_uppercase) && word.iter().any(u8::is_ascii_lowercase)
 }
 
 /// Whether a text ends with `new Base(…)`.
@@ -124,10 +144,13 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
             return match site.class {
                 // It names itself where it finds nothing.
                 _ if leads_on && at == asked_at => Said::Nothing,
+                // So does what a pattern takes from an object of which nothing is known.
+                Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => Said::Nothing,
                 _ if leads_on => Said::Through(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 // `module.exports = { area }` declares a property of that name, and means what the name means.
                 Class::Value if family(site.language) == SCRIPTS && at != asked_at => Said::Through(at),
+                Class::FieldWrite if let Some(next) = exported(found, site) => Said::Through(next),
                 _ => Said::Other { is_interface: site.in_interface },
             };
         }

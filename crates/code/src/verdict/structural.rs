@@ -1,7 +1,8 @@
-//! Interfaces that a class meets without naming them, as `Protocol` in Python and interfaces in TypeScript are: a call through
-//! one may run the class's method, and no server says so.
+//! Interfaces that a class meets without naming them, as `Protocol` in Python, and interfaces and classes in TypeScript are: a call
+//! through one may run the class's method, and no server says so.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::classes::{declared_at, is_ambient, is_inert, is_of_the_project, spot as place};
@@ -54,7 +55,9 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     let bases = || declares.marks.bases.iter().filter_map(|base| text.get(base.clone()));
     let is_one = match language {
         Language::Python => is_in_class && bases().any(|base| base == b"Protocol"),
-        Language::TypeScript | Language::Tsx => !is_in_class && (declares.is_signature || declares.kind == Kind::Field),
+        // A class is an interface too, unless it has members that only it can have.
+        Language::TypeScript | Language::Tsx if is_in_class => declares.marks.bases.is_empty(),
+        Language::TypeScript | Language::Tsx => declares.is_signature || declares.kind == Kind::Field,
         _ => false,
     };
     if !is_one {
@@ -64,12 +67,29 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     let Some(name) = declares.marks.class.clone() else { return Some(BTreeSet::new()) };
     let at = around?.at;
     let interface = occurrences_at(language, text, &[name], Instant::now() + WITHIN)?.into_iter().next()?;
-    let all = occurrences_within(language, text, interface.declares?.bytes, Instant::now() + WITHIN)?.all;
-    let is_required = |end: usize| text.get(end) != Some(&b'?');
+    let interface = interface.declares?.bytes;
+    if language != Language::Python && is_in_class && has_private_members(sheet.text.get(interface.clone())?) {
+        return None;
+    }
+    let all = occurrences_within(language, text, interface, Instant::now() + WITHIN)?.all;
+    let is_required = |name: &Range<usize>| {
+        let line = text[..name.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_static = line.trim_ascii_start().starts_with(b"static ");
+        text.get(name.end) != Some(&b'?') && !is_static && &text[name.clone()] != b"constructor"
+    };
     let members = all.into_iter().filter(|one| {
-        one.declares.is_some() && one.enclosing.last().is_some_and(|place| place.at == at) && is_required(one.bytes.end)
+        one.declares.is_some() && one.enclosing.last().is_some_and(|place| place.at == at) && is_required(&one.bytes)
     });
     Some(members.filter_map(|one| Some(sheet.text.get(one.bytes)?.to_owned())).collect())
+}
+
+/// Whether a class of TypeScript has members that no other class can have.
+fn has_private_members(class: &str) -> bool {
+    let begins = |line: &str| ["private ", "protected ", "#"].iter().any(|word| line.trim_start().starts_with(word));
+    let in_constructor = class.split_once("constructor").and_then(|(_, rest)| rest.split_once(')')).map(|(of, _)| of);
+    class.lines().any(begins)
+        || class.split(['{', ';']).any(begins)
+        || in_constructor.is_some_and(|of| of.contains("private ") || of.contains("protected "))
 }
 
 /// Whether a class has all of these, or may have them by its bases. Where it cannot be told, it may.

@@ -1,4 +1,4 @@
-//! Members that a pattern takes out of an object, and what CommonJS gives by an object.
+//! Members that a pattern takes out of an object, and what modules of CommonJS export.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ fn a_pattern_takes_members() {
 }
 
 #[test]
-fn an_object_of_commonjs_gives_what_it_names() {
+fn what_modules_of_commonjs_export() {
     let Some(judged) = projects::typescript() else { return };
     let options = json!({"compilerOptions": {"allowJs": true, "module": "commonjs", "lib": ["es2020"]}});
     judged
@@ -50,18 +50,40 @@ fn an_object_of_commonjs_gives_what_it_names() {
             "uses.js",
             "const lib = require('./lib');\nconst { Queue } = require('./lib');\n\
              new lib.Conn().open();\nnew Queue();\nlib['helper']();\nlib.helper();\n",
+        )
+        .write("log.js", "exports.info = info;\nfunction info() {}\nexports.warn = function warn() { info(); };\n")
+        .write("store.js", "module.exports = class Store { load() {} };\n")
+        .write("made.js", "function Made() {}\nmodule.exports = Made;\n")
+        .write("passed.js", "exports.Made = require('./made');\nexports.tell = require('./log').info;\n")
+        .write(
+            "more.js",
+            "const log = require('./log');\nconst { info } = log;\nconst Store = require('./store');\n\
+             const Made = require('./made');\nconst { Made: Other } = require('./passed');\n\
+             info();\nlog.info();\nlog.warn();\nnew Store().load();\nnew Made();\nnew Other();\n",
         );
-    let exported = "lib.js:4 value confirmed";
     judged.check_callers(&[
-        ("Conn", &[&format!("{exported} lib.js:1"), "uses.js:3 construct confirmed lib.js:1"]),
-        ("Queue", &[&format!("{exported} lib.js:2"), "uses.js:4 construct confirmed lib.js:2"]),
+        ("Conn", &["uses.js:3 construct confirmed lib.js:1"]),
+        ("Queue", &["uses.js:4 construct confirmed lib.js:2"]),
+        ("helper", &["uses.js:5 call confirmed lib.js:3", "uses.js:6 call confirmed lib.js:3"]),
         (
-            "helper",
+            "log.js:info",
             &[
-                &format!("{exported} lib.js:3"),
-                "uses.js:5 call confirmed lib.js:3",
-                "uses.js:6 call confirmed lib.js:3",
+                "log.js:3 call confirmed log.js:2",
+                "more.js:2 value confirmed log.js:2",
+                "more.js:6 call confirmed log.js:2",
+                "more.js:7 call confirmed log.js:2",
+                "passed.js:2 value confirmed log.js:2",
             ],
         ),
+        ("warn", &["more.js:8 call confirmed log.js:3"]),
+        ("Store", &["more.js:9 construct confirmed store.js:1"]),
+        ("Made", &["more.js:10 construct confirmed made.js:1", "more.js:11 construct confirmed made.js:1"]),
     ]);
+    judged
+        .write("base.js", "class Base {\n  step() {}\n}\nclass Alone {\n  go() {}\n}\nmodule.exports = { Base };\nexports.Alone = Alone;\n")
+        .write(
+            "below.js",
+            "const { Base } = require('./base');\nclass Below extends Base {\n  step() {}\n}\nnew Base().step();\n",
+        );
+    judged.check_callers(&[("Alone.go", &[]), ("Base.step", &["below.js:5 call confirmed base.js:2"])]);
 }

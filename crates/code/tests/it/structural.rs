@@ -49,4 +49,13 @@ fn typescript() {
     let only = "geo.ts:23 call confirmed geo.ts:19 interface";
     let half = "geo.ts:26 call refuted -";
     judged.check_callers(&[("Beside.draw", &["geo.ts:22 call refuted -", only, half])]);
+    judged.write(
+        "double.ts",
+        "class Api {\n  static made() {}\n  constructor() {}\n  fetch() {}\n}\n\
+         class Fake {\n  fetch() {}\n}\n\
+         class Own {\n  private held = 1;\n  fetch() {}\n}\n\
+         function run(api: Api, own: Own) {\n  api.fetch();\n  own.fetch();\n}\n\
+         run(new Fake(), new Own());\n",
+    );
+    judged.check_open(&[("Fake.fetch", &["double.ts:14 call undecided -", "double.ts:15 call refuted -"])]);
 }

@@ -11,7 +11,7 @@ use super::super::classes::{class_at, is_ambient, is_inert, is_object_type, is_o
 use super::super::requests::{asked_at, defined, left, places};
 use super::super::texts::{Sheets, Spot};
 use super::given;
-use super::other_names::{HEAD, Other, may_be_base, other, search_for_others};
+use super::other_names::{HEAD, Other, may_be_base, other, required_bases, search_for_others};
 use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
@@ -24,6 +24,10 @@ use crate::syntax::{Kind, Language, Marks, family, occurrences_at};
 /// How many bases and classes are followed, and how many definitions are asked about.
 const MOST_BASES: usize = 50;
 const MOST_ASKED: usize = 20;
+/// How many exports are followed one after the other.
+const MOST_EXPORTS: usize = 4;
+/// How many classes are looked at that require their bases.
+const MOST_REQUIRED: usize = 100;
 /// How long one file may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
@@ -183,7 +187,17 @@ impl Walk<'_> {
         let within = left(self.until, self.session);
         let places = places(&self.session.client, "textDocument/references", &params, within).await;
         let places = places.map_err(|_| unknown())?;
-        let aliases = blocking(|| places.iter().filter_map(|place| self.renames(place)).collect::<Result<_, _>>())?;
+        let renamed: Vec<(Spot, Other)> = blocking(|| places.iter().filter_map(|place| self.renames(place)).collect());
+        let mut aliases = Vec::new();
+        let mut is_exported = false;
+        for (spot, other) in renamed {
+            match other {
+                Other::Named(name) => aliases.push(Spot { path: spot.path, start: name.start, end: name.end }),
+                Other::Exported => is_exported = true,
+                Other::Unknown => return Err(self.renamed_at(&spot)),
+            }
+        }
+        let required = if is_exported { self.required(class).await? } else { Vec::new() };
         if let Some(by) = self.renamed_elsewhere(class).await {
             return Err(by);
         }
@@ -196,6 +210,9 @@ impl Walk<'_> {
                     by_file.entry(spot.path.clone()).or_default().push(spot);
                 }
             }
+            for spot in required {
+                by_file.entry(spot.path.clone()).or_default().push(spot);
+            }
             let mut all = Vec::new();
             for (path, spots) in by_file {
                 all.extend(self.classes_of(&path, spots)?);
@@ -204,19 +221,55 @@ impl Walk<'_> {
         })
     }
 
-    /// The other name that a use of a class gives it, by which others may have it as their base; an error if it is not known.
-    fn renames(&mut self, place: &Location) -> Option<Result<Spot, String>> {
+    /// The other name that a use of a class gives it, by which others may have it as their base.
+    fn renames(&mut self, place: &Location) -> Option<(Spot, Other)> {
         // In Python the search tells.
         self.sheets.below(&place.path).filter(|_| self.language != Language::Python)?;
         let spot = self.sheets.spot(place)?;
         let sheet = self.sheets.get(&spot.path)?;
         let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
-        Some(match other(self.language, sheet.text.as_bytes(), start..end)? {
-            Other::Named(name) => {
-                Ok(Spot { path: spot.path.clone(), start: name.start + sheet.skip, end: name.end + sheet.skip })
+        let other = match other(self.language, sheet.text.as_bytes(), start..end)? {
+            Other::Named(name) => Other::Named(name.start + sheet.skip..name.end + sheet.skip),
+            other => other,
+        };
+        Some((spot, other))
+    }
+
+    /// The class that a name means, by what modules export.
+    async fn class_of(&mut self, name: &Spot) -> Option<Spot> {
+        let mut at = name.clone();
+        for _ in 0..MOST_EXPORTS {
+            let sheet = self.sheets.get(&at.path)?;
+            let position = sheet.position(at.start, self.session.encoding);
+            let answer = defined(&self.session.client, &at.path, position, left(self.until, self.session)).await;
+            let places = answer.unwrap_or_default();
+            let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.sheets.spot(place)).collect());
+            if let Some(class) = targets.iter().find(|target| class_at(self.sheets, target).is_some()) {
+                return Some(class.clone());
             }
-            Other::Unknown => Err(self.renamed_at(&spot)),
-        })
+            at = targets.into_iter().find(|target| (&target.path, target.start) != (&at.path, at.start))?;
+        }
+        None
+    }
+
+    /// Where classes have it as their base that get it by `require`, which TypeScript does not list among the references.
+    async fn required(&mut self, class: &Spot) -> Result<Vec<Spot>, String> {
+        let bases = required_bases(self.scope, self.until).await.filter(|bases| bases.len() <= MOST_REQUIRED);
+        let bases = bases.ok_or("classes of more files than are searched")?;
+        let mut all = Vec::new();
+        for (path, at) in bases {
+            let path = self.sheets.path(&path);
+            blocking(|| self.sheets.read(&path));
+            let spot = Spot { path: path.clone(), start: at, end: at };
+            let spot = Spot { end: at + self.sheets.word(&spot).len(), ..spot };
+            let leads_to = self.class_of(&spot).await;
+            let leads_to = leads_to
+                .ok_or_else(|| format!("{}, of which the judge does not say what it is", self.sheets.word(&spot)))?;
+            if (&leads_to.path, leads_to.start) == (&class.path, class.start) {
+                all.push(spot);
+            }
+        }
+        Ok(all)
     }
 
     fn renamed_at(&self, spot: &Spot) -> String {
@@ -285,7 +338,9 @@ impl Walk<'_> {
             .ok_or_else(|| format!("classes of {}, which takes too long to parse", path.display()))?;
         let mut found = Vec::new();
         for one in all {
-            let is_extended = text[..one.bytes.start].trim_ascii_end().ends_with(b"extends");
+            // `T extends Base` of a type parameter is no class.
+            let before = text[..one.bytes.start].trim_ascii_end().strip_suffix(b"extends").unwrap_or_default();
+            let is_nameless = before.trim_ascii_end().ends_with(b"class");
             let around = one.enclosing.last().and_then(|place| {
                 let class = Spot { path: path.to_owned(), start: place.at + sheet.skip, end: place.at + sheet.skip };
                 class_at(self.sheets, &class)
@@ -294,7 +349,7 @@ impl Walk<'_> {
             let around = around.filter(|(marks, _)| marks.bases.contains(&one.bytes) || marks.has_nameless_base);
             match around {
                 Some((marks, skip)) => found.push((path.to_owned(), marks, skip)),
-                None if is_extended => return Err("a class without a name".to_owned()),
+                None if is_nameless => return Err("a class without a name".to_owned()),
                 None => {}
             }
         }

@@ -54,6 +54,7 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
         Language::Go if is_method && OF_INTERFACES.contains(&name) => "Go's own packages, by an interface, may call",
         Language::Go if is_top && name == "init" => "Go itself calls",
         Language::Go if is_top && is_exported(found, one) => "C, by `//export`, may call",
+        Language::Cpp if one.is_constructor(name) => "what is made by a template or inherits the constructor may call",
         Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
         Language::Cpp if matches!(name, "begin" | "end") => "a `for` over a range may call",
         Language::Cpp if OF_COROUTINES.contains(&name) => "a coroutine may call",

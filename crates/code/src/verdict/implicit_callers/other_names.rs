@@ -20,6 +20,8 @@ pub(super) const HEAD: usize = 8_000;
 pub(super) enum Other {
     /// The class has this name too, which stands there.
     Named(Range<usize>),
+    /// A module of CommonJS exports it: whoever requires that gives it a name.
+    Exported,
     /// Another class is made of it, or it has a name that is not known.
     Unknown,
 }
@@ -55,6 +57,31 @@ pub(super) async fn may_be_base(scope: &Scope, name: &str, until: Instant) -> bo
     };
     let found = search_words(scope, Language::Python, name.to_owned(), until, is_it).await;
     found.is_none_or(|found| !found.is_empty())
+}
+
+/// The bases of classes of JavaScript that are required from other modules; `None` if not all files are known.
+pub(super) async fn required_bases(scope: &Scope, until: Instant) -> Option<Vec<(PathBuf, usize)>> {
+    let is_wanted = |text: &[u8], at: Range<usize>| required_base(text, at.end).is_some();
+    let found = search_words(scope, Language::JavaScript, "extends".to_owned(), until, is_wanted).await?;
+    let bases = found.into_iter().filter_map(|(path, text, at)| Some((path, required_base(&text, at.end)?)));
+    Some(bases.collect())
+}
+
+/// Where the last name of the base stands that follows `extends`, if the text has what it begins with from `require`.
+fn required_base(text: &[u8], after: usize) -> Option<usize> {
+    let start = after + text[after..].iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let is_name = |byte: &u8| is_word(*byte) || *byte == b'$';
+    let length = text[start..].iter().take_while(|byte| is_name(byte) || **byte == b'.').count();
+    let base = &text[start..start + length];
+    let root = base.split(|byte| *byte == b'.').next()?;
+    let is_root = |at: usize| {
+        let before = &text[..at];
+        let begin =
+            [&b"const "[..], b"let ", b"var "].iter().filter_map(|word| memchr::memmem::rfind(before, word)).max();
+        begin.is_some_and(|begin| before[begin..].split(|byte| !is_name(byte)).any(|word| word == root))
+    };
+    let is_required = !root.is_empty() && memchr::memmem::find_iter(text, b"require(").any(is_root);
+    is_required.then(|| start + base.iter().rposition(|byte| *byte == b'.').map_or(0, |dot| dot + 1))
 }
 
 /// The places of a word in the files of a language that are as wanted; `None` if not all files are known.
@@ -129,6 +156,11 @@ pub(super) fn other(language: Language, text: &[u8], name: Range<usize>) -> Opti
 fn named(language: Language, text: &[u8], offset: usize, target: &[u8]) -> Other {
     let start = target.iter().rposition(|byte| b"\n;{}(,".contains(byte)).map_or(0, |at| at + 1);
     let statement = &target[start..];
+    let is_exported =
+        statement.trim_ascii().starts_with(b"exports") || statement.trim_ascii().starts_with(b"module.exports");
+    if is_exported && family(language) == SCRIPTS {
+        return Other::Exported;
+    }
     // `B: type = C`, `let B: T = C`; `geo::C` is not meant.
     let plain = match language {
         Language::Cpp => statement,
@@ -225,6 +257,7 @@ mod tests {
             let at = text.find("Base").unwrap();
             let found = other(language, text.as_bytes(), at..at + 4).map(|found| match found {
                 Other::Named(range) => &text[range],
+                Other::Exported => "exports",
                 Other::Unknown => "?",
             });
             assert_eq!(found, wanted, "{text}");
@@ -262,6 +295,8 @@ mod tests {
             ("const B: typeof Base = Base;", None),
             ("const B: X = Base;", Some("?")),
             ("let B; B = Base;", Some("?")),
+            ("module.exports = Base;", Some("exports")),
+            ("f(); exports.B = Base;", Some("exports")),
             ("const b = new Base();", None),
         ] {
             check(Language::TypeScript, text, wanted);
@@ -276,6 +311,19 @@ mod tests {
         ] {
             check(Language::Cpp, text, wanted);
         }
+    }
+
+    #[test]
+    fn bases_that_are_required() {
+        let check = |text: &str, wanted: Option<&str>| {
+            let at = text.find("extends").unwrap() + "extends".len();
+            assert_eq!(required_base(text.as_bytes(), at).map(|at| &text[at..at + 4]), wanted, "{text}");
+        };
+        check("const Base = require('./base');\nclass A extends Base {}", Some("Base"));
+        check("const {\n  X, Base\n} = require('./base');\nclass A extends Base {}", Some("Base"));
+        check("const lib = require('./lib');\nclass A extends lib.Base {}", Some("Base"));
+        check("const x = require('./lib');\nclass Base {}\nclass A extends Base {}", None);
+        check("class A extends Base {}", None);
     }
 
     #[test]
