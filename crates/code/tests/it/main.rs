@@ -22,6 +22,7 @@ mod lies;
 mod litter;
 mod marked;
 mod matches;
+mod matches_in_macros;
 mod matches_judged;
 mod namespaces;
 mod no_judge;
