@@ -28,6 +28,7 @@ mod namespaces;
 mod no_judge;
 mod outside;
 mod overridden;
+mod places_of_c;
 mod predecessor;
 mod projects;
 mod qualified;
