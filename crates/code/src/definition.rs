@@ -249,6 +249,13 @@ pub(crate) fn undefined(skipped: &[Skipped]) -> String {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         return format!("unparsable: not defined in what parses, but {first}{more} mentions it and does not parse");
     }
+    if let Some(one) = skipped.iter().find(|one| one.why == Why::Makes) {
+        return format!(
+            "not defined as syntax sees it, but {}: {}",
+            project::visible::path(&one.path),
+            one.why.words()
+        );
+    }
     let whole = if skipped.is_empty() { "this project" } else { "the files that were parsed" };
     format!("not defined in {whole}")
 }

@@ -97,6 +97,7 @@ impl Head {
                 Why::Ignored | Why::Linked | Why::Includes | Why::Module => Code::NotSearched,
                 Why::Assembly | Why::Escaped | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
+                Why::Makes => Code::Macro,
             };
             let names: Vec<String> = all.iter().take(3).map(|one| project::visible::path(&one.path)).collect();
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };

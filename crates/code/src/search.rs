@@ -59,6 +59,8 @@ pub(crate) enum Why {
     Escaped,
     /// Code in a file of another kind.
     Embedded,
+    /// A macro in it makes a function of that name where it is called.
+    Makes,
 }
 
 impl Why {
@@ -81,6 +83,9 @@ impl Why {
             Why::Assembly => "assembly that mentions the name: no judge reads it",
             Why::Escaped => "writes the name with escapes (\\u0061): not searched",
             Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
+            Why::Makes => {
+                "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
+            }
             Why::Includes => "brings in a file with include! or its kind that is not searched and may mention the name",
         }
     }
@@ -91,7 +96,7 @@ impl Why {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
             Why::Assembly | Why::Escaped | Why::Embedded => true,
             Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
-            Why::OutOfTime | Why::OverMemory | Why::Broken => false,
+            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes => false,
         }
     }
 }

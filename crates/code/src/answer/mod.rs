@@ -108,7 +108,8 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
     let is_behind = sites.iter().any(|site| question.behind(text(site).unwrap_or_default()) > 0);
-    let definitions = chosen(&question, definitions, scope, mentions(&hits, &sites), is_behind, &skipped)?;
+    let (definitions, skipped) =
+        meant(&question, definitions, scope, mentions(&hits, &sites), is_behind, skipped, made(&hits, &sites))?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     let mut found = Found {
         definitions,
@@ -159,7 +160,8 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         }
         definitions.retain(is_below);
     }
-    let definitions = chosen(&question, definitions, scope, mentions, false, &skipped)?;
+    let (definitions, skipped) =
+        meant(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
     Ok(Found {
         definitions,
         sites,
@@ -237,6 +239,40 @@ fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
 /// A file that was parsed in part.
 pub(crate) fn broken(hit: &Hit) -> Skipped {
     Skipped { path: hit.path.clone(), why: Why::Broken, mentions: hit.starts.len() }
+}
+
+/// The definitions that are meant. Where there are none, what macros make may be.
+fn meant(
+    question: &Question,
+    all: Vec<Definition>,
+    scope: &Scope,
+    mentions: Mentions,
+    is_behind: bool,
+    mut skipped: Vec<Skipped>,
+    made: Vec<Skipped>,
+) -> Result<(Vec<Definition>, Vec<Skipped>), NoAnswer> {
+    let definitions = chosen(question, all, scope, mentions, is_behind, &[&skipped[..], &made].concat())?;
+    if definitions.is_empty() && !is_behind {
+        skipped.extend(made);
+    }
+    Ok((definitions, skipped))
+}
+
+/// The files of Rust in which a macro makes a function of the name.
+fn made(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
+    let is_made = |site: &&Site| {
+        let is_in_macro = site.class == Class::Binding && site.tokens.is_some_and(|tokens| tokens.defined_at.is_some());
+        let hit = hits.iter().find(|hit| is_in_macro && *hit.path == *site.path);
+        hit.and_then(|hit| hit.text.get(..site.at)).is_some_and(|before| before.trim_ascii_end().ends_with(b"fn"))
+    };
+    let mut made: Vec<Skipped> = Vec::new();
+    for site in sites.iter().filter(is_made) {
+        match made.iter_mut().find(|one| *one.path == *site.path) {
+            Some(one) => one.mentions += 1,
+            None => made.push(Skipped { path: site.path.to_path_buf(), why: Why::Makes, mentions: 1 }),
+        }
+    }
+    made
 }
 
 fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {

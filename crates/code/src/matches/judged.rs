@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Change, Matches, Ours, Site, Sum, matches};
+use super::{Change, Matches, Ours, Site, Sum, Unread, matches};
 use crate::answer::Texts;
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::search::Scope;
@@ -34,7 +34,8 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
         .collect();
     let name = |path: &Arc<Path>, at: usize, word: &str| Name { path: path.clone(), at, word: word.to_owned() };
     let members = sum.members.iter().map(|(at, word)| name(&sum.file, *at, word));
-    let names: Vec<Name> = members.chain(places.iter().map(|((path, at), word)| name(path, *at, word))).collect();
+    let names = members.chain(places.iter().map(|((path, at), word)| name(path, *at, word)));
+    let names: Vec<Name> = names.chain(all.unread.iter().map(|one| name(&one.path, one.at, &one.name))).collect();
     let mut known = all.texts.clone();
     known.entry(sum.file.clone()).or_insert_with(|| sum.text.clone());
     let Meanings { of, texts } = meanings(call, family(sum.language), &sum.file, &names, &known, &mut judged).await;
@@ -61,7 +62,10 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
         Meaning::Is(targets) if targets.iter().all(ours) => Verdict::Confirmed,
         Meaning::Is(_) => unknown.map_or(Verdict::Refuted, Verdict::Undecided),
     };
+    let (of, of_unread) = of.split_at(places.len());
     let mut verdicts: BTreeMap<At, Verdict> = places.into_keys().zip(of.iter().map(verdict)).collect();
+    let unread = all.unread.iter().zip(of_unread).filter(|(_, meaning)| verdict(meaning) != Verdict::Refuted);
+    let unread: Vec<&Unread> = unread.map(|(one, _)| one).collect();
     let texts: Texts = known.into_iter().chain(texts).collect();
     let judgements = verdicts.iter().zip(of).filter_map(|((at, verdict), meaning)| match (verdict, meaning) {
         (Verdict::Confirmed, Meaning::Is(targets)) => {
@@ -88,6 +92,16 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
             project::visible::path(path)
         );
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: count });
+    }
+    if let [one, ..] = &unread[..] {
+        judged.is_certain = false;
+        let text = format!(
+            "{}:{} names {} in the tokens of a macro that are no code by themselves: a match in there is not seen",
+            project::visible::path(&one.path),
+            one.line,
+            one.name
+        );
+        judged.reasons.push(Reason { code: Code::Macro, text, sites: unread.len() });
     }
     Said { judged, refuted, texts, verdicts }
 }

@@ -3,6 +3,7 @@
 //!
 //! - [`pattern`]: patterns of every language as one tree, and what a branch takes; [`judge`]: whose constructors they name.
 //! - `rust`, `haskell`, `python`, `switch`: how each language writes them.
+//! - `tokens`: those in the arguments of Rust's macros.
 
 mod haskell;
 mod judged;
@@ -10,6 +11,7 @@ mod pattern;
 mod python;
 mod rust;
 mod switch;
+mod tokens;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -109,6 +111,15 @@ pub(crate) struct Site {
     pub text: String,
 }
 
+/// A name in tokens of a macro.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub path: Arc<Path>,
+    pub at: usize,
+    pub line: usize,
+    pub name: String,
+}
+
 /// What was found.
 #[derive(Debug)]
 pub(crate) struct Matches {
@@ -118,6 +129,8 @@ pub(crate) struct Matches {
     pub skipped: Vec<Skipped>,
     /// Where an import gives a constructor another name, under which it is not found.
     pub renamed: Vec<(Arc<Path>, usize)>,
+    /// Where a constructor may be named in tokens of a macro that are no code by themselves.
+    pub unread: Vec<Unread>,
     /// The texts of the files that were read.
     pub texts: Texts,
 }
@@ -140,12 +153,13 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
     let searched = search_by(scope, find);
     let mut skipped = searched.skipped;
     let mut sites = Vec::new();
-    let mut renamed = Vec::new();
+    let (mut renamed, mut unread) = (Vec::new(), Vec::new());
     for (hit, found) in in_turns(&searched.hits, |hit| in_file(scope, hit, sum, change, ours)) {
         match found {
-            Some((found, others)) => {
-                sites.extend(found);
-                renamed.extend(others.into_iter().map(|line| (hit.path.as_path().into(), line)));
+            Some(found) => {
+                sites.extend(found.sites);
+                renamed.extend(found.renamed.into_iter().map(|line| (hit.path.as_path().into(), line)));
+                unread.extend(found.unread);
             }
             None => {
                 let mentions = hit.starts.len();
@@ -154,22 +168,34 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
         }
     }
     let texts = searched.hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
-    Matches { sites, files: searched.files, skipped, renamed, texts }
+    Matches { sites, files: searched.files, skipped, renamed, unread, texts }
 }
 
-/// The matches in a file, and the lines in which an import gives a constructor another name.
-fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) -> Option<(Vec<Site>, Vec<usize>)> {
+/// What was found in a file.
+struct InFile {
+    sites: Vec<Site>,
+    /// The lines in which an import gives a constructor another name.
+    renamed: Vec<usize>,
+    unread: Vec<Unread>,
+}
+
+fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) -> Option<InFile> {
     let tree = parse(hit.language, &hit.text, scope.until)?;
     let text = Text { bytes: &hit.text };
-    let mut found = Vec::new();
-    descend(&mut tree.walk(), &hit.starts, &mut |node| {
-        found.extend(match hit.language {
-            Language::Rust => rust::read(text, node),
-            Language::Haskell => haskell::read(text, node),
-            Language::Python => python::read(text, node),
-            _ => switch::read(text, node),
-        });
-    });
+    let mut tokens = tokens::Reader::new(&hit.text, &hit.starts, scope.until);
+    let mut others = Vec::new();
+    match hit.language {
+        Language::Rust => tokens.file(tree.root_node()),
+        language => descend(&mut tree.walk(), &hit.starts, &mut |node| {
+            others.extend(match language {
+                Language::Haskell => haskell::read(text, node),
+                Language::Python => python::read(text, node),
+                _ => switch::read(text, node),
+            });
+        }),
+    }
+    let (mut found, unread) = (tokens.found, tokens.unread);
+    found.extend(others);
     // The clauses of a function come to the same match.
     found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
     found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
@@ -197,7 +223,23 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
         sites.push(site(sum, change, &one, judged, Place { path: &path, lines: &lines, at, enclosing }));
     }
     sites.sort_by_key(|site| (site.line, site.column));
-    Some((sites, renamed(scope, hit, sum, &lines)))
+    let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, text, sum, &path, &lines));
+    Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), sites })
+}
+
+/// The name that stands there in tokens, if it is no text, and not another type's.
+fn unread_at(
+    root: Node<'_>,
+    at: usize,
+    text: Text<'_>,
+    sum: &Sum,
+    path: &Arc<Path>,
+    lines: &Lines<'_>,
+) -> Option<Unread> {
+    let node = root.descendant_for_byte_range(at, at + 1).filter(|node| node.kind() == "identifier")?;
+    let qualifier = text.bytes[..at].trim_ascii_end().strip_suffix(b"::").map(rust::last_word);
+    let is_out = qualifier.is_some_and(|qualifier| !is_ours(sum, &qualifier, text));
+    (!is_out).then(|| Unread { path: path.clone(), at, line: lines.line(at), name: text.of(node) })
 }
 
 /// The lines in which an import gives a constructor another name.

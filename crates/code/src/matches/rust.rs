@@ -57,21 +57,6 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         }
         "parameter" => Some(plain(node.child_by_field_name("pattern")?, "parameter", IRREFUTABLE)),
         "for_expression" => Some(plain(node.child_by_field_name("pattern")?, "for", IRREFUTABLE)),
-        "macro_invocation" => {
-            let name = node.child_by_field_name("macro")?;
-            if !text.of(name).ends_with("matches") && !text.of(name).ends_with("assert_matches") {
-                return None;
-            }
-            let tokens = children(node).into_iter().find(|child| child.kind() == "token_tree")?;
-            let form = if text.of(name).ends_with("assert_matches") { "assert_matches!" } else { "matches!" };
-            let otherwise = match form {
-                "matches!" => Otherwise::Absorbs("it is false then"),
-                _ => Otherwise::Breaks("run-time failure: the assertion"),
-            };
-            let arms =
-                vec![Arm { pattern: Pattern::Either(tokens_of(text, tokens)), is_guarded: false, refuses: None }];
-            Some(Match { bytes: node.byte_range(), form, arms, otherwise })
-        }
         _ => None,
     }
 }
@@ -81,30 +66,8 @@ fn inner(node: Node<'_>) -> Option<Node<'_>> {
     node.child(0)
 }
 
-/// The names after the first comma of `matches!(value, A | B(_) if condition)`.
-fn tokens_of(text: Text<'_>, tokens: Node<'_>) -> Vec<Pattern> {
-    let mut cursor = tokens.walk();
-    let mut found = Vec::new();
-    let mut is_after = false;
-    for token in tokens.children(&mut cursor) {
-        match token.kind() {
-            "," => is_after = true,
-            "if" => break,
-            "identifier" if is_after => {
-                let before = text.bytes[..token.start_byte()].trim_ascii_end();
-                let qualifier = before.strip_suffix(b"::").map(last_word);
-                // What stands before `::` is no constructor.
-                if !text.bytes[token.end_byte()..].trim_ascii_start().starts_with(b"::") {
-                    found.push(Pattern::of(text.of(token), qualifier, token.start_byte()));
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-fn last_word(before: &[u8]) -> String {
+/// The word at the end.
+pub(super) fn last_word(before: &[u8]) -> String {
     let from = before.iter().rposition(|byte| !crate::syntax::is_word(*byte)).map_or(0, |at| at + 1);
     String::from_utf8_lossy(&before[from..]).into_owned()
 }

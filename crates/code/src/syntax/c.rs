@@ -87,6 +87,13 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if is_called {
         return Some(Class::Call);
     }
+    if trail.kind(1) == "destructor_name" {
+        const AROUND: &[&str] = &["field_expression", "function_definition", "declaration", "field_declaration"];
+        return Some(match trail.nearest(AROUND).map(|up| trail.kind(up)) {
+            Some("function_definition" | "declaration" | "field_declaration") => Class::Binding,
+            _ => Class::Type,
+        });
+    }
     if let Some(class) = direct(trail, RULES) {
         let is_value = trail.kind(1) == "field_initializer" && trail.node().prev_sibling().is_some();
         return Some(if is_value { Class::Value } else { class });
@@ -95,6 +102,17 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         "type_identifier" | "namespace_identifier" | "primitive_type" => Class::Type,
         "field_identifier" => Class::FieldRead,
         _ => Class::Value,
+    })
+}
+
+/// Whether a name in the body of a `#define` is a parameter of it: what stands there is put in its place.
+pub(super) fn is_parameter_of_macro(trail: &Trail<'_, '_>) -> bool {
+    let definition = trail.up(1).filter(|definition| definition.kind() == "preproc_function_def");
+    let parameters = definition.and_then(|definition| definition.child_by_field_name("parameters"));
+    parameters.is_some_and(|parameters| {
+        let parameters = trail.text_of(parameters);
+        let mut words = parameters.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| word == trail.name())
     })
 }
 

@@ -9,6 +9,7 @@ mod conditions;
 mod declaration;
 mod go;
 mod haskell;
+mod header;
 mod marks;
 mod occurrence;
 mod python;
@@ -164,7 +165,7 @@ impl Language {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        Some(match is_header && OF_CPP.into_iter().any(has) {
+        Some(match is_header && (OF_CPP.into_iter().any(has) || header::has_member_functions(text)) {
             true => Language::Cpp,
             false => language,
         })

@@ -184,6 +184,9 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         if node.kind() == "preproc_arg" && trail.kind(1) == "preproc_call" && is_undefined() {
             return Some(plain(Class::Mention));
         }
+        if node.kind() == "preproc_arg" && super::c::is_parameter_of_macro(trail) {
+            return None;
+        }
         if node.kind() == "preproc_arg" {
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }

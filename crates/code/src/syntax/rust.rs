@@ -98,6 +98,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         return Some(match () {
             () if in_attribute => Class::Value,
             () if is_function => Class::Binding,
+            () if is_in_matches(trail) => in_pattern_of_tokens(trail),
             () => in_tokens(trail),
         });
     }
@@ -121,6 +122,45 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         "type_identifier" | "primitive_type" => Class::Type,
         _ => Class::Value,
     })
+}
+
+/// How long the tokens of `matches!` are that are read for each name in them.
+const MOST_OF_MATCHES: usize = 4096;
+
+/// Whether a name stands in the pattern of `matches!(x, A | B(_) if …)`, before its condition.
+fn is_in_matches(trail: &Trail<'_, '_>) -> bool {
+    let of_tokens = (1..trail.steps.len()).filter(|up| trail.kind(*up) == "token_tree");
+    for up in of_tokens {
+        let (Some(tokens), Some(inner)) = (trail.up(up), trail.up(up - 1)) else { return false };
+        let before = trail.text[..tokens.start_byte()].trim_ascii_end();
+        let Some(name) = before.strip_suffix(b"!").map(<[u8]>::trim_ascii_end) else { continue };
+        if !name.ends_with(b"matches") || tokens.byte_range().len() > MOST_OF_MATCHES {
+            return false;
+        }
+        let mut cursor = tokens.walk();
+        let before = tokens.children(&mut cursor).take_while(|token| token.id() != inner.id());
+        let (mut commas, mut is_condition) = (0, false);
+        for token in before {
+            commas += usize::from(token.kind() == ",");
+            is_condition |= commas > 0 && token.kind() == "if";
+        }
+        // `assert_matches!` goes on with what it says.
+        return !is_condition && (commas == 1 || commas > 1 && !name.ends_with(b"assert_matches"));
+    }
+    false
+}
+
+/// What a name does in a pattern of which only the tokens are known.
+fn in_pattern_of_tokens(trail: &Trail<'_, '_>) -> Class {
+    let after = trail.text[trail.at.1..].trim_ascii_start();
+    let before = trail.text[..trail.at.0].trim_ascii_end();
+    let is_in_braces = trail.up(1).is_some_and(|tokens| trail.text.get(tokens.start_byte()) == Some(&b'{'));
+    let is_field = after.starts_with(b":") || before.ends_with(b"{") || before.ends_with(b",");
+    match () {
+        () if after.starts_with(b"::") => Class::Type,
+        () if is_upper(&trail.name()) || before.ends_with(b"::") || is_in_braces && is_field => Class::Pattern,
+        () => Class::Binding,
+    }
 }
 
 fn alias(trail: &Trail<'_, '_>) -> Option<String> {

@@ -47,16 +47,19 @@ fn rust() {
              pub fn by_alias(s: &Alias) -> bool {\n    matches!(s, Alias::Dot)\n}\n\
              pub fn of_another(r: Ring) -> u8 {\n    match r { Circle => 1, Oval => 2 }\n}\n\
              pub fn of_both(s: Shape, r: Ring) -> u8 {\n    \
-                 match (s, r) { (Shape::Dot, Circle) => 1, (Shape::Dot, _) => 2, (Shape::Circle(_), _) => 3 }\n}\n",
+                 match (s, r) { (Shape::Dot, Circle) => 1, (Shape::Dot, _) => 2, (Shape::Circle(_), _) => 3 }\n}\n\
+             pub fn in_macros(s: &Alias, r: Ring) -> u8 {\n    assert!(matches!(s, Alias::Dot));\n    \
+                 vec![match r { Circle => 1, Oval => 2 }][0]\n}\n",
         );
     check(
         &judged,
         "Shape",
         expect![[r#"
-        3 matches (1 absorbs, 2 breaks), 1 refuted, 0 undecided · rust-analyzer ready
+        4 matches (2 absorbs, 2 breaks), 2 refuted, 0 undecided · rust-analyzer ready
         src/uses.rs:4 match breaks confirmed
         src/uses.rs:13 match breaks confirmed
-        src/uses.rs:7 matches! absorbs confirmed"#]],
+        src/uses.rs:7 matches! absorbs confirmed
+        src/uses.rs:16 matches! absorbs confirmed"#]],
     );
     // What the judge is silent on, in code that is not compiled and in a macro's body, the grammar may exclude.
     for (name, uses) in

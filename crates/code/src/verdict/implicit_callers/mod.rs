@@ -13,7 +13,7 @@ mod other_names;
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
-use crate::syntax::{Kind, Language};
+use crate::syntax::{Kind, Language, is_word};
 pub(super) use bases::by_bases;
 use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
 
@@ -55,10 +55,13 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
         Language::Go if is_top && name == "init" => "Go itself calls",
         Language::Go if is_top && is_exported(found, one) => "C, by `//export`, may call",
         Language::Cpp if one.is_constructor(name) => "what is made by a template or inherits the constructor may call",
+        Language::Go if is_top && is_given_to_host(found, one) => "a host, by `//go:wasmexport`, may call",
         Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
         Language::Cpp if matches!(name, "begin" | "end") => "a `for` over a range may call",
         Language::Cpp if OF_COROUTINES.contains(&name) => "a coroutine may call",
-        Language::C | Language::Cpp if is_run_by_attribute(found, one) => "an attribute has the program call",
+        Language::C | Language::Cpp if is_run_by_attribute(found, one) || is_aliased(found) => {
+            "an attribute has the program call"
+        }
         Language::TypeScript | Language::Tsx | Language::JavaScript if is_method && OF_JAVASCRIPT.contains(&name) => {
             "JavaScript itself may call"
         }
@@ -84,6 +87,30 @@ fn is_exported(found: &Found, one: &Definition) -> bool {
     let text = found.texts.get(&one.path);
     let mark = format!("//export {}", found.question.name);
     text.is_some_and(|text| text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == mark.as_bytes()))
+}
+
+/// Whether a directive gives a function of Go to the host of WebAssembly, which may know it by another name.
+fn is_given_to_host(found: &Found, one: &Definition) -> bool {
+    let Some(text) = found.texts.get(&one.path) else { return false };
+    let mut above = text[..one.at].rsplit(|byte| *byte == b'\n').skip(1).take_while(|line| line.starts_with(b"//"));
+    above.any(|line| line.starts_with(b"//go:wasmexport "))
+}
+
+/// Whether an attribute of another declaration of C has it as what is called by that name: `alias("area")`.
+fn is_aliased(found: &Found) -> bool {
+    let said = format!("\"{}\"", found.question.name);
+    let is_of_attribute = |before: &[u8]| {
+        let before = before.trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
+        let words = ["alias", "ifunc", "weakref"].map(|word| [word.to_owned(), format!("__{word}__")]);
+        before.is_some_and(|before| {
+            let from = before.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
+            words.as_flattened().iter().any(|word| word.as_bytes() == &before[from..])
+        })
+    };
+    found.texts.values().any(|text| {
+        let mut places = memchr::memmem::find_iter(text, said.as_bytes());
+        places.any(|at| is_of_attribute(&text[..at]))
+    })
 }
 
 /// Whether an attribute of C runs a function as the program begins or ends, or gives it another name.
