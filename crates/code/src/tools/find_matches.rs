@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
-use super::show_fields::{Typed, types};
+use super::types::{Typed, types};
 use super::{DefinitionOut, Questions, searched, shown};
 use crate::definition::Definition;
 use crate::head::Head;

@@ -20,6 +20,7 @@ mod judged;
 mod kept;
 mod lies;
 mod litter;
+mod made;
 mod marked;
 mod matches;
 mod matches_judged;
