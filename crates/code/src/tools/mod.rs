@@ -10,7 +10,6 @@ mod outline;
 mod show_constructors;
 mod show_definition;
 mod show_fields;
-mod types;
 mod uses;
 
 use std::path::Path;

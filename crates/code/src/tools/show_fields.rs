@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::types::{followed, only, types};
 use super::{DefinitionOut, Questions, doubt, searched, syntactic};
 use crate::head::Head;
 use crate::shape::Field;
+use crate::typed::{followed, only, types};
 
 /// The fields of a type.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -169,7 +169,7 @@ fn what_a_macro_may_make_is_said_where_it_is() {
     let worktree = Worktree::new();
     worktree.write(
         "lib.rs",
-        "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\nfn run() { made(); }\nfn other() { todo!(other::gone) }\n",
+        "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\nfn run() { made(); }\nfn other() { vec![other::gone] }\n",
     );
     let refused = |tool: &str, name: &str| worktree.ask(tool, json!({"name": name})).unwrap_err();
     expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it; find_uses shows where it is used"].assert_eq(&refused("show_definition", "made"));

@@ -1,6 +1,5 @@
 //! The types of a name with what they hold, as show_fields, show_constructors and find_matches take them.
 
-use super::shown;
 use crate::answer::{Found, define};
 use crate::definition::Definition;
 use crate::search::{NoAnswer, Scope, read};
@@ -8,7 +7,7 @@ use crate::shape::{Shape, shape};
 use crate::syntax::{described, family};
 
 /// A type with its source.
-pub(super) struct Typed {
+pub(crate) struct Typed {
     pub definition: Definition,
     pub shape: Shape,
     pub raw: String,
@@ -20,7 +19,7 @@ pub(super) struct Typed {
 const MAX_RAW: usize = 20_000;
 
 /// The types of that name, and what they hold.
-pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), NoAnswer> {
+pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), NoAnswer> {
     let found = define(scope, name)?;
     let is_type = |one: &&Definition| one.kind.is_type();
     let mut types = Vec::new();
@@ -44,9 +43,9 @@ pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), No
 }
 
 /// The place of the only type.
-pub(super) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
+pub(crate) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
     match types {
-        [one] => (Some(shown(&one.definition.path)), Some(one.definition.line)),
+        [one] => (Some(project::visible::path(&one.definition.path)), Some(one.definition.line)),
         _ => (None, None),
     }
 }
@@ -55,7 +54,7 @@ pub(super) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
 const MOST_ALIASES: usize = 3;
 
 /// The same, with what holds the fields in the place of each type that is only another name of it.
-pub(super) fn followed(scope: &Scope, found: &mut Found, all: Vec<Typed>) -> Vec<Typed> {
+pub(crate) fn followed(scope: &Scope, found: &mut Found, all: Vec<Typed>) -> Vec<Typed> {
     let mut followed: Vec<Typed> = Vec::new();
     for one in all {
         for end in ends(scope, found, one) {
