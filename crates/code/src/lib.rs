@@ -10,7 +10,7 @@
 //! - `answer`: definitions and uses of a name, put together.
 //! - `callees`: what the body of a definition calls, by its names and by a judge's word.
 //! - `matches`: where values of a type are taken apart, and what another constructor does there.
-//! - `shape`: the fields and constructors of a type.
+//! - `shape`: the fields and constructors of a type; `typed`: the types of a name with theirs, through other names.
 //! - `judgement`: what is said of a site, of an answer and of who judges it; `head`: how sure an answer is, and why not surer.
 //! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
 //!   of a project.
@@ -44,6 +44,7 @@ pub mod settings;
 mod shape;
 mod syntax;
 pub mod tools;
+mod typed;
 mod unsearched;
 mod verdict;
 mod walk;

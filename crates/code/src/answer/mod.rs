@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::definition::{Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions};
+use crate::definition::{
+    Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, undefined,
+};
 use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
@@ -81,6 +83,25 @@ pub(crate) struct Found {
     pub names: BTreeSet<String>,
     /// The texts that were read, of the files that have definitions or sites.
     pub texts: Texts,
+}
+
+impl Found {
+    /// That there is no definition, as far as that is known. What a macro makes only a judge sees: where one is called outside of
+    /// any declaration, with the name among its tokens, it may be that.
+    pub(crate) fn undefined(&self) -> String {
+        let said = undefined(&self.skipped);
+        let may_make = |site: &&Site| {
+            let is_given = |tokens: Tokens| tokens.defined_at.is_none() && !tokens.are_code;
+            site.enclosing.is_empty() && site.tokens.is_some_and(is_given)
+        };
+        match self.sites.iter().find(may_make) {
+            Some(site) => {
+                let file = project::visible::path(&site.path);
+                format!("{said} by its own text; the call of a macro at {file}:{} has it, and may define it", site.line)
+            }
+            None => said,
+        }
+    }
 }
 
 /// Texts by their path, relative to the root.
@@ -160,8 +181,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         }
         definitions.retain(is_below);
     }
-    let (definitions, skipped) =
-        meant(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
+    let (definitions, skipped) = meant(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
     Ok(Found {
         definitions,
         sites,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::answer::{Texts, define};
-use crate::definition::{Definition, definition, functions, tell_functions, undefined};
+use crate::definition::{Definition, definition, functions, tell_functions};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
@@ -109,7 +109,7 @@ struct Called {
 pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
-        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, undefined(&found.skipped));
+        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
     let mut skipped = found.skipped;

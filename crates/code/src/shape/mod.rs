@@ -1,5 +1,6 @@
 //! The fields and constructors of a type, as its declaration writes them.
 
+mod classes;
 mod sums;
 
 use std::time::Instant;
@@ -8,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tree_sitter::Node;
 
+pub(crate) use self::classes::MadeBy;
 use crate::syntax::{Declaration, Kind, Language, parse};
 
 /// A field.
@@ -56,6 +58,10 @@ pub(crate) struct Shape {
     pub fields: Vec<Field>,
     pub constructors: Vec<Constructor>,
     pub is_gadt: bool,
+    /// How a class is made that has no constructors which a pattern could name.
+    pub made_by: Vec<MadeBy>,
+    /// What the type is only another name of.
+    pub alias: Option<String>,
 }
 
 /// The fields and constructors of a declaration.
@@ -67,7 +73,9 @@ pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration, 
         Language::Rust => reading.rust(&tree.root_node(), declaration),
         _ => reading.members(&tree.root_node(), declaration),
     };
+    shape.alias = reading.alias(tree.root_node(), declaration);
     let lines = crate::place::Lines::of(text);
+    shape.made_by.iter_mut().for_each(|made| made.line = lines.line(made.at));
     shape.fields.iter_mut().for_each(|field| field.line = lines.line(field.at));
     shape.constructors.iter_mut().for_each(|constructor| constructor.line = lines.line(constructor.at));
     shape
@@ -118,13 +126,17 @@ impl Reading<'_> {
                     let doc = member.doc.clone();
                     shape.constructors.push(Constructor { doc, ..self.constructor(member.name.clone(), member.at) });
                 }
-                // Python's constructor declares what it assigns to `self`.
-                Kind::Method if self.language == Language::Python && member.name == "__init__" => {
-                    shape.fields.extend(self.assigned(*root, member));
+                // It may also declare fields.
+                Kind::Method => {
+                    let is_known = |field: &Field| shape.fields.iter().any(|known| known.name == field.name);
+                    let more = self.of_constructor(*root, member, declaration);
+                    let more: Vec<Field> = more.into_iter().filter(|field| !is_known(field)).collect();
+                    shape.fields.extend(more);
                 }
                 _ => {}
             }
         }
+        shape.made_by = self.made_by(declaration);
         self.sum(*root, declaration, &mut shape);
         shape
     }
@@ -171,28 +183,6 @@ impl Reading<'_> {
         });
         let whole = format!("{before} {}", declarator.unwrap_or_default());
         whole.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    fn assigned(&self, root: Node<'_>, init: &Declaration) -> Vec<Field> {
-        let Some(body) = around(root, init.at, init.name.len()).and_then(|node| node.child_by_field_name("body"))
-        else {
-            return Vec::new();
-        };
-        let mut fields: Vec<Field> = Vec::new();
-        for statement in (0..body.named_child_count() as u32).filter_map(|at| body.named_child(at)) {
-            let assignment = statement.named_child(0).filter(|node| node.kind() == "assignment");
-            let left = assignment.and_then(|node| node.child_by_field_name("left"));
-            let is_self = self.field(left, "object").as_deref() == Some("self");
-            let Some(name) = left.and_then(|left| left.child_by_field_name("attribute")).filter(|_| is_self) else {
-                continue;
-            };
-            let field =
-                self.new_field(self.said(name), self.field(assignment, "type").unwrap_or_default(), name.start_byte());
-            if fields.iter().all(|other| other.name != field.name) {
-                fields.push(Field { default: self.field(assignment, "right"), ..field });
-            }
-        }
-        fields
     }
 
     fn rust(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {

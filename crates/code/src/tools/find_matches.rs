@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
-use super::show_fields::{Typed, types};
 use super::{DefinitionOut, Questions, searched, shown};
 use crate::definition::Definition;
 use crate::head::Head;
@@ -18,6 +17,7 @@ use crate::judgement::{Judge, Verdict};
 use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches};
 use crate::search::{NoAnswer, Scope, Skipped, read};
 use crate::syntax::{Kind, Language};
+use crate::typed::{Typed, types};
 use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed.

@@ -25,7 +25,7 @@ use tokio::sync::Semaphore;
 
 use self::judged::{Answered, Question, answer};
 use crate::answer::Found;
-use crate::definition::{Definition, undefined};
+use crate::definition::Definition;
 use crate::head::Head;
 use crate::pool::{Options, Pool};
 use crate::running::Running;
@@ -127,7 +127,7 @@ fn defined(found: &Found) -> Vec<String> {
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
     let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.shown())).collect();
     if lines.is_empty() {
-        lines.push(undefined(&found.skipped));
+        lines.push(found.undefined());
     }
     lines
 }

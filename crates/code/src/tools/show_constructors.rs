@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::show_fields::{only, types};
 use super::{DefinitionOut, Questions, doubt, searched, syntactic};
 use crate::head::Head;
 use crate::shape::Constructor;
+use crate::typed::{followed, only, types};
 
 /// The constructors, variants or members of a type.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,14 +52,20 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         searched(&self.0, &cx, args.path.clone(), move |scope| {
-            let (found, types) = types(scope, &args.type_name)?;
+            let (mut found, types) = types(scope, &args.type_name)?;
+            let types = followed(scope, &mut found, types);
             let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for one in &types {
+                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.shown())));
                 text.push(one.definition.shown());
                 text.extend(one.shape.constructors.iter().map(line));
+                // A class has them as members; a record is made by its fields.
+                text.extend(one.shape.made_by.iter().map(|made| format!("  {}  line {}", made.signature, made.line)));
                 if one.shape.constructors.is_empty() {
-                    text.push("  no constructors of its own; show_fields shows its fields".to_owned());
+                    let fields =
+                        if one.shape.fields.is_empty() { " and no fields" } else { "; show_fields shows its fields" };
+                    text.push(format!("  no variants{fields}"));
                 }
             }
             let (file, line) = only(&types);

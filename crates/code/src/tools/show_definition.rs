@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Questions, doubt, searched, shown, syntactic, undefined};
+use super::{Questions, doubt, searched, shown, syntactic};
 use crate::answer::define;
 use crate::head::Head;
 use crate::place::Lines;
@@ -77,7 +77,7 @@ impl Tool for ShowDefinition {
                 return Err(NoAnswer(format!(
                     "`{}` is {}; find_uses shows where it is used",
                     found.question.name,
-                    undefined(&found.skipped)
+                    found.undefined()
                 )));
             }
             let most = args.max_bytes.unwrap_or(MAX_BYTES).min(MOST_BYTES);

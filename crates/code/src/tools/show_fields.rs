@@ -7,13 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{DefinitionOut, Questions, doubt, searched, shown, syntactic, undefined};
-use crate::answer::{Found, define};
-use crate::definition::Definition;
+use super::{DefinitionOut, Questions, doubt, searched, syntactic};
 use crate::head::Head;
-use crate::search::{NoAnswer, Scope, read};
-use crate::shape::{Field, Shape, shape};
-use crate::syntax::described;
+use crate::shape::Field;
+use crate::typed::{followed, only, types};
 
 /// The fields of a type.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,47 +42,6 @@ pub(super) struct Output {
     text: Vec<String>,
 }
 
-/// A type with its source.
-pub(super) struct Typed {
-    pub definition: Definition,
-    pub shape: Shape,
-    pub raw: String,
-}
-
-/// The longest source of a type, in bytes.
-const MAX_RAW: usize = 20_000;
-
-/// The types of that name, and what they hold.
-pub(super) fn types(scope: &Scope, name: &str) -> Result<(Found, Vec<Typed>), NoAnswer> {
-    let found = define(scope, name)?;
-    let is_type = |one: &&Definition| one.kind.is_type();
-    let mut types = Vec::new();
-    for definition in found.definitions.iter().filter(is_type) {
-        let Ok(text) = read(&scope.root.join(&definition.path)) else { continue };
-        let Some(declaration) = described(definition.language, &text, definition.at, scope.until) else { continue };
-        let raw = String::from_utf8_lossy(text.get(definition.bytes.clone()).unwrap_or_default()).replace("\r\n", "\n");
-        types.push(Typed {
-            definition: definition.clone(),
-            shape: shape(definition.language, &text, &declaration, scope.until),
-            raw: project::visible::escaped(&crate::syntax::shortened(&raw, MAX_RAW)),
-        });
-    }
-    if types.is_empty() {
-        let known: Vec<String> = found.definitions.iter().map(Definition::shown).collect();
-        let is = if known.is_empty() { undefined(&found.skipped) } else { format!("no type: {}", known.join("; ")) };
-        return Err(NoAnswer(format!("`{}` is {is}", found.question.name)));
-    }
-    Ok((found, types))
-}
-
-/// The place of the only type.
-pub(super) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
-    match types {
-        [one] => (Some(shown(&one.definition.path)), Some(one.definition.line)),
-        _ => (None, None),
-    }
-}
-
 pub(super) struct ShowFields<const JSON: bool>(pub(super) Arc<Questions>);
 
 impl<const JSON: bool> Tool for ShowFields<JSON> {
@@ -97,10 +53,12 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         searched(&self.0, &cx, args.path.clone(), move |scope| {
-            let (found, types) = types(scope, &args.type_name)?;
+            let (mut found, types) = types(scope, &args.type_name)?;
+            let types = followed(scope, &mut found, types);
             let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for one in &types {
+                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.shown())));
                 text.push(one.definition.shown());
                 text.extend(one.shape.fields.iter().map(line));
                 if one.shape.fields.is_empty() {

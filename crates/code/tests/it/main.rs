@@ -22,6 +22,7 @@ mod judged;
 mod kept;
 mod lies;
 mod litter;
+mod made;
 mod made_by_macros;
 mod marked;
 mod matches;

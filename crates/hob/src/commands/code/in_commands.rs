@@ -50,7 +50,7 @@ fn is_own(number: usize, line: &str) -> bool {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         digits > 0 && rest[digits..].starts_with(" more: ")
     };
-    let begins = ["cut after ", "more than ", "  no constructors", "not final: "];
+    let begins = ["cut after ", "more than ", "  no variants", "not final: "];
     number == 0 || counts(line) || begins.iter().any(|begin| line.starts_with(begin))
 }
 

@@ -1,0 +1,120 @@
+//! What the constructors of a class say of it: the fields that they declare or assign, and how it is made.
+
+use tree_sitter::Node;
+
+use super::{Field, Reading, around};
+use crate::syntax::{Declaration, Kind, Language, SCRIPTS, family};
+
+/// How a class is made, where that is no constructor that a pattern could name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MadeBy {
+    pub signature: String,
+    pub line: usize,
+    pub at: usize,
+}
+
+impl Reading<'_> {
+    /// Whether a member makes objects of the class that holds it.
+    fn makes(&self, member: &Declaration, class: &Declaration) -> bool {
+        let name = match self.language {
+            Language::Python => "__init__",
+            Language::Cpp => class.name.as_str(),
+            language if family(language) == SCRIPTS => "constructor",
+            _ => return false,
+        };
+        member.name == name && matches!(member.kind, Kind::Method | Kind::Function)
+    }
+
+    /// How a class is made.
+    pub(super) fn made_by(&self, class: &Declaration) -> Vec<MadeBy> {
+        let makers = class.members.iter().filter(|member| self.makes(member, class));
+        makers.map(|one| MadeBy { signature: one.signature.clone(), line: 0, at: one.at }).collect()
+    }
+
+    /// The fields that a constructor declares as its parameters, or by assigning them to the object that it makes.
+    pub(super) fn of_constructor(&self, root: Node<'_>, member: &Declaration, class: &Declaration) -> Vec<Field> {
+        let node = around(root, member.at, member.name.len()).filter(|_| self.makes(member, class));
+        let Some(node) = node else { return Vec::new() };
+        let mut fields = self.properties(node);
+        let body = node.child_by_field_name("body");
+        for field in body.into_iter().flat_map(|body| self.assigned(body)) {
+            if fields.iter().all(|other| other.name != field.name) {
+                fields.push(field);
+            }
+        }
+        fields
+    }
+
+    /// The parameters of TypeScript that are fields: `constructor(private name: string)`.
+    fn properties(&self, constructor: Node<'_>) -> Vec<Field> {
+        let parameters = constructor.child_by_field_name("parameters");
+        let is_property = |parameter: &Node<'_>| {
+            (0..parameter.child_count())
+                .filter_map(|at| parameter.child(at))
+                .any(|child| matches!(child.kind(), "accessibility_modifier" | "override_modifier" | "readonly"))
+        };
+        let field = |parameter: Node<'_>| {
+            let name = parameter.child_by_field_name("pattern")?;
+            let of = self.field(Some(parameter), "type").unwrap_or_default();
+            Some(Field {
+                optional: parameter.kind() == "optional_parameter",
+                default: self.field(Some(parameter), "value"),
+                ..self.new_field(self.said(name), of.trim_start_matches(':').trim().to_owned(), name.start_byte())
+            })
+        };
+        parameters.into_iter().flat_map(children).filter(is_property).filter_map(field).collect()
+    }
+
+    /// What the statements of a body assign: `self.name = …` in Python, `this.name = …` in JavaScript.
+    fn assigned(&self, body: Node<'_>) -> Vec<Field> {
+        let (own, object, property, kind) = match self.language {
+            Language::Python => ("self", "object", "attribute", "assignment"),
+            _ => ("this", "object", "property", "assignment_expression"),
+        };
+        let mut fields: Vec<Field> = Vec::new();
+        for statement in children(body) {
+            let assignment = statement.named_child(0).filter(|node| node.kind() == kind);
+            let left = assignment.and_then(|node| node.child_by_field_name("left"));
+            let is_own = self.field(left, object).as_deref() == Some(own);
+            let Some(name) = left.and_then(|left| left.child_by_field_name(property)).filter(|_| is_own) else {
+                continue;
+            };
+            let field =
+                self.new_field(self.said(name), self.field(assignment, "type").unwrap_or_default(), name.start_byte());
+            if fields.iter().all(|other| other.name != field.name) {
+                fields.push(Field { default: self.field(assignment, "right"), ..field });
+            }
+        }
+        fields
+    }
+
+    /// The name that a type is only another one of: `Circle` of `type Round = geo::Circle<f64>`.
+    pub(super) fn alias(&self, root: Node<'_>, declaration: &Declaration) -> Option<String> {
+        let mut node =
+            around(root, declaration.at, declaration.name.len()).filter(|_| declaration.kind == Kind::Type)?;
+        // Python's name is a type of its own.
+        if node.kind() == "type" {
+            node = node.parent()?;
+        }
+        let is_other = |value: &Node<'_>| !value.byte_range().contains(&declaration.at);
+        let value =
+            ["value", "right", "type"].into_iter().find_map(|field| node.child_by_field_name(field).filter(is_other));
+        let said = self.said(value?);
+        let words = ["struct ", "union ", "enum ", "class "];
+        let bare = words.iter().find_map(|word| said.strip_prefix(word)).unwrap_or(&said);
+        let (name, rest) = bare.split_at(bare.find(['<', '[', '{']).unwrap_or(bare.len()));
+        let name = name.trim_end();
+        let is_name = |name: &str| {
+            let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '\'');
+            !name.is_empty() && name.chars().all(is_of_name) && !name.starts_with(|c: char| c.is_ascii_digit())
+        };
+        // A list of it is another type. C may declare it there.
+        let is_whole = rest.is_empty() || rest.len() > 2 && rest.ends_with(['>', ']', '}']);
+        (is_name(name) && is_whole).then(|| name.to_owned())
+    }
+}
+
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).collect()
+}
