@@ -47,7 +47,12 @@ impl Question {
             question.column = column.map(number).transpose()?;
             return Ok(question);
         }
-        let rest = rest.trim_end_matches("()").trim_end_matches('!');
+        let called = rest.strip_suffix("operator()()").or(rest.strip_suffix("operator()"));
+        let rest = match called {
+            // The operator of C++ that calls.
+            Some(of) => &rest[..of.len() + "operator()".len()],
+            None => rest.trim_end_matches("()").trim_end_matches('!'),
+        };
         let rest = if rest.is_empty() { whole } else { rest };
         let bare = rest.trim_start_matches('(').trim_end_matches(')');
         let is_operator = |text: &str| !text.is_empty() && text.chars().all(is_symbol);

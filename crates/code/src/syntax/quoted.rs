@@ -216,7 +216,9 @@ fn looked_up(trail: &Trail<'_, '_>) -> Option<Class> {
         let of = trail.up(2).and_then(|subscript| subscript.child_by_field_name("value"))?;
         let called = of.child_by_field_name("function").map(last).unwrap_or_default();
         let is_namespace = matches!(called.as_str(), "globals" | "locals" | "vars") || last(of) == "__dict__";
-        return is_namespace.then_some(Class::Value);
+        // `Colour["RED"]` of an enumeration.
+        let is_class = last(of).starts_with(char::is_uppercase) && last(of).contains(char::is_lowercase);
+        return (is_namespace || is_class).then_some(Class::Value);
     }
     if trail.kind(2) != "argument_list" || trail.kind(3) != "call" {
         return None;
@@ -307,6 +309,8 @@ mod tests {
             ("x = timeit.timeit('geo.area(1)')", true),
             ("x = '{0.area}'.format(geo)", true),
             ("x = '{geo.area:>3} {1}'", true),
+            ("x = geo.Kind['area']", true),
+            ("x = kinds['area']", false),
             ("x = '{area}'", false),
             ("x = '{0} geo.area'", false),
             ("x = show('geo.area(1)')", false),

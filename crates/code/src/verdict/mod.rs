@@ -16,6 +16,7 @@
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
 //! - `structural`: interfaces that a class meets without naming them.
+//! - `mixins`: classes of Python that others derive from beside ours.
 //! - `outside`: the uses of a name that the project does not define.
 //! - `unnamed`: uses that do not name what they use.
 //! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
@@ -30,6 +31,7 @@ mod grammar;
 mod implicit_callers;
 mod invocations;
 mod meaning;
+mod mixins;
 mod outside;
 mod owner;
 mod pass;

@@ -17,7 +17,7 @@ use super::said::{read, stands_for};
 use super::texts::{Sheets, Spot};
 use super::unnamed::unnamed;
 use super::waiting::{Round, Settling, Standing};
-use super::{Asked, Judged, Verdict, implicit_callers, is_of};
+use super::{Asked, Judged, Verdict, implicit_callers, is_of, mixins};
 use crate::answer::{Found, Site, site_at};
 use crate::blocking::blocking;
 use crate::judgement::{Code, Reason};
@@ -40,6 +40,8 @@ pub(super) struct Pass {
     /// Why uses that syntax does not see may be missing: who may call without a name, or what the server refuses.
     unnamed: Option<(Code, String)>,
     conditions: Conditions,
+    /// Classes of Python beside those of the definitions.
+    beside: BTreeSet<String>,
     proves: bool,
     is_lost: bool,
     settling: Settling,
@@ -63,10 +65,14 @@ impl Pass {
             missed: 0,
             unnamed: None,
             conditions: blocking(|| Conditions::of(&asked.call.scope.root, found)),
+            beside: BTreeSet::new(),
             proves: false,
             is_lost: false,
             settling: Settling::default(),
         };
+        if family == crate::syntax::family(Language::Python) {
+            pass.beside = mixins::beside(asked.call.scope, found, asked.call.until).await;
+        }
         let candidates: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
         let root = &asked.call.scope.root;
         let mut files: Vec<PathBuf> = candidates.iter().map(|&at| root.join(&found.sites[at].path)).collect();
@@ -305,6 +311,7 @@ impl Pass {
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => said[at] = Said::Nothing,
             }
         }
+        let beside = if self.beside.is_empty() { Vec::new() } else { all.clone() };
         blocking(|| {
             for (at, places) in all {
                 said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
@@ -337,6 +344,18 @@ impl Pass {
             let may_dispatch = site.language == Language::Cpp && matches!(said[at], Said::Dispatched(_));
             if may_dispatch && is_on_a_value(found, site, session, sheets, asked.call.until).await {
                 said[at] = Said::Other { is_interface: false };
+            }
+        }
+        blocking(|| self.take_beside(found, beside, sheets, said));
+    }
+
+    /// Leaves open what means the method of a class beside ours: which one runs only the class of the object tells.
+    fn take_beside(&self, found: &Found, beside: Vec<(usize, Vec<Location>)>, sheets: &mut Sheets, said: &mut [Said]) {
+        for (at, places) in beside {
+            let is_other = matches!(said[at], Said::Other { .. }) && found.sites[at].is_member;
+            let mut spots = places.iter().filter(|_| is_other);
+            if spots.any(|place| sheets.spot(place).is_some_and(|spot| mixins::is_of(&self.beside, &spot, sheets))) {
+                said[at] = Said::Failed(Code::Dynamic);
             }
         }
     }

@@ -59,8 +59,9 @@ pub(super) fn read(
             None => Said::Odd,
         };
         // In a template clangd gives whatever has the name.
-        is_guess |=
-            is_c && matches!((&one, &best), (Said::Ours(_), Said::Other { .. }) | (Said::Other { .. }, Said::Ours(_)));
+        let is_another = |said: &Said| matches!(said, Said::Other { .. } | Said::Failed(Code::Dynamic));
+        let is_ours = |said: &Said| matches!(said, Said::Ours(_));
+        is_guess |= is_c && (is_ours(&one) && is_another(&best) || is_another(&one) && is_ours(&best));
         if rank(&one) > rank(&best) {
             best = one;
         }

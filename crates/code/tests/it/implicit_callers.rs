@@ -78,7 +78,7 @@ fn bases_and_decorators_of_python() {
         )
         .write(
             "renamed.py",
-            "from typing import Protocol\nfrom threading import Thread\nimport own\nfrom app import register\n\n\
+            "from typing import TypedDict\nfrom threading import Thread\nimport own\nfrom app import register\n\n\
              class Taken:\n    def taken(self): pass\n\n\
              class Made:\n    def made_at_run_time(self): pass\n\n\
              class Held:\n    def held_there(self): pass\n\n\
@@ -88,7 +88,8 @@ fn bases_and_decorators_of_python() {
              isinstance(1, (Asked, Made))\n\
              T = type('T', (Made, Thread), {})\n\
              ALL = (Held, Thread)\n\n\
-             class Kind:\n    def kind(self): pass\n\nclass User:\n    made_by = Kind\n",
+             class Kind:\n    def kind(self): pass\n\nclass User:\n    made_by = Kind\n\n\
+             class Row(TypedDict):\n    column: int\n",
         )
         .write("held.py", "from renamed import ALL\n\nclass Of(*ALL): pass\n")
         .write("taken.py", "from renamed import (\n    Taken as Other,\n)\nimport threading\n\nclass Own(Other, threading.Thread): pass\n")
@@ -120,6 +121,7 @@ fn bases_and_decorators_of_python() {
             ("given_there", "Given.given_there stands below a class that `register` is given"),
             ("asked", ""),
             ("Kind.kind", ""),
+            ("Row.column", "Row.column is the key of a dictionary"),
             ("test_it", ""),
             ("setup_module", "what runs tests calls setup_module"),
             ("helper", ""),

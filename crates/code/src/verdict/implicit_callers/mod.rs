@@ -8,7 +8,7 @@
 
 mod bases;
 mod lists;
-mod other_names;
+pub(super) mod other_names;
 
 use crate::answer::Found;
 use crate::definition::Definition;
@@ -20,6 +20,12 @@ use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAV
 /// Who may, as far as the text says it.
 pub(super) fn known(found: &Found) -> Option<String> {
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
+    if let Some(key) = inside.clone().find(|one| is_key(found, one)) {
+        return Some(format!(
+            "{} is the key of a dictionary: `x[\"{}\"]` is not listed",
+            key.label, found.question.name
+        ));
+    }
     inside.filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
         let label = &one.label;
         by_trait(found, one)
@@ -31,6 +37,12 @@ pub(super) fn known(found: &Found) -> Option<String> {
                 })
             })
     })
+}
+
+/// Whether it is a key of a `TypedDict` of Python, which texts name.
+fn is_key(found: &Found, one: &Definition) -> bool {
+    let text = found.texts.get(&one.path).filter(|_| one.language == Language::Python && one.kind == Kind::Field);
+    text.is_some_and(|text| one.marks.bases.iter().any(|base| text.get(base.clone()) == Some(b"TypedDict")))
 }
 
 /// The trait outside of the project whose method it implements, in Rust.

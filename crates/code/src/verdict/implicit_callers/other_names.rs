@@ -85,7 +85,7 @@ fn required_base(text: &[u8], after: usize) -> Option<usize> {
 }
 
 /// The places of a word in the files of a language that are as wanted; `None` if not all files are known.
-async fn search_words(
+pub(in crate::verdict) async fn search_words(
     scope: &Scope,
     language: Language,
     name: String,
@@ -221,7 +221,7 @@ fn is_argument(before: &[u8]) -> bool {
 }
 
 /// Whether a place stands in the list of bases of a class of Python.
-fn is_in_head(text: &[u8], at: usize) -> bool {
+pub(in crate::verdict) fn is_in_head(text: &[u8], at: usize) -> bool {
     let before = &text[at.saturating_sub(HEAD)..at];
     let Some(opened) = unclosed(before) else { return false };
     let name = before[..opened].trim_ascii_end();
