@@ -100,7 +100,7 @@ impl Code {
             Code::Inactive => "of which the judge says nothing: inactive code, or what it cannot resolve",
             Code::Macro => "in the tokens of a macro",
             Code::Unparsable => "where the file does not parse",
-            Code::Dynamic => "that the judge cannot tell: only a run decides",
+            Code::Dynamic => "of which the judge does not tell what they mean",
             Code::OutsideTheRoot => "whose definition lies outside of the root, in no file that can be read",
             Code::OutOfTime => "out of time",
             Code::OverALimit => "over a limit",

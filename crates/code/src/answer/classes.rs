@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Found, Site, Texts, concerns};
 use crate::definition::Definition;
-use crate::syntax::{Class, Kind, Language, family, has_bound_methods};
+use crate::syntax::{Class, Kind, Language, family, has_bound_methods, is_word};
 
 /// What only the definitions tell: calling a class constructs, reading a function is no access to a field.
 pub(super) fn reclassify(found: &mut Found) {
@@ -20,6 +20,12 @@ pub(super) fn reclassify(found: &mut Found) {
         let haskell = site.language == Language::Haskell;
         site.class = match site.class {
             Class::Call | Class::Value if are_fields && haskell => Class::FieldRead,
+            // In a method of C++ a field stands by its name alone.
+            Class::Value if are_fields && site.language == Language::Cpp => match is_counted(&found.texts, site) {
+                true => Class::FieldWrite,
+                false => Class::FieldRead,
+            },
+            Class::Binding if are_fields && is_assigned(&found.texts, site) => Class::FieldWrite,
             // In the others what is reached by a dot and not called is never a function.
             Class::FieldRead if has_functions && has_bound_methods(site.language) => Class::Value,
             Class::Binding if has_functions && destructures(&found.texts, site) => Class::Value,
@@ -40,6 +46,29 @@ pub(super) fn reclassify(found: &mut Found) {
         Class::Binding | Class::Signature => !at.contains(&(site.path.to_path_buf(), site.line)),
         _ => !site.embeds || !is_declared(site),
     });
+}
+
+/// Whether `++` or `--` stands beside a name.
+fn is_counted(texts: &Texts, site: &Site) -> bool {
+    let (before, after) = around(texts, site);
+    [&b"++"[..], b"--"].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign))
+}
+
+/// Whether a name of C++ is assigned to, and not declared.
+fn is_assigned(texts: &Texts, site: &Site) -> bool {
+    let (before, after) = around(texts, site);
+    // `int area = 1`, `Shape* area = x`, `f(a, area = 1)`.
+    let is_first = before.last().is_none_or(|byte| b";{}():,=".contains(byte)) || before.ends_with(b"else");
+    let sign = &after[after.iter().take_while(|byte| b"+-*/%&|^<>".contains(byte)).count()..];
+    site.language == Language::Cpp && is_first && sign.starts_with(b"=") && !sign.starts_with(b"==")
+}
+
+/// What stands before and after the name of a site.
+fn around<'a>(texts: &'a Texts, site: &Site) -> (&'a [u8], &'a [u8]) {
+    let text = texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
+    let (before, rest) = text.split_at(site.at.min(text.len()));
+    let end = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+    (before.trim_ascii_end(), rest[end..].trim_ascii_start())
 }
 
 /// Whether `const { area } = shape` takes the member of that name, which is no declaration of one: `exports.area = …`.

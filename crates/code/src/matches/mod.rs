@@ -13,7 +13,7 @@ mod rust;
 mod switch;
 mod tokens;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -208,18 +208,30 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
                 Ours::But(others) => !others.contains(&(path.clone(), at)),
             }
     };
-    let mut sites: Vec<Site> = Vec::new();
-    for one in found {
-        let Some(judged) = pattern::judged(&one, &is_ours) else { continue };
-        let at = one.bytes.start;
-        let mention = hit.starts.iter().find(|start| one.bytes.contains(start));
-        let enclosing = mention.and_then(|start| {
+    let found: Vec<(Match, Judged)> =
+        found.into_iter().filter_map(|one| pattern::judged(&one, &is_ours).map(|judged| (one, judged))).collect();
+    let mention = |one: &Match| {
+        let first = hit.starts.partition_point(|start| *start < one.bytes.start);
+        hit.starts.get(first).copied().filter(|start| one.bytes.contains(start))
+    };
+    let mut places: Vec<Range<usize>> = found
+        .iter()
+        .filter_map(|(one, _)| {
+            let start = mention(one)?;
             let names = sum.constructors.iter().flat_map(|(_, marks)| marks);
-            let name = names.filter(|mark| hit.text[*start..].starts_with(mark.as_bytes())).map(String::len).max()?;
-            let place = *start..start + name;
-            let all = occurrences_at(hit.language, &hit.text, std::slice::from_ref(&place), scope.until)?;
-            all.first().map(|one| label(&one.enclosing, hit.language))
-        });
+            let name = names.filter(|mark| hit.text[start..].starts_with(mark.as_bytes())).map(String::len).max()?;
+            Some(start..start + name)
+        })
+        .collect();
+    places.sort_by_key(|place| place.start);
+    places.dedup();
+    let all = occurrences_at(hit.language, &hit.text, &places, scope.until)?;
+    let labels: BTreeMap<usize, String> =
+        all.iter().map(|one| (one.bytes.start, label(&one.enclosing, hit.language))).collect();
+    let mut sites: Vec<Site> = Vec::new();
+    for (one, judged) in found {
+        let enclosing = mention(&one).and_then(|start| labels.get(&start).cloned());
+        let at = one.bytes.start;
         sites.push(site(sum, change, &one, judged, Place { path: &path, lines: &lines, at, enclosing }));
     }
     sites.sort_by_key(|site| (site.line, site.column));

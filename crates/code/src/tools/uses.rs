@@ -46,6 +46,7 @@ impl Use {
     /// What stands there instead of the name that was asked for: who reads the line would look for that.
     fn named(&self) -> String {
         match (self.via, &self.alias) {
+            ("interface", None) => " by an interface".to_owned(),
             (_, None) => String::new(),
             ("implicit", Some(_)) => " implicit".to_owned(),
             ("macro", Some(name)) => format!(" by the macro {name}"),
@@ -68,6 +69,8 @@ pub(super) struct Uses {
     pub rest: BTreeMap<String, usize>,
     /// How many places have the name in other languages.
     pub elsewhere: usize,
+    /// The file or folder that was looked into, if it is not all.
+    below: Option<String>,
 }
 
 impl Uses {
@@ -105,6 +108,7 @@ impl Uses {
             open,
             rest,
             elsewhere: found.elsewhere,
+            below: scope.below.strip_prefix(&scope.root).ok().filter(|below| !below.as_os_str().is_empty()).map(shown),
         }
     }
 }
@@ -177,7 +181,8 @@ pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String 
         others = format!("{others}{comma}{elsewhere} in other languages");
     }
     let others = if others.is_empty() { String::new() } else { format!(" · besides {others}") };
-    format!("{said}{others}{}", head.at())
+    let below = uses.below.as_ref().map(|below| format!(" · in {below} alone")).unwrap_or_default();
+    format!("{said}{others}{below}{}", head.at())
 }
 
 /// The uses as lines, grouped by file.
@@ -198,8 +203,8 @@ pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
         }
         let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
         let is_same = |next: &&Use| {
-            (&next.file, next.line, next.class, next.verdict, &next.group, &next.alias)
-                == (&one.file, one.line, one.class, one.verdict, &one.group, &one.alias)
+            (&next.file, next.line, next.class, next.verdict, &next.group, next.named())
+                == (&one.file, one.line, one.class, one.verdict, &one.group, one.named())
         };
         let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
         if number > 0 && is_same(&&uses[number - 1]) {

@@ -66,7 +66,17 @@ pub(super) fn read(
             best = one;
         }
     }
+    let is_guess =
+        is_guess || matches!(best, Said::Other { .. }) && is_keyword_of_pattern(found, &found.sites[asked_at]);
     if is_guess { Said::Failed(Code::Dynamic) } else { best }
+}
+
+/// Whether a pattern of Python names a field there, which ty takes for what the pattern binds: `case Point(x=x)`.
+fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
+    let text = found.texts.get(&site.path).and_then(|text| text.get(site.at..)).unwrap_or_default();
+    let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
+    let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
+    site.language == Language::Python && site.class == Class::Pattern && is_key
 }
 
 /// Whether a call runs what it names and no override of it: `super.go()`, `Base::go()`, `new Base().go()`.

@@ -15,6 +15,7 @@ mod dispatch;
 mod disturbed;
 mod embedded;
 mod families;
+mod fields;
 mod implicit;
 mod implicit_callers;
 mod inactive;
