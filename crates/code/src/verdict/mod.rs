@@ -105,7 +105,7 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
-    if let Some(text) = implicit_callers::known(found).filter(|_| asked.asks_for_calls()) {
+    if let Some(text) = implicit_callers::known(found, asked.wanted).filter(|_| asked.asks_for_calls()) {
         judged.is_certain = false;
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
     }

@@ -111,7 +111,7 @@ impl Pass {
             if pass.is_lost {
                 return pass;
             }
-            if number == 0 && asked.asks_for_calls() && implicit_callers::known(found).is_none() {
+            if number == 0 && asked.asks_for_calls() && implicit_callers::known(found, asked.wanted).is_none() {
                 let until = asked.call.until;
                 let by =
                     implicit_callers::by_bases(asked.call.scope, found, family, &session, &mut sheets, until).await;

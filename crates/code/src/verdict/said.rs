@@ -137,7 +137,8 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         }
         // clangd leads from `Point(3)` to the class; the references of its constructors tell.
         let constructs = matches!(found.sites[asked_at].class, Class::Construct | Class::Call);
-        if constructs && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
+        let is_alone = !found.definitions.iter().any(|one| one.kind.is_type());
+        if constructs && is_alone && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
             return Said::Nothing;
         }
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);

@@ -23,6 +23,8 @@ fn of_cpp() {
     let made = ["geo.cpp:7 construct confirmed geo.cpp:3", "geo.cpp:10 construct confirmed geo.cpp:3"];
     // `std::make_shared<Point>(1)` would be another.
     judged.check_open(&[("Point::Point", &made)]);
+    let (answer, text) = judged.until_final("find_uses", json!({"name": "Point", "classes": ["construct", "type"]}));
+    assert_eq!(sites(&answer).iter().filter(|site| site.contains("construct")).count(), 2, "{text}");
     assert_eq!(callers(&judged, "operator+"), ["geo.cpp:11 call confirmed geo.cpp:6"]);
     judged.write(
         "geo.cpp",

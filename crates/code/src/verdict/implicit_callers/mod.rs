@@ -13,12 +13,12 @@ pub(super) mod other_names;
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
-use crate::syntax::{Kind, Language, is_word};
+use crate::syntax::{Class, Kind, Language, is_word};
 pub(super) use bases::by_bases;
 use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
 
-/// Who may, as far as the text says it.
-pub(super) fn known(found: &Found) -> Option<String> {
+/// Who may, as far as the text says it, where uses of these classes are asked for.
+pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
     if let Some(key) = inside.clone().find(|one| is_key(found, one)) {
         return Some(format!(
@@ -26,7 +26,10 @@ pub(super) fn known(found: &Found) -> Option<String> {
             key.label, found.question.name
         ));
     }
-    inside.filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
+    // Who asks where a class is named asks for no calls of its constructors.
+    let names_class = wanted.contains(&Class::Type) && found.definitions.iter().any(|one| one.kind.is_type());
+    let is_asked = |one: &&Definition| !(names_class && one.is_constructor(&found.question.name));
+    inside.filter(is_asked).filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
         let label = &one.label;
         by_trait(found, one)
             .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
