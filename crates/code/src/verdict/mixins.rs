@@ -4,15 +4,14 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use super::implicit_callers::other_names::{is_in_head, search_words};
+use super::implicit_callers::other_names::{HEAD, is_in_head, search_words};
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::search::Scope;
 use crate::syntax::{Kind, Language, is_word, occurrences_at};
 
-/// How many classes are looked for, and how many bytes the head of one has at most.
+/// How many classes are looked for.
 const MOST_CLASSES: usize = 20;
-const HEAD: usize = 8_000;
 
 /// The names of the classes beside ours, and of those that they derive from.
 pub(super) async fn beside(scope: &Scope, found: &Found, until: Instant) -> BTreeSet<String> {

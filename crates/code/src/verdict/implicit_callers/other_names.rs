@@ -13,7 +13,7 @@ use crate::syntax::{Language, SCRIPTS, family, is_word};
 /// How long a search may take.
 const WITHIN: Duration = Duration::from_secs(3);
 /// How many bytes stand between the word that begins a class and its last base, at most.
-pub(super) const HEAD: usize = 8_000;
+pub(in crate::verdict) const HEAD: usize = 8_000;
 
 /// What a use of a class's name makes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
