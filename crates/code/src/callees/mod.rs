@@ -15,7 +15,7 @@ use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
 use crate::syntax::{
-    C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, bare_name, family, has_bound_methods, is_word,
+    C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, bare_name, family, has_bound_methods, is_word, last_word,
     occurrences_within, parsed_at, words,
 };
 
@@ -248,8 +248,7 @@ fn before(language: Language, text: &[u8], start: usize) -> Option<String> {
     let rest =
         if rest.ends_with(b">") { rest.rsplitn(2, |byte| *byte == b'<').last().unwrap_or_default() } else { rest };
     let rest = rest.strip_suffix(b"::").unwrap_or(rest);
-    let from = rest.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-    Some(String::from_utf8_lossy(&rest[from..]).into_owned())
+    Some(String::from_utf8_lossy(last_word(rest)).into_owned())
 }
 
 /// The definitions that a called name can mean.

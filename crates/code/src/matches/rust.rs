@@ -68,8 +68,7 @@ fn inner(node: Node<'_>) -> Option<Node<'_>> {
 
 /// The word at the end.
 pub(super) fn last_word(before: &[u8]) -> String {
-    let from = before.iter().rposition(|byte| !crate::syntax::is_word(*byte)).map_or(0, |at| at + 1);
-    String::from_utf8_lossy(&before[from..]).into_owned()
+    String::from_utf8_lossy(crate::syntax::last_word(before)).into_owned()
 }
 
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {

@@ -37,7 +37,7 @@ pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
     Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
 };
-pub(crate) use rules::{bare_name, is_word};
+pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
 pub(crate) use script::{DEFAULT, DefaultImport};
 use trail::{Declared, Trail};
 

@@ -61,6 +61,25 @@ pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
+/// The word that a text ends with; empty if it ends with none.
+pub(crate) fn last_word(text: &[u8]) -> &[u8] {
+    text.iter().rposition(|byte| !is_word(*byte)).map_or(text, |at| &text[at + 1..])
+}
+
+/// Where the parenthesis opens that a text leaves open.
+pub(crate) fn unclosed(text: &[u8]) -> Option<usize> {
+    let mut depth = 0usize;
+    text.iter().rposition(|byte| {
+        match byte {
+            b')' | b']' => depth += 1,
+            b'(' | b'[' if depth > 0 => depth -= 1,
+            b'(' => return true,
+            _ => {}
+        }
+        false
+    })
+}
+
 /// A name without the mark that makes it one in Rust where it is a keyword: `r#match`.
 pub(crate) fn bare_name(name: &[u8]) -> &[u8] {
     name.strip_prefix(b"r#").unwrap_or(name)

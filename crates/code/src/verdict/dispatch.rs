@@ -12,7 +12,7 @@ use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
 use crate::lsp::Location;
 use crate::server::Session;
-use crate::syntax::{Kind, Language, SCRIPTS, family, is_word, occurrences_at};
+use crate::syntax::{Kind, Language, SCRIPTS, family, last_word, occurrences_at};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -162,10 +162,11 @@ pub(super) async fn is_on_a_value(
 ) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
-    let start = receiver.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-    if start == receiver.len() {
+    let name = last_word(receiver);
+    if name.is_empty() {
         return false;
     }
+    let start = receiver.len() - name.len();
     let path = sheets.path(&site.path);
     let answer = asked_at(session, sheets, "textDocument/definition", (&path, start), until).await;
     let Ok([place]) = answer.as_deref() else { return false };

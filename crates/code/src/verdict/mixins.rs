@@ -8,7 +8,7 @@ use super::implicit_callers::other_names::{HEAD, is_in_head, search_words};
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::search::Scope;
-use crate::syntax::{Kind, Language, is_word, occurrences_at};
+use crate::syntax::{Kind, Language, last_word, occurrences_at};
 
 /// How many classes are looked for.
 const MOST_CLASSES: usize = 20;
@@ -72,8 +72,8 @@ fn bases(text: &[u8], at: usize) -> Vec<String> {
     });
     let name = |part: &[u8]| {
         let part = part.split(|byte| *byte == b'[').next().unwrap_or_default().trim_ascii();
-        let start = part.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-        (start < part.len() && !part.contains(&b'=')).then(|| String::from_utf8_lossy(&part[start..]).into_owned())
+        let name = last_word(part);
+        (!name.is_empty() && !part.contains(&b'=')).then(|| String::from_utf8_lossy(name).into_owned())
     };
     parts.filter_map(name).collect()
 }

@@ -11,7 +11,7 @@ use super::invocations::{Given, Statements, given};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::search::{Scope, search_by};
-use crate::syntax::{Class, Kind, Language, is_word};
+use crate::syntax::{Class, Kind, Language, is_word, last_word};
 
 /// What a site names as the owner of the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
     let text = found.texts.get(&*site.path)?;
     let before = text.get(..site.at)?.trim_ascii_end();
     if let Some(path) = before.strip_suffix(b"::") {
-        return match last_word(without_arguments(path)?)? {
+        return match written(without_arguments(path)?)? {
             Word::Variable => of_macro(text, site),
             // In a macro it is what the macro is used in.
             Word::Plain("Self") if site.tokens.is_some() => None,
@@ -148,7 +148,7 @@ pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
     // A field in a literal or in a pattern: `Circle { radius }`.
     let opened = site.tokens?.opened_at.filter(|_| !before.ends_with(b"."))?;
     let of = text.get(opened..)?.starts_with(b"{").then(|| text.get(..opened)).flatten()?.trim_ascii_end();
-    match last_word(of)? {
+    match written(of)? {
         Word::Plain(word) if word != "Self" && word.starts_with(char::is_uppercase) => {
             Some(Owner::OfFields(word.to_owned()))
         }
@@ -192,11 +192,14 @@ enum Word<'a> {
 }
 
 /// The word that a text ends with.
-fn last_word(text: &[u8]) -> Option<Word<'_>> {
-    let start = text.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-    let word = std::str::from_utf8(&text[start..]).ok().filter(|word| !word.is_empty())?;
+fn written(text: &[u8]) -> Option<Word<'_>> {
+    let word = std::str::from_utf8(last_word(text)).ok().filter(|word| !word.is_empty())?;
     // `$crate` is no variable.
-    Some(if text[..start].ends_with(b"$") && word != "crate" { Word::Variable } else { Word::Plain(word) })
+    Some(if text[..text.len() - word.len()].ends_with(b"$") && word != "crate" {
+        Word::Variable
+    } else {
+        Word::Plain(word)
+    })
 }
 
 /// Whether a definition belongs to none of what may be meant by an owner.
@@ -305,7 +308,7 @@ mod tests {
     #[test]
     fn the_type_before_a_name() {
         let check = |path: &str, wanted: Option<Word<'_>>| {
-            let word = without_arguments(path.as_bytes()).and_then(last_word);
+            let word = without_arguments(path.as_bytes()).and_then(written);
             assert_eq!(word, wanted, "{path}");
         };
         check("String", Some(Word::Plain("String")));

@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, unclosed};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -101,23 +101,14 @@ fn exported(found: &Found, site: &Site) -> Option<usize> {
 
 /// Whether a text ends with what is written as a class: `geo.Base`.
 fn is_class(text: &[u8]) -> bool {
-    let start = text.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-    let word = &text[start..];
+    let word = last_word(text);
     word.first().is_some_and(u8::is_ascii_uppercase) && word.iter().any(u8::is_ascii_lowercase)
 }
 
 /// Whether a text ends with `new Base(…)`.
 fn is_made_there(text: &[u8]) -> bool {
-    let mut depth = 0usize;
-    let opened = text.iter().rposition(|byte| {
-        match byte {
-            b')' => depth += 1,
-            b'(' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    });
-    let class = opened.filter(|_| text.ends_with(b")")).map(|at| text[..at].trim_ascii_end()).unwrap_or_default();
+    let opened = text.strip_suffix(b")").and_then(unclosed);
+    let class = opened.map(|at| text[..at].trim_ascii_end()).unwrap_or_default();
     let start = class.iter().rposition(|byte| !is_word(*byte) && !b".$".contains(byte)).map_or(0, |at| at + 1);
     start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")
 }

@@ -3,17 +3,19 @@
 //! are run is no news, and counts for nothing.
 //!
 //! - `bases`: base classes and interfaces, as a judge knows them.
+//! - `below`: the classes that have a class as their base.
 //! - `lists`: what calls nothing, and what is called by its name.
 //! - `other_names`: what gives a class another name, by which it may be a base.
 
 mod bases;
+mod below;
 mod lists;
 pub(super) mod other_names;
 
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
-use crate::syntax::{Class, Kind, Language, is_word};
+use crate::syntax::{Class, Kind, Language, last_word};
 pub(super) use bases::by_bases;
 use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
 
@@ -117,10 +119,7 @@ fn is_aliased(found: &Found) -> bool {
     let is_of_attribute = |before: &[u8]| {
         let before = before.trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
         let words = ["alias", "ifunc", "weakref"].map(|word| [word.to_owned(), format!("__{word}__")]);
-        before.is_some_and(|before| {
-            let from = before.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1);
-            words.as_flattened().iter().any(|word| word.as_bytes() == &before[from..])
-        })
+        before.is_some_and(|before| words.as_flattened().iter().any(|word| word.as_bytes() == last_word(before)))
     };
     found.texts.values().any(|text| {
         let mut places = memchr::memmem::find_iter(text, said.as_bytes());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use memchr::memmem::Finder;
 
 use crate::search::{Scope, search_by, words};
-use crate::syntax::{Language, SCRIPTS, family, is_word};
+use crate::syntax::{Language, SCRIPTS, family, is_word, last_word, unclosed};
 
 /// How long a search may take.
 const WITHIN: Duration = Duration::from_secs(3);
@@ -227,24 +227,6 @@ pub(in crate::verdict) fn is_in_head(text: &[u8], at: usize) -> bool {
     let name = before[..opened].trim_ascii_end();
     let rest = &name[..name.len() - last_word(name).len()];
     last_word(rest.trim_ascii_end()) == b"class"
-}
-
-/// Where the bracket opens that a text leaves open.
-fn unclosed(text: &[u8]) -> Option<usize> {
-    let mut depth = 0usize;
-    text.iter().rposition(|byte| {
-        match byte {
-            b')' | b']' => depth += 1,
-            b'(' | b'[' if depth > 0 => depth -= 1,
-            b'(' => return true,
-            _ => {}
-        }
-        false
-    })
-}
-
-fn last_word(text: &[u8]) -> &[u8] {
-    text.iter().rposition(|byte| !is_word(*byte)).map_or(text, |at| &text[at + 1..])
 }
 
 #[cfg(test)]
