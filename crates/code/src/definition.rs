@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::near::{members, near};
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, near};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources};
 use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, family};
 
 /// A definition of the name.
@@ -180,16 +181,14 @@ pub(crate) fn chosen(
     let name = &question.name;
     if meant.is_empty() {
         let besides = left_out(skipped);
+        let has = question.qualifiers.last().and_then(|of| has(scope, of));
         if !others.is_empty() && is_behind {
             // `Vec::new`, where the project has a `new` of its own.
             return Ok(meant);
         }
         if !others.is_empty() {
-            return Err(NoAnswer(format!(
-                "there is no `{}`; `{name}` is {}{besides}",
-                question.whole,
-                listed(&others)
-            )));
+            let (whole, others, has) = (&question.whole, listed(&others), has.unwrap_or_default());
+            return Err(NoAnswer(format!("there is no `{whole}`{has}; `{name}` is {others}{besides}")));
         }
         if mentions == Mentions::OfNoName && skipped.is_empty() {
             let problem = "stands in the source files, but as a keyword or within other words, never as a name";
@@ -203,12 +202,13 @@ pub(crate) fn chosen(
                     Language::KNOWN
                 )));
             }
-            let near: Vec<String> = near(scope, name).into_iter().filter(|near| near != name).collect();
+            let near = near(scope, name);
             let next = match (near.is_empty(), besides.is_empty()) {
-                (true, true) => "; outline lists what a file declares".to_owned(),
-                (true, false) => String::new(),
+                (true, true) if has.is_none() => "; outline lists what a file declares".to_owned(),
+                (true, _) => String::new(),
                 (false, _) => format!("; near to it: {}", near.join(", ")),
             };
+            let next = has.unwrap_or_default() + &next;
             let root = project::visible::path(&scope.root);
             let parsed = if besides.is_empty() { "the source files of" } else { "what was parsed of" };
             return Err(NoAnswer(format!("there is no `{name}` in {parsed} {root}{next}{besides}")));
@@ -258,6 +258,15 @@ pub(crate) fn undefined(skipped: &[Skipped]) -> String {
     }
     let whole = if skipped.is_empty() { "this project" } else { "the files that were parsed" };
     format!("not defined in {whole}")
+}
+
+/// What a type has, where another member of it is asked for.
+fn has(scope: &Scope, of: &str) -> Option<String> {
+    let all = members(scope, of);
+    let more = all.len().saturating_sub(MAX_LISTED);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown = all.into_iter().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
+    (!shown.is_empty()).then(|| project::visible(&format!("; {of} has {shown}{rest}")))
 }
 
 fn listed(definitions: &[Definition]) -> String {

@@ -6,7 +6,7 @@
 //! - `walk`: the files below a folder; `ignored`: the rules that leave some out.
 //! - `unsearched`: what a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
-//! - `definition`: what a definition is, and which ones a question means.
+//! - `definition`: what a definition is, and which ones a question means; `near`: what a wrong name may have been meant to be.
 //! - `answer`: definitions and uses of a name, put together.
 //! - `callees`: what the body of a definition calls, by its names and by a judge's word.
 //! - `matches`: where values of a type are taken apart, and what another constructor does there.
@@ -32,6 +32,7 @@ mod judgement;
 mod kept;
 mod lsp;
 mod matches;
+mod near;
 mod path_dependencies;
 mod place;
 mod pool;

@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, is_word};
-use crate::unsearched::{Brought, beside, brought, embedding, language_of, named_by, unescaped};
+use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by, unescaped};
 use crate::walk::{Files, Met, walk};
 
 /// A file that mentions a name.
@@ -53,7 +53,7 @@ pub(crate) enum Why {
     Includes,
     /// A module of Rust in a folder that is not searched.
     Module,
-    /// Assembly of a package of Go.
+    /// Assembly.
     Assembly,
     /// It writes names with escapes.
     Escaped,
@@ -292,14 +292,14 @@ fn unsearched(
     let (mut known, mut beyond) = (BTreeSet::new(), BTreeSet::new());
     for path in there.difference(seen).take_while(|_| !scope.is_over()) {
         // A link that leads nowhere holds nothing.
-        let Some((language, text)) = language_of(path).zip(read(path).ok()) else { continue };
+        let Some((language, text)) = languages_of(path).first().copied().zip(read(path).ok()) else { continue };
         let mentions = match embedding(path) {
             Some(kind) => named_by(kind, &text, |text| find(language, text)),
             None => find(language, &text).len(),
         };
         let why = match Language::by_name(path) {
-            None if embedding(path).is_some() => Why::Embedded,
-            None => Why::Assembly,
+            None if embedding(path) == Some(Embedding::Assembly) => Why::Assembly,
+            None => Why::Embedded,
             Some(_) if path.is_symlink() => Why::Linked,
             Some(_) => Why::Ignored,
         };
@@ -363,33 +363,6 @@ pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipp
     (files, more, skipped)
 }
 
-/// The words of the files that are near to a name: it was mistyped perhaps.
-pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
-    let wanted = name.to_lowercase();
-    let allowed = (name.chars().count() / 3).clamp(1, 3);
-    let found = Mutex::new(std::collections::BTreeMap::<String, usize>::new());
-    each_file(scope, |path, language| {
-        let Some(text) = language.ok().and_then(|_| read(&path).ok()) else { return };
-        let mut near = Vec::new();
-        for word in text.split(|byte| !is_word(*byte)) {
-            // Most words are told apart by their length.
-            if word.len().abs_diff(name.len()) > allowed || word.first().is_none_or(u8::is_ascii_digit) {
-                continue;
-            }
-            let word = String::from_utf8_lossy(word);
-            let far = strsim::osa_distance(&wanted, &word.to_lowercase());
-            if far <= allowed {
-                near.push((word.into_owned(), far));
-            }
-        }
-        found.lock().unwrap_or_else(PoisonError::into_inner).extend(near);
-    });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut near: Vec<(usize, String)> = found.into_iter().map(|(word, far)| (far, word)).collect();
-    near.sort();
-    near.into_iter().take(5).map(|(_, word)| word).collect()
-}
-
 /// Whether there is any file of a known language; out of time nobody knows, and there may be.
 pub(crate) fn has_sources(scope: &Scope) -> bool {
     let has = AtomicBool::new(false);
@@ -402,7 +375,7 @@ pub(crate) fn has_sources(scope: &Scope) -> bool {
 }
 
 /// Calls for each file of a known language, and for what cannot be read, on several threads.
-fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
+pub(crate) fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
     each_file_of(scope, Files::All, |_| {}, visit);
 }
 

@@ -1,5 +1,5 @@
 //! What a search for source files does not see and a compiler does: files that git ignores one by one, links, what `include!`
-//! of Rust brings in, its modules in folders that are not searched, Go's assembly, code in files of other kinds, and names that
+//! of Rust brings in, its modules in folders that are not searched, assembly, code in files of other kinds, and names that
 //! JavaScript writes with escapes. They are not searched; an answer says so where they may hold something of it.
 
 use std::path::{Path, PathBuf};
@@ -8,31 +8,35 @@ use memchr::memmem::find_iter;
 
 use crate::syntax::{Language, is_word};
 
-/// The files and links of a directory that are source files by name, Go's assembly and what embeds code among them.
+/// The files and links of a directory that are source files by name, assembly and what embeds code among them.
 pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()));
-    let is_source = |path: &PathBuf| !is_hidden(path) && language_of(path).is_some();
-    let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).filter(is_source).collect();
-    if !files.iter().any(|path| Language::by_name(path) == Some(Language::Go)) {
-        files.retain(|path| Language::by_name(path).is_some() || embedding(path).is_some());
-    }
-    files
+    let is_source = |path: &PathBuf| !is_hidden(path) && !languages_of(path).is_empty();
+    files.map(|entry| entry.path()).filter(is_source).collect()
 }
 
-/// The language that a file is part of, by its name; assembly is taken for Go's, what embeds code for that code's.
-pub(crate) fn language_of(path: &Path) -> Option<Language> {
-    let is_assembly = || path.extension().is_some_and(|extension| extension == "s").then_some(Language::Go);
-    let embedded = || embedding(path).map(Embedding::language);
-    Language::by_name(path).or_else(is_assembly).or_else(embedded)
+/// The languages whose names a file may use, by its name.
+pub(crate) fn languages_of(path: &Path) -> Vec<Language> {
+    match (Language::by_name(path), embedding(path)) {
+        (Some(language), _) => vec![language],
+        (None, Some(embedding)) => embedding.languages().to_vec(),
+        (None, None) => Vec::new(),
+    }
 }
 
 /// A kind of file that embeds code, or names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Embedding {
+    /// Of Go, or of C and C++.
+    Assembly,
     /// A component or a page with code of TypeScript or JavaScript in it.
     Component,
+    /// Code of C or C++ among rules (yacc, lex, SWIG), in a dialect (Objective-C, CUDA, Arduino), or in a file that others include.
+    Dialect,
+    /// Cython, which calls Python and C.
+    Cython,
     /// A notebook of Python: its code stands in texts of JSON.
     Notebook,
     /// What names entry points of Python as `module:name`.
@@ -42,11 +46,14 @@ pub(crate) enum Embedding {
 }
 
 impl Embedding {
-    fn language(self) -> Language {
+    fn languages(self) -> &'static [Language] {
         match self {
-            Embedding::Component => Language::TypeScript,
-            Embedding::Notebook | Embedding::EntryPoints => Language::Python,
-            Embedding::Template => Language::Go,
+            Embedding::Assembly => &[Language::Go, Language::C],
+            Embedding::Component => &[Language::TypeScript],
+            Embedding::Dialect => &[Language::Cpp],
+            Embedding::Cython => &[Language::Python, Language::C],
+            Embedding::Notebook | Embedding::EntryPoints => &[Language::Python],
+            Embedding::Template => &[Language::Go],
         }
     }
 }
@@ -57,6 +64,10 @@ pub(crate) fn embedding(path: &Path) -> Option<Embedding> {
         "vue" | "svelte" | "astro" | "mdx" => Some(Embedding::Component),
         "ipynb" => Some(Embedding::Notebook),
         "tmpl" | "gotmpl" | "gohtml" => Some(Embedding::Template),
+        "s" | "S" | "sx" | "asm" => Some(Embedding::Assembly),
+        "y" | "yy" | "ypp" | "l" | "ll" | "lex" | "i" | "swg" => Some(Embedding::Dialect),
+        "m" | "mm" | "cu" | "cuh" | "ino" | "inc" | "def" | "tpp" | "tcc" | "txx" => Some(Embedding::Dialect),
+        "pyx" | "pxd" | "pxi" => Some(Embedding::Cython),
         "toml" | "cfg" => {
             let name = path.file_name()?;
             (name == "pyproject.toml" || name == "setup.cfg").then_some(Embedding::EntryPoints)
@@ -68,7 +79,8 @@ pub(crate) fn embedding(path: &Path) -> Option<Embedding> {
 /// How often a file that embeds code has what is looked for.
 pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec<usize>) -> usize {
     match kind {
-        Embedding::Component | Embedding::Template => find(text).len(),
+        Embedding::Assembly | Embedding::Component | Embedding::Cython => find(text).len(),
+        Embedding::Dialect | Embedding::Template => find(text).len(),
         Embedding::Notebook => {
             // Lines may end within a text: `"import geo\narea(1)"`.
             let mut plain = text.to_vec();

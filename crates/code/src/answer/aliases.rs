@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Alias, Found, MAX_ALIASES, MAX_RENAMES, Reader, Shown, Site, broken, has, module_name, unparsed};
-use crate::search::{Scope, Searched, Skipped, search};
-use crate::syntax::{Class, DEFAULT, DefaultImport, Language, default_imports, family, occurrences};
+use crate::search::{Hit, Scope, Searched, Skipped, search, search_by};
+use crate::syntax::{Class, DEFAULT, DefaultImport, Language, SCRIPTS, default_imports, family, occurrences};
 
 /// Searches for the names that imports and re-exports give.
 pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
@@ -20,7 +20,9 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
         if alias.name != DEFAULT {
             found.names.insert(alias.name.clone());
         }
-        let module = module_name(&alias.path);
+        let is_script = Language::by_name(&alias.path).is_some_and(|language| family(language) == SCRIPTS);
+        // `lib.js` and `main.js` are modules like others.
+        let module = module_name(&alias.path).or_else(|| is_script.then(|| stem(&alias.path).to_owned()));
         // What stands for a folder may be named by its own name all the same.
         let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
         if alias.name == DEFAULT {
@@ -70,10 +72,39 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
     }
 }
 
+/// The files that a folder may stand for: `require("..")`.
+const MAY_BE_A_FOLDER: &[&str] = &["index", "lib", "main"];
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// Where a text requires a folder above, which gives a module no name.
+fn required_folders(text: &[u8]) -> Vec<usize> {
+    let is_folder = |at: &usize| {
+        let source = text[at + REQUIRE.len()..].trim_ascii_start();
+        let folder = source.get(1..).and_then(|source| source.split(|byte| b"'\"`".contains(byte)).next());
+        folder.is_some_and(|folder| !folder.is_empty() && folder.iter().all(|byte| b"./".contains(byte)))
+    };
+    memchr::memmem::find_iter(text, REQUIRE).filter(is_folder).collect()
+}
+
+const REQUIRE: &[u8] = b"require(";
+
 /// The names that files give to a default export.
 fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
     let mut given = Vec::new();
-    let searched = search(scope, module);
+    let mut searched = search(scope, module);
+    if MAY_BE_A_FOLDER.contains(&stem(&alias.path)) {
+        let more = search_by(scope, |language, text| match family(language) == SCRIPTS {
+            true => required_folders(text),
+            false => Vec::new(),
+        });
+        let is_new = |hit: &Hit| !searched.hits.iter().any(|known| known.path == hit.path);
+        let new: Vec<Hit> = more.hits.into_iter().filter(is_new).collect();
+        searched.hits.extend(new);
+        searched.skipped.extend(more.skipped);
+    }
     found.leave_out(searched.skipped.iter(), &BTreeSet::from([family(Language::JavaScript)]));
     for hit in searched.hits {
         let Some(all) = default_imports(hit.language, &hit.text, module, scope.until) else {
@@ -81,7 +112,8 @@ fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) ->
             continue;
         };
         let path: Arc<Path> = hit.path.as_path().into();
-        let is_other = |one: &DefaultImport| one.name != found.question.name && one.name != DEFAULT;
+        let passes_on = |one: &DefaultImport| one.name != DEFAULT || one.is_export && path != alias.path;
+        let is_other = |one: &DefaultImport| one.name != found.question.name && passes_on(one);
         given.extend(all.into_iter().filter(is_other).filter(|_| alias.depth < MAX_RENAMES).map(|one| Alias {
             name: one.name,
             path: path.clone(),

@@ -24,7 +24,7 @@ use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
 use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences};
-use crate::unsearched::language_of;
+use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
 #[derive(Debug, Clone)]
@@ -436,7 +436,7 @@ fn has(text: &[u8], name: &str) -> bool {
 impl Found {
     /// Takes over what a search for another name left out, if it may hold uses in these languages.
     fn leave_out<'a>(&mut self, skipped: impl Iterator<Item = &'a Skipped>, families: &BTreeSet<&str>) {
-        let is_of_them = |one: &&Skipped| language_of(&one.path).is_none_or(|of| families.contains(family(of)));
+        let is_of_them = |one: &&Skipped| is_of(&one.path, families);
         for one in skipped.filter(is_of_them) {
             if !self.skipped.iter().any(|known| (&known.path, known.why) == (&one.path, one.why)) {
                 self.skipped.push(one.clone());
@@ -447,6 +447,11 @@ impl Found {
 
 /// Whether something that was left out may hold uses in these languages.
 fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
-    let language = language_of(&skipped.path).filter(|_| skipped.why.is_of_its_language());
-    language.is_none_or(|language| families.is_empty() || families.contains(family(language)))
+    !skipped.why.is_of_its_language() || families.is_empty() || is_of(&skipped.path, families)
+}
+
+/// Whether a file may use names of these languages; one of no known kind may.
+fn is_of(path: &Path, families: &BTreeSet<&str>) -> bool {
+    let languages = languages_of(path);
+    languages.is_empty() || languages.into_iter().any(|language| families.contains(family(language)))
 }

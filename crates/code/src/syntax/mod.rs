@@ -7,6 +7,7 @@
 mod c;
 mod conditions;
 mod declaration;
+mod default_imports;
 mod go;
 mod haskell;
 mod header;
@@ -33,12 +34,12 @@ pub(crate) use c::is_pure_virtual;
 pub(crate) use conditions::conditional;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
+pub(crate) use default_imports::{DEFAULT, DefaultImport};
 pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
     Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
 };
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
-pub(crate) use script::{DEFAULT, DefaultImport};
 use trail::{Declared, Trail};
 
 /// What a name does where it stands.
@@ -234,7 +235,7 @@ pub(crate) fn default_imports(
     match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let tree = parse(language, text, until)?;
-            Some(script::default_imports(tree.root_node(), text, module))
+            Some(default_imports::default_imports(tree.root_node(), text, module))
         }
         _ => Some(Vec::new()),
     }

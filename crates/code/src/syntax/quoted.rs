@@ -180,7 +180,10 @@ fn is_in_template(trail: &Trail<'_, '_>) -> bool {
     let is_text = trail.node().kind().contains("string_literal");
     let (before, _) = around(trail);
     let action = before.rfind("{{").map(|at| &before[at..]);
-    is_text && before.ends_with('.') && action.is_some_and(|action| !action.contains("}}"))
+    // A template may have other signs around its actions.
+    let may_be_any = || memchr::memmem::find(trail.text, b".Delims(").is_some();
+    let is_in_action = action.is_some_and(|action| !action.contains("}}")) || may_be_any();
+    is_text && before.ends_with('.') && is_in_action
 }
 
 /// Functions of Python that look a name up, by their last name; those of `operator`, `importlib` and `unittest.mock` too.
@@ -236,8 +239,15 @@ fn key(trail: &Trail<'_, '_>) -> Option<Class> {
     let text = trail.up(1)?;
     let is_whole = trail.node().byte_range() == (trail.at.0..trail.at.1) && named_children(text).len() == 1;
     let is_text = matches!(text.kind(), "string" | "template_string") && trail.node().kind() == "string_fragment";
+    if !is_whole || !is_text {
+        return None;
+    }
+    // `type Area = Shape["area"]`.
+    if trail.kind(2) == "literal_type" && trail.kind(3) == "lookup_type" {
+        return Some(Class::Type);
+    }
     let is_key = trail.kind(2) == "subscript_expression" && trail.field(1) == "index";
-    (is_whole && is_text && is_key).then(|| script::of_member(&trail.above(1)))
+    is_key.then(|| script::of_member(&trail.above(1)))
 }
 
 /// A text that is the whole name is passed on, where the file looks a name up that is computed: it may be that one. A key of a
@@ -297,10 +307,10 @@ mod tests {
 
     #[test]
     fn texts_that_mean_code() {
+        let soon = || Instant::now() + Duration::from_secs(5);
         let check = |language, text: &str, means: bool| {
             let at = text.find("area").unwrap();
-            let until = Instant::now() + Duration::from_secs(5);
-            let found = occurrences(language, text.as_bytes(), "area", &[at], until).unwrap().all;
+            let found = occurrences(language, text.as_bytes(), "area", &[at], soon()).unwrap().all;
             let class = if means { Class::Value } else { Class::Mention };
             assert_eq!(found.iter().map(|one| one.class).collect::<Vec<_>>(), [class], "{text}");
         };
@@ -327,11 +337,14 @@ mod tests {
         ] {
             check(Language::JavaScript, text, means);
         }
+        let found = occurrences(Language::TypeScript, b"type A = Shape['area'];", "area", &[16], soon()).unwrap().all;
+        assert_eq!(found.iter().map(|one| one.class).collect::<Vec<_>>(), [Class::Type]);
         for (text, means) in [
             ("var x = reflect.ValueOf(g).MethodByName(\"area\")", true),
             ("var x = p.Lookup(`area`)", true),
             ("var x = `{{range .All}}{{.Geo.area}}{{end}}`", true),
             ("var x = `{{.Geo}}.area`", false),
+            ("var x = t.Delims(`[[`, `]]`).Parse(`[[ .area ]]`)", true),
             ("var x = show(\"area\")", false),
         ] {
             check(Language::Go, text, means);

@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::declaration::Kind;
+use super::default_imports::DEFAULT;
 use super::rules::{Rule, Table, around, direct, through};
 use super::trail::{Declared, Trail, named_children};
 use super::{Class, Grammar};
@@ -145,6 +146,11 @@ fn exported_as(trail: &Trail<'_, '_>) -> Option<String> {
             let left = left(1)?;
             if is_whole(&left) { Some(DEFAULT.to_owned()) } else { member(&left) }
         }
+        // `module.exports = function area() {}`.
+        ("function_expression" | "generator_function" | "class", "name") if trail.field(1) == "right" => {
+            let left = left(2)?;
+            if is_whole(&left) { Some(DEFAULT.to_owned()) } else { member(&left) }
+        }
         ("object", _) if trail.field(1) == "right" => left(2).filter(is_whole).map(|_| trail.name().into_owned()),
         ("pair", "value") if trail.field(2) == "right" => {
             left(3).filter(is_whole)?;
@@ -177,58 +183,6 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
         _ => None,
     }?;
     matches!(other.kind(), "identifier" | "default").then(|| trail.text_of(other).into_owned())
-}
-
-/// What a module exports under this name gets its name from who imports it.
-pub(crate) const DEFAULT: &str = "default";
-
-/// A name that a file gives to the default export of a module.
-pub(crate) struct DefaultImport {
-    pub name: String,
-    /// Whether the file passes it on under that name.
-    pub is_export: bool,
-}
-
-/// The names that a file gives to the default export of the modules of this name.
-pub(super) fn default_imports(root: Node<'_>, text: &[u8], module: &str) -> Vec<DefaultImport> {
-    let said = |node: Node<'_>| super::trail::text_of(text, node).into_owned();
-    // `default as name`.
-    let renamed = |specifier: Node<'_>| {
-        let is_default = specifier.child_by_field_name("name").is_some_and(|name| said(name) == DEFAULT);
-        specifier.child_by_field_name("alias").filter(|_| is_default).map(said)
-    };
-    let mut found = Vec::new();
-    for statement in named_children(root) {
-        let source = statement.child_by_field_name("source").map(said).unwrap_or_default();
-        if !is_of_module(source.trim_matches(['"', '\'', '`']), module) {
-            continue;
-        }
-        let mut add = |name, is_export| found.push(DefaultImport { name, is_export });
-        for clause in named_children(statement) {
-            for inner in named_children(clause) {
-                match inner.kind() {
-                    "identifier" if clause.kind() == "import_clause" => add(said(inner), false),
-                    "named_imports" => {
-                        named_children(inner).into_iter().filter_map(renamed).for_each(|one| add(one, false));
-                    }
-                    "export_specifier" => renamed(inner).into_iter().for_each(|one| add(one, true)),
-                    _ => {}
-                }
-            }
-        }
-    }
-    found
-}
-
-/// Whether `./geo`, `../geo/index.js` or `geo.ts` names the module `geo`.
-fn is_of_module(source: &str, module: &str) -> bool {
-    let bare = |part: &str| part.split_once('.').map_or(part.to_owned(), |(stem, _)| stem.to_owned());
-    let mut parts = source.rsplit('/');
-    match parts.next().map(bare).as_deref() {
-        Some("index") => module == "index" || parts.next() == Some(module),
-        Some(last) => last == module,
-        None => false,
-    }
 }
 
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {

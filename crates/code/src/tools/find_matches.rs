@@ -151,7 +151,8 @@ fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
     let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is no type", args.type_name)))?;
     let sum = sum(&whole, &one);
     if sum.constructors.is_empty() {
-        let problem = format!("{} has no constructors that a match could name", one.definition.shown());
+        let shown = one.definition.shown();
+        let problem = format!("{shown} is no enum, union or sum type: it has no alternatives that a match could name");
         return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
     }
     let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;

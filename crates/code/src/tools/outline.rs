@@ -138,6 +138,7 @@ impl Tool for Outline {
             if outlined.is_empty() {
                 text.push(match count {
                     0 => format!("no file here is in a language that is known: {}", Language::KNOWN),
+                    1 => "nothing that was asked for is declared in the file".to_owned(),
                     _ => format!("nothing that was asked for is declared in {count} files"),
                 });
             }

@@ -2,19 +2,23 @@
 //! only. In Rust it is looked at which trait each belongs to; in C++, Python, TypeScript and JavaScript a call of a base class's
 //! method is a call of its overriders, which the server is asked for.
 
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::classes::declared_at;
 use super::meaning::target_at;
-use super::requests::asked_at;
+use super::requests::{asked_at, left};
 use super::structural::may_meet;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::blocking::blocking;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
-use crate::lsp::Location;
+use crate::lsp::{Location, of_path};
 use crate::server::Session;
-use crate::syntax::{Kind, Language, SCRIPTS, family, last_word, occurrences_at};
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use crate::syntax::{Kind, Language, SCRIPTS, family, is_word, last_word, occurrences_at, unclosed};
 
 const IMPLEMENTATION: &str = "textDocument/implementation";
 
@@ -152,8 +156,9 @@ pub(super) async fn overrides(
     may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Undecided(Code::Dynamic))
 }
 
-/// Whether a call of C++ is on a value, which runs its own class's method and no other: `Base b; b.go()`.
-pub(super) async fn is_on_a_value(
+/// Whether a call runs the method that it names and no override of it, as what is before the point shows: a value of C++ (`Base b;
+/// b.go()`), a class itself (`Base.go(self)`, `Base.prototype.go`), an object made there (`new Base().go()`).
+pub(super) async fn is_direct(
     found: &Found,
     site: &Site,
     session: &Session,
@@ -162,19 +167,53 @@ pub(super) async fn is_on_a_value(
 ) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
+    let receiver = match family(site.language) == SCRIPTS {
+        true => receiver.strip_suffix(b".prototype").or_else(|| made_there(receiver)).unwrap_or(receiver),
+        false => receiver,
+    };
     let name = last_word(receiver);
     if name.is_empty() {
         return false;
     }
     let start = receiver.len() - name.len();
     let path = sheets.path(&site.path);
-    let answer = asked_at(session, sheets, "textDocument/definition", (&path, start), until).await;
-    let Ok([place]) = answer.as_deref() else { return false };
-    let Some(spot) = blocking(|| sheets.spot(place)) else { return false };
-    let Some(sheet) = sheets.get(&spot.path) else { return false };
-    let declared = sheet.text.get(..spot.start.saturating_sub(sheet.skip)).unwrap_or_default().trim_end();
-    // `Base& b`, `Base *b`, `auto& [a, b]` are none.
-    declared.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '>'))
+    if site.language == Language::Cpp {
+        return is_a_value(&path, start, session, sheets, until).await;
+    }
+    // A variable may hold a class below it.
+    let spots = spots_of(&path, start, session, sheets, until).await;
+    !spots.is_empty() && blocking(|| spots.iter().all(|one| is_class(one, sheets)))
+}
+
+/// Whether a variable of C++ holds an object, and is no reference or pointer to one: its type may have a name of its own.
+async fn is_a_value(path: &Path, at: usize, session: &Session, sheets: &Sheets, until: Instant) -> bool {
+    let Some(sheet) = sheets.get(path) else { return false };
+    let position = sheet.position(at, session.encoding);
+    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
+    let answer = session.client.request("textDocument/hover", &params, left(until, session)).await;
+    // `Type: Ref (aka Base &)`.
+    let shown = answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default();
+    let of = shown.lines().find_map(|line| line.strip_prefix("Type: "));
+    of.is_some_and(|of| !of.contains(['&', '*']))
+}
+
+/// What is defined at a place, as far as its files can be read.
+async fn spots_of(path: &Path, at: usize, session: &Session, sheets: &mut Sheets, until: Instant) -> Vec<Spot> {
+    let answer = asked_at(session, sheets, "textDocument/definition", (path, at), until).await;
+    let places = answer.unwrap_or_default();
+    let spots: Option<Vec<Spot>> = blocking(|| places.iter().map(|place| sheets.spot(place)).collect());
+    spots.unwrap_or_default()
+}
+
+/// The class of `new Base(…)` at the end of a text.
+fn made_there(text: &[u8]) -> Option<&[u8]> {
+    let class = text[..text.strip_suffix(b")").and_then(unclosed)?].trim_ascii_end();
+    let start = class.iter().rposition(|byte| !is_word(*byte) && !b".$".contains(byte)).map_or(0, |at| at + 1);
+    (start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")).then_some(class)
+}
+
+fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
+    declared_at(sheets, spot).is_some_and(|(declares, _)| matches!(declares.kind, Kind::Class | Kind::Struct))
 }
 
 /// The trait that the method at a spot belongs to.

@@ -2,52 +2,84 @@
 //! means the method of one of these may run ours, also `super().go()`.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Instant;
 
-use super::implicit_callers::other_names::{HEAD, is_in_head, search_words};
+use super::implicit_callers::other_names::{HEAD, search_words};
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
 use crate::search::Scope;
-use crate::syntax::{Kind, Language, last_word, occurrences_at};
+use crate::syntax::{Kind, Language, is_word, last_word, occurrences_at};
 
-/// How many classes are looked for.
-const MOST_CLASSES: usize = 20;
+/// A class as its head shows it: its name, and the last names of its bases.
+struct Head {
+    name: String,
+    bases: Vec<String>,
+}
 
-/// The names of the classes beside ours, and of those that they derive from.
-pub(super) async fn beside(scope: &Scope, found: &Found, until: Instant) -> BTreeSet<String> {
+/// The names of the classes beside ours, and of those that they derive from; `None` where not all classes are known.
+pub(super) async fn beside(scope: &Scope, found: &Found, until: Instant) -> Option<BTreeSet<String>> {
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
     let ours = found.definitions.iter().filter(|one| one.language == Language::Python && is_member(one.kind));
     let ours: BTreeSet<String> = ours.filter_map(|one| one.inside.last()?.first().cloned()).collect();
-    let mut open: Vec<String> = Vec::new();
-    for name in &ours {
-        for bases in heads(scope, name, until, is_in_head).await {
-            open.extend(bases.into_iter().filter(|base| base != name));
+    if ours.is_empty() {
+        return Some(BTreeSet::new());
+    }
+    let begins_line = |text: &[u8], at: Range<usize>| {
+        let line = text[..at.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.trim_ascii().is_empty()
+    };
+    let all = search_words(scope, Language::Python, "class".to_owned(), until, begins_line).await?;
+    let heads: Vec<Head> = all.iter().map(|(_, text, at)| head(text, at.end)).collect();
+    let derive_from = |names: &BTreeSet<String>| -> Vec<&Head> {
+        heads.iter().filter(|head| head.bases.iter().any(|base| names.contains(base))).collect()
+    };
+    // What is below ours is looked up as ours is.
+    let mut below = ours;
+    loop {
+        let more = derive_from(&below).into_iter().map(|head| head.name.clone());
+        let all: BTreeSet<String> = below.iter().cloned().chain(more).collect();
+        if all.len() == below.len() {
+            break;
+        }
+        below = all;
+    }
+    let bases = derive_from(&below).into_iter().flat_map(|head| &head.bases);
+    let mut open: Vec<String> = bases.filter(|base| !below.contains(*base)).cloned().collect();
+    let mut beside = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !beside.contains(&name) {
+            let of = heads.iter().filter(|head| head.name == name);
+            open.extend(of.flat_map(|head| head.bases.iter().cloned()));
+            beside.insert(name);
         }
     }
-    let mut all = BTreeSet::new();
-    while let Some(name) = open.pop().filter(|_| all.len() < MOST_CLASSES) {
-        if all.insert(name.clone()) {
-            open.extend(heads(scope, &name, until, is_declared).await.into_iter().flatten());
-        }
-    }
-    all
+    Some(beside)
 }
 
-/// The names of the bases of each class at whose head the name stands as wanted.
-async fn heads(scope: &Scope, name: &str, until: Instant, is_wanted: fn(&[u8], usize) -> bool) -> Vec<Vec<String>> {
-    let is_it = move |text: &[u8], at: std::ops::Range<usize>| is_wanted(text, at.start);
-    let found = search_words(scope, Language::Python, name.to_owned(), until, is_it).await.unwrap_or_default();
-    found.iter().map(|(_, text, at)| bases(text, at.start)).collect()
+/// The class whose name comes next.
+fn head(text: &[u8], after: usize) -> Head {
+    let rest = text[after..].trim_ascii_start();
+    let length = rest.iter().take_while(|byte| is_word(**byte)).count();
+    let name = String::from_utf8_lossy(&rest[..length]).into_owned();
+    let named = bases(&rest[length..rest.len().min(length + HEAD)]);
+    let bases = named.into_iter().map(|base| imported(text, &base).unwrap_or(base)).collect();
+    Head { name, bases }
 }
 
-fn is_declared(text: &[u8], at: usize) -> bool {
-    text[..at].trim_ascii_end().ends_with(b"class")
+/// What a name is called where an import takes it from: `from mixins import Named as NamedMixin`.
+fn imported(text: &[u8], name: &str) -> Option<String> {
+    let given = format!(" as {name}");
+    let is_whole = |at: &usize| text.get(at + given.len()).is_none_or(|byte| !is_word(*byte));
+    let at = memchr::memmem::find_iter(text, given.as_bytes()).find(is_whole)?;
+    Some(String::from_utf8_lossy(last_word(text[..at].trim_ascii_end())).into_owned())
 }
 
-/// The last names of the bases of the class in whose head a place stands.
-fn bases(text: &[u8], at: usize) -> Vec<String> {
-    let from = memchr::memmem::rfind(&text[..at], b"class").unwrap_or(at);
-    let head = &text[from..text.len().min(at + HEAD)];
+/// The last names of the bases of a class, after whose name this comes.
+fn bases(head: &[u8]) -> Vec<String> {
+    // `class A[T: int](B)`.
+    let parameters = head.starts_with(b"[").then(|| head.iter().position(|byte| *byte == b'(')).flatten();
+    let head = &head[parameters.unwrap_or(0)..];
     let Some(opened) = head.iter().position(|byte| b"(:".contains(byte)).filter(|at| head[*at] == b'(') else {
         return Vec::new();
     };
@@ -96,10 +128,17 @@ mod tests {
     #[test]
     fn bases_of_a_class() {
         let check = |text: &str, wanted: &[&str]| {
-            assert_eq!(bases(text.as_bytes(), text.find('A').unwrap()), wanted, "{text}");
+            assert_eq!(bases(text.as_bytes()), wanted, "{text}");
         };
-        check("class A(Mixin, geo.Base[int, str], made(B, C), metaclass=M): pass", &["Mixin", "Base"]);
-        check("class A: x = f(B)", &[]);
-        check("class B(\n    A,\n    C,\n): pass", &["A", "C"]);
+        check("(Mixin, geo.Base[int, str], made(B, C), metaclass=M): pass", &["Mixin", "Base"]);
+        check("[T: int](Mixin[T]): pass", &["Mixin"]);
+        check(": x = f(B)", &[]);
+        check("(\n    A,\n    C,\n): pass", &["A", "C"]);
+        let check = |text: &str, wanted: &str| {
+            let class = head(text.as_bytes(), text.find("class").unwrap() + 5);
+            assert_eq!((class.name.as_str(), &class.bases[..]), ("A", &[wanted.to_owned()][..]), "{text}");
+        };
+        check("from m import Named as N\nclass A(N): pass", "Named");
+        check("from m import (\n    Named as NB,\n    B)\nclass A(B): pass", "B");
     }
 }

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::conditions::Conditions;
 use super::decide::{Decided, Said, decide};
-use super::dispatch::{Dispatched, between, is_on_a_value, overrides};
+use super::dispatch::{Dispatched, between, is_direct, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::owner::{Renamed, owner};
 use super::requests::{defined, left, places, within};
@@ -71,7 +71,10 @@ impl Pass {
             settling: Settling::default(),
         };
         if family == crate::syntax::family(Language::Python) {
-            pass.beside = mixins::beside(asked.call.scope, found, asked.call.until).await;
+            match mixins::beside(asked.call.scope, found, asked.call.until).await {
+                Some(beside) => pass.beside = beside,
+                None => pass.unnamed = Some((Code::NotSearched, "classes of files that cannot be searched".to_owned())),
+            }
         }
         let candidates: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
         let root = &asked.call.scope.root;
@@ -341,8 +344,12 @@ impl Pass {
         for (at, places) in open {
             said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
             let site = &found.sites[at];
-            let may_dispatch = site.language == Language::Cpp && matches!(said[at], Said::Dispatched(_));
-            if may_dispatch && is_on_a_value(found, site, session, sheets, asked.call.until).await {
+            let may_dispatch = match site.language {
+                Language::Cpp => matches!(said[at], Said::Dispatched(_)),
+                Language::Rust | Language::Go => false,
+                _ => matches!(said[at], Said::Dispatched(_) | Said::Failed(Code::Dynamic)),
+            };
+            if may_dispatch && is_direct(found, site, session, sheets, asked.call.until).await {
                 said[at] = Said::Other { is_interface: false };
             }
         }

@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, unclosed};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -79,14 +79,15 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
     site.language == Language::Python && site.class == Class::Pattern && is_key
 }
 
-/// Whether a call runs what it names and no override of it: `super.go()`, `Base::go()`, `new Base().go()`.
+/// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
 fn is_direct(found: &Found, site: &Site) -> bool {
     let text = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let receiver = text.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
     match site.language {
-        Language::Cpp => site.is_qualified,
-        Language::Python => receiver.ends_with(b"super()") || is_class(receiver),
-        _ => receiver.ends_with(b"super") || receiver.ends_with(b".prototype") || is_made_there(receiver),
+        // `&Base::go` is what an object's own method is found by.
+        Language::Cpp => site.is_qualified && site.class == Class::Call,
+        Language::Python => receiver.ends_with(b"super()"),
+        _ => receiver.ends_with(b"super"),
     }
 }
 
@@ -97,20 +98,6 @@ fn exported(found: &Found, site: &Site) -> Option<usize> {
     let value = text[site.at + name..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
     let at = text.len() - value.len();
     found.sites.iter().position(|one| one.path == site.path && one.at == at && one.class == Class::Export)
-}
-
-/// Whether a text ends with what is written as a class: `geo.Base`.
-fn is_class(text: &[u8]) -> bool {
-    let word = last_word(text);
-    word.first().is_some_and(u8::is_ascii_uppercase) && word.iter().any(u8::is_ascii_lowercase)
-}
-
-/// Whether a text ends with `new Base(…)`.
-fn is_made_there(text: &[u8]) -> bool {
-    let opened = text.strip_suffix(b")").and_then(unclosed);
-    let class = opened.map(|at| text[..at].trim_ascii_end()).unwrap_or_default();
-    let start = class.iter().rposition(|byte| !is_word(*byte) && !b".$".contains(byte)).map_or(0, |at| at + 1);
-    start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {

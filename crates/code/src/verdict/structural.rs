@@ -73,8 +73,9 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     }
     let all = occurrences_within(language, text, interface, Instant::now() + WITHIN)?.all;
     let is_required = |name: &Range<usize>| {
-        let line = text[..name.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        let is_static = line.trim_ascii_start().starts_with(b"static ");
+        // Its modifiers come in any order: `public static level`.
+        let modifiers = text[..name.start].rsplit(|byte| b"\n;{}".contains(byte)).next().unwrap_or_default();
+        let is_static = modifiers.split(u8::is_ascii_whitespace).any(|word| word == b"static");
         text.get(name.end) != Some(&b'?') && !is_static && &text[name.clone()] != b"constructor"
     };
     let members = all.into_iter().filter(|one| {

@@ -134,7 +134,7 @@ pub(super) fn other(language: Language, text: &[u8], name: Range<usize>) -> Opti
     }
     let statement = line.rsplit(|byte| b";{}".contains(byte)).next().unwrap_or_default();
     if language == Language::Cpp && statement.trim_ascii_start().starts_with(b"typedef ") {
-        return Some(alias_of_cpp(text, name).map_or(Other::Unknown, Other::Named));
+        return by_typedef(text, name);
     }
     let ends = matches!(after.first(), None | Some(b';' | b'#')) || after.starts_with(b"//");
     let goes_on = [&b"if "[..], b"or "].iter().any(|word| after.starts_with(word));
@@ -183,13 +183,29 @@ fn named(language: Language, text: &[u8], offset: usize, target: &[u8]) -> Other
     if is_known { Other::Named(end - length..end) } else { Other::Unknown }
 }
 
-/// The name of `typedef C D;`; `typedef C* D` is no class.
-fn alias_of_cpp(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
-    let end = name.end + text[name.end..].iter().position(|byte| matches!(byte, b';' | b'\n'))?;
-    let is_name = |at: &usize| is_word(text[*at]);
-    let to = (name.end..end).rfind(is_name)? + 1;
-    let from = (name.end..to).rfind(|at| !is_name(at))? + 1;
-    text[name.end..from].iter().all(u8::is_ascii_whitespace).then_some(from..to)
+/// The other name that a `typedef` gives a class: `typedef C D;`, `typedef C<int> D;`. Of `typedef C* D;` and
+/// `typedef std::vector<C> D;` none can be a base.
+fn by_typedef(text: &[u8], name: Range<usize>) -> Option<Other> {
+    let length = text[name.end..].iter().position(|byte| *byte == b';')?;
+    let mut rest = text[name.end..name.end + length].trim_ascii();
+    if rest.starts_with(b"<") {
+        let mut depth = 0usize;
+        let closed = rest.iter().position(|byte| {
+            match byte {
+                b'<' => depth += 1,
+                b'>' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        rest = closed.map(|at| rest[at + 1..].trim_ascii()).unwrap_or_default();
+    }
+    if rest.is_empty() || !is_word(rest[0]) {
+        return None;
+    }
+    let end = name.end + text[name.end..name.end + length].trim_ascii_end().len();
+    let is_name = rest.iter().all(|byte| is_word(*byte));
+    Some(if is_name { Other::Named(end - rest.len()..end) } else { Other::Unknown })
 }
 
 /// What stands before the name that a text ends with, and what qualifies it.
@@ -287,7 +303,12 @@ mod tests {
             ("  using Super = geo::Base;", Some("Super")),
             ("struct T { typedef Base Super; };", Some("Super")),
             ("  typedef Base Super;", Some("Super")),
-            ("typedef Base* P;", Some("?")),
+            ("typedef Base* P;", None),
+            ("typedef const Base &P;", None),
+            ("typedef std::map<int, Base> P;", None),
+            ("typedef std::function<void(Base&)> P;", None),
+            ("typedef Base<int, A<B>> P;", Some("P")),
+            ("typedef Base const P;", Some("?")),
             ("Base b = x;", None),
             ("struct T : Base {};", None),
         ] {
