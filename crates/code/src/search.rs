@@ -55,6 +55,8 @@ pub(crate) enum Why {
     Module,
     /// Assembly.
     Assembly,
+    /// Go that uses a name of C.
+    ByCgo,
     /// It writes names with escapes.
     Escaped,
     /// Code in a file of another kind.
@@ -80,6 +82,7 @@ impl Why {
             Why::Module => {
                 "a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
             }
+            Why::ByCgo => "uses the name by cgo (`C.name`), which the judge of C does not read",
             Why::Assembly => "assembly that mentions the name: no judge reads it",
             Why::Escaped => "writes the name with escapes (\\u0061): not searched",
             Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
@@ -96,7 +99,7 @@ impl Why {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
             Why::Assembly | Why::Escaped | Why::Embedded => true,
             Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
-            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes => false,
+            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes | Why::ByCgo => false,
         }
     }
 }

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 
 use super::{Found, Site, Texts, concerns};
 use crate::definition::Definition;
-use crate::syntax::{Class, Kind, Language, family, has_bound_methods, is_word};
+use crate::search::{Skipped, Why};
+use crate::syntax::{Class, Kind, Language, family, has_bound_methods, is_word, last_word};
 
 /// What only the definitions tell: calling a class constructs, reading a function is no access to a field.
 pub(super) fn reclassify(found: &mut Found) {
     let all = |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
-    let are_fields = all(&|one| one.kind == Kind::Field);
+    // A static field of C++ is a variable besides, outside of its class.
+    let are_fields = all(&|one| one.kind == Kind::Field || one.language == Language::Cpp && one.kind == Kind::Variable)
+        && found.definitions.iter().any(|one| one.kind == Kind::Field);
     let has_functions = found.definitions.iter().any(|one| matches!(one.kind, Kind::Function | Kind::Method));
     let name = &found.question.name;
     let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name));
@@ -58,7 +61,11 @@ fn is_counted(texts: &Texts, site: &Site) -> bool {
 fn is_assigned(texts: &Texts, site: &Site) -> bool {
     let (before, after) = around(texts, site);
     // `int area = 1`, `Shape* area = x`, `f(a, area = 1)`.
-    let is_first = before.last().is_none_or(|byte| b";{}():,=".contains(byte)) || before.ends_with(b"else");
+    let is_first = before.last().is_none_or(|byte| b";{}():,=".contains(byte))
+        || matches!(
+            last_word(before),
+            b"else" | b"do" | b"return" | b"co_return" | b"co_yield" | b"throw" | b"and" | b"or"
+        );
     let sign = &after[after.iter().take_while(|byte| b"+-*/%&|^<>".contains(byte)).count()..];
     site.language == Language::Cpp && is_first && sign.starts_with(b"=") && !sign.starts_with(b"==")
 }
@@ -82,8 +89,27 @@ pub(super) fn leave_out_other_languages(found: &mut Found) {
     let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     if !families.is_empty() {
         let all = found.sites.len();
+        if families.contains(family(Language::C)) {
+            found.skipped.extend(by_cgo(found));
+        }
         found.sites.retain(|site| families.contains(family(site.language)));
         found.elsewhere = all - found.sites.len();
         found.skipped.retain(|one| concerns(one, &families));
     }
+}
+
+/// The files of Go that use a name of C: `C.area(1)`.
+fn by_cgo(found: &Found) -> Vec<Skipped> {
+    let is_of_c = |site: &&Site| {
+        let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+        site.language == Language::Go && before.strip_suffix(b"C.").is_some_and(|before| last_word(before).is_empty())
+    };
+    let mut all: Vec<Skipped> = Vec::new();
+    for site in found.sites.iter().filter(is_of_c) {
+        match all.iter_mut().find(|one| *one.path == *site.path) {
+            Some(one) => one.mentions += 1,
+            None => all.push(Skipped { path: site.path.to_path_buf(), why: Why::ByCgo, mentions: 1 }),
+        }
+    }
+    all
 }

@@ -139,8 +139,8 @@ fn embedded(field: Node<'_>) -> Option<Declared<'_>> {
     }
 }
 
-/// `(c *Circle[T])` is `Circle`.
+/// `(c *Circle[T, U])` is `Circle`.
 fn receiver_type(receiver: &str) -> String {
-    let of = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next().unwrap_or_default();
-    of.split('[').next().unwrap_or(of).to_owned()
+    let of = receiver.trim_matches(['(', ')']).split('[').next().unwrap_or_default();
+    of.trim_end().rsplit([' ', '*']).next().unwrap_or_default().to_owned()
 }

@@ -19,7 +19,10 @@ pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class
         Language::Go => {
             (is_linkname(trail) || is_given_to(trail, FINDS_IN_GO) || is_in_template(trail)).then_some(Class::Value)
         }
-        Language::C | Language::Cpp => is_given_to(trail, FINDS_IN_C).then_some(Class::Value),
+        Language::C | Language::Cpp => {
+            let is_assembly = trail.nearest(&["gnu_asm_expression"]).is_some();
+            (is_assembly || is_given_to(trail, FINDS_IN_C)).then_some(Class::Value)
+        }
         Language::Haskell => None,
     }
 }
@@ -352,5 +355,6 @@ mod tests {
         check(Language::C, "void f(void *h) { dlsym(h, \"area\"); }", true);
         check(Language::Cpp, "void f() { ::GetProcAddress(h, \"area\"); }", true);
         check(Language::C, "void f(void *h) { puts(\"area\"); }", false);
+        check(Language::C, "void f(void) { __asm__ volatile(\"call area\"); }", true);
     }
 }

@@ -37,6 +37,12 @@ fn any_at(sheets: &Sheets, spot: &Spot) -> Option<(Declares, usize)> {
     Some((all.into_iter().next()?.declares?, sheet.skip))
 }
 
+/// Whether a member of TypeScript or JavaScript belongs to its class itself, by the modifiers before its name: `public static level`.
+pub(super) fn is_static(text: &[u8], name: usize) -> bool {
+    let modifiers = text[..name].rsplit(|byte| b"\n;{}".contains(byte)).next().unwrap_or_default();
+    modifiers.split(u8::is_ascii_whitespace).any(|word| word == b"static")
+}
+
 /// Where a name stands, `skip` bytes after what its text counts.
 pub(super) fn spot(path: &Path, name: &std::ops::Range<usize>, skip: usize) -> Spot {
     Spot { path: path.to_owned(), start: name.start + skip, end: name.end + skip }

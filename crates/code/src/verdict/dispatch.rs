@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::classes::declared_at;
+use super::derived::overrider;
 use super::meaning::target_at;
 use super::requests::{asked_at, left};
 use super::structural::may_meet;
@@ -91,11 +92,16 @@ pub(super) async fn between(
 
 /// Whether what stands at a spot is a member that one of ours may override: [`overrides`] asks.
 pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+    let name = &found.question.name;
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
     let has_bases =
         |language| matches!(language, Language::Cpp | Language::Python | Language::Go) || family(language) == SCRIPTS;
     let mut ours = found.definitions.iter().filter(|one| has_bases(one.language) && is_member(one.kind));
     let Some(language) = ours.next().map(|one| one.language) else { return false };
+    // Python gives what only the class itself may name a name of its own.
+    if language == Language::Python && name.starts_with("__") && !name.ends_with("__") {
+        return false;
+    }
     let Some(sheet) = sheets.get(&spot.path) else { return false };
     let Some(start) = spot.start.checked_sub(sheet.skip) else { return false };
     let place = start..start + sheets.word(spot).len();
@@ -153,6 +159,9 @@ pub(super) async fn overrides(
             }
         }
     }
+    if let Some(number) = overrider(found, spot, session, sheets, until).await {
+        return Some(Dispatched::To(number));
+    }
     may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Undecided(Code::Dynamic))
 }
 
@@ -169,8 +178,11 @@ pub(super) async fn is_direct(
     let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
     let receiver = match family(site.language) == SCRIPTS {
         true => receiver.strip_suffix(b".prototype").or_else(|| made_there(receiver)).unwrap_or(receiver),
+        // What a class makes is of no class below it, but where it says itself what it makes.
+        false if site.language == Language::Python => called(receiver).unwrap_or(receiver),
         false => receiver,
     };
+    let is_made = site.language == Language::Python && before.trim_ascii_end().ends_with(b").");
     let name = last_word(receiver);
     if name.is_empty() {
         return false;
@@ -181,8 +193,41 @@ pub(super) async fn is_direct(
         return is_a_value(&path, start, session, sheets, until).await;
     }
     // A variable may hold a class below it.
-    let spots = spots_of(&path, start, session, sheets, until).await;
-    !spots.is_empty() && blocking(|| spots.iter().all(|one| is_class(one, sheets)))
+    let mut spots = spots_of(&path, start, session, sheets, until).await;
+    if let [variable] = &spots[..]
+        && let Some(class) = blocking(|| made_as(variable, sheets))
+    {
+        spots = spots_of(&class.path, class.start, session, sheets, until).await;
+    }
+    let is_it = |one: &Spot| is_class(one, sheets) && !(is_made && makes_others(one, sheets));
+    !spots.is_empty() && blocking(|| spots.iter().all(is_it))
+}
+
+/// What is called at the end of a text: `geo.Circle(1)`.
+fn called(text: &[u8]) -> Option<&[u8]> {
+    Some(text[..text.strip_suffix(b")").and_then(unclosed)?].trim_ascii_end())
+}
+
+/// Whether a class of Python says itself what it makes.
+fn makes_others(class: &Spot, sheets: &Sheets) -> bool {
+    let declared =
+        declared_at(sheets, class).and_then(|(declares, _)| sheets.get(&class.path)?.text.get(declares.bytes));
+    declared.is_none_or(|text| text.contains("__new__") || text.contains("metaclass"))
+}
+
+/// The class of what a constant of TypeScript is made as: `const shape = new geo.Circle(1)`.
+fn made_as(variable: &Spot, sheets: &Sheets) -> Option<Spot> {
+    let sheet = sheets.get(&variable.path)?;
+    let text = sheet.text.as_bytes();
+    let start = variable.start.checked_sub(sheet.skip)?;
+    let end = start + sheets.word(variable).len();
+    let is_constant = last_word(text.get(..start)?.trim_ascii_end()) == b"const";
+    let class = text.get(end..)?.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start().strip_prefix(b"new ")?;
+    let length = class.iter().take_while(|byte| is_word(**byte) || b".$".contains(byte)).count();
+    let name = last_word(&class[..length]).len();
+    let at = text.len() - class.len() + length - name + sheet.skip;
+    let is_made = [&b"("[..], b"<"].iter().any(|opens| class[length..].starts_with(opens));
+    (is_constant && is_made && name > 0).then(|| Spot { path: variable.path.clone(), start: at, end: at + name })
 }
 
 /// Whether a variable of C++ holds an object, and is no reference or pointer to one: its type may have a name of its own.
@@ -207,7 +252,7 @@ async fn spots_of(path: &Path, at: usize, session: &Session, sheets: &mut Sheets
 
 /// The class of `new Base(…)` at the end of a text.
 fn made_there(text: &[u8]) -> Option<&[u8]> {
-    let class = text[..text.strip_suffix(b")").and_then(unclosed)?].trim_ascii_end();
+    let class = called(text)?;
     let start = class.iter().rposition(|byte| !is_word(*byte) && !b".$".contains(byte)).map_or(0, |at| at + 1);
     (start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")).then_some(class)
 }

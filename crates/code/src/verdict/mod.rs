@@ -26,6 +26,7 @@
 mod classes;
 mod conditions;
 mod decide;
+mod derived;
 mod dispatch;
 mod grammar;
 mod implicit_callers;

@@ -24,7 +24,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, family};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -344,6 +344,13 @@ impl Pass {
         for (at, places) in open {
             said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
             let site = &found.sites[at];
+            // What an object has itself is no use of what a class has.
+            if family(site.language) == SCRIPTS
+                && site.class == Class::Binding
+                && matches!(said[at], Said::Dispatched(_))
+            {
+                said[at] = Said::Other { is_interface: false };
+            }
             let may_dispatch = match site.language {
                 Language::Cpp => matches!(said[at], Said::Dispatched(_)),
                 Language::Rust | Language::Go => false,

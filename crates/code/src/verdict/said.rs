@@ -66,8 +66,13 @@ pub(super) fn read(
             best = one;
         }
     }
+    let site = &found.sites[asked_at];
+    let is_itself = |sheets: &mut Sheets| {
+        let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
+        spots.iter().any(|spot| is_assigned_by(found, site, spot, sheets))
+    };
     let is_guess =
-        is_guess || matches!(best, Said::Other { .. }) && is_keyword_of_pattern(found, &found.sites[asked_at]);
+        is_guess || matches!(best, Said::Other { .. }) && (is_keyword_of_pattern(found, site) || is_itself(sheets));
     if is_guess { Said::Failed(Code::Dynamic) } else { best }
 }
 
@@ -77,6 +82,15 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
     let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
     let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
     site.language == Language::Python && site.class == Class::Pattern && is_key
+}
+
+/// Whether a name of Python stands on the right side of what assigns it, where ty leads to the left one: in a class, `parse =
+/// staticmethod(parse)` takes what has the name outside.
+fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
+    let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
+    let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
+    let is_left = sheets.below(&left.path) == Some(&*site.path) && left.start < site.at;
+    is_left && between.contains(&b'=') && !between.contains(&b'\n')
 }
 
 /// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
@@ -91,18 +105,34 @@ fn is_direct(found: &Found, site: &Site) -> bool {
     }
 }
 
-/// What a module of CommonJS exports under the name of a site: `exports.area = area`.
-fn exported(found: &Found, site: &Site) -> Option<usize> {
+/// What a module of CommonJS exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area = function
+/// area() {}`, `{ area: require("./area") }`.
+fn exported(found: &Found, site: &Site) -> Option<Said> {
     let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
-    let value = text[site.at + name..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let value = text[site.at + name..].trim_ascii_start();
+    let mut value = value.strip_prefix(b"=").or(value.strip_prefix(b":"))?.trim_ascii_start();
+    if value.starts_with(b"require(") && site.alias.is_some() {
+        // It has its name by what it requires; whether that is ours no server says.
+        return Some(Said::Failed(Code::Dynamic));
+    }
+    for word in [&b"async "[..], b"function* ", b"function ", b"class "] {
+        value = value.strip_prefix(word).map_or(value, <[u8]>::trim_ascii_start);
+    }
     let at = text.len() - value.len();
-    found.sites.iter().position(|one| one.path == site.path && one.at == at && one.class == Class::Export)
+    let is_export = |one: &Site| one.path == site.path && one.at == at && one.class == Class::Export;
+    let is_it = |one: &crate::definition::Definition| one.path == site.path && one.at == at;
+    let ours = found.definitions.iter().position(is_it).map(Said::Ours);
+    ours.or_else(|| found.sites.iter().position(is_export).map(Said::Through))
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
     let name = &found.question.name;
-    let spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
+    let mut spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
+    // ty gives a field with what holds it: `self.total`.
+    if sheets.text(&spot).strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('.')) {
+        spot.start = spot.end - name.len();
+    }
     let below = sheets.below(&spot.path);
     let word = sheets.word(&spot);
     if let Some(below) = below {
@@ -140,7 +170,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 // `module.exports = { area }` declares a property of that name, and means what the name means.
                 Class::Value if family(site.language) == SCRIPTS && at != asked_at => Said::Through(at),
-                Class::FieldWrite if let Some(next) = exported(found, site) => Said::Through(next),
+                Class::FieldWrite if let Some(said) = exported(found, site) => said,
                 _ => Said::Other { is_interface: site.in_interface },
             };
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::classes::{declared_at, is_ambient, is_inert, is_of_the_project, spot as place};
+use super::classes::{declared_at, is_ambient, is_inert, is_of_the_project, is_static, spot as place};
 use super::requests::asked_at;
 use super::texts::{Sheets, Spot};
 use crate::answer::Found;
@@ -73,13 +73,13 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     }
     let all = occurrences_within(language, text, interface, Instant::now() + WITHIN)?.all;
     let is_required = |name: &Range<usize>| {
-        // Its modifiers come in any order: `public static level`.
-        let modifiers = text[..name.start].rsplit(|byte| b"\n;{}".contains(byte)).next().unwrap_or_default();
-        let is_static = modifiers.split(u8::is_ascii_whitespace).any(|word| word == b"static");
-        text.get(name.end) != Some(&b'?') && !is_static && &text[name.clone()] != b"constructor"
+        text.get(name.end) != Some(&b'?') && !is_static(text, name.start) && &text[name.clone()] != b"constructor"
     };
     let members = all.into_iter().filter(|one| {
-        one.declares.is_some() && one.enclosing.last().is_some_and(|place| place.at == at) && is_required(&one.bytes)
+        // A parameter of the constructor may be one: `constructor(public radius: number)`.
+        let is_parameter = one.declares.as_ref().is_some_and(|declares| declares.kind == Kind::Field);
+        let mut around = one.enclosing.iter().rev().take(if is_parameter { 2 } else { 1 });
+        one.declares.is_some() && around.any(|place| place.at == at) && is_required(&one.bytes)
     });
     Some(members.filter_map(|one| Some(sheet.text.get(one.bytes)?.to_owned())).collect())
 }

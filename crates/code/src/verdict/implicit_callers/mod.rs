@@ -76,7 +76,7 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
         Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
         Language::Cpp if matches!(name, "begin" | "end") => "a `for` over a range may call",
         Language::Cpp if OF_COROUTINES.contains(&name) => "a coroutine may call",
-        Language::C | Language::Cpp if is_run_by_attribute(found, one) || is_aliased(found) => {
+        Language::C | Language::Cpp if is_run_by_attribute(found, one) || is_aliased(found) || cleans_up(found) => {
             "an attribute has the program call"
         }
         Language::TypeScript | Language::Tsx | Language::JavaScript if is_method && OF_JAVASCRIPT.contains(&name) => {
@@ -125,6 +125,19 @@ fn is_aliased(found: &Found) -> bool {
         let mut places = memchr::memmem::find_iter(text, said.as_bytes());
         places.any(|at| is_of_attribute(&text[..at]))
     })
+}
+
+/// Whether an attribute of C, or a macro that is named after it, runs what has the name at the end of a variable: `cleanup(freep)`,
+/// `_cleanup_(freep)`.
+fn cleans_up(found: &Found) -> bool {
+    let name = found.question.name.as_bytes();
+    let is_given = |text: &[u8], at: usize| {
+        let before = text[..at].trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
+        let is_whole = text[at + name.len()..].trim_ascii_start().starts_with(b")");
+        is_whole
+            && before.is_some_and(|before| last_word(before).trim_ascii().windows(7).any(|word| word == b"cleanup"))
+    };
+    found.texts.values().any(|text| memchr::memmem::find_iter(text, name).any(|at| is_given(text, at)))
 }
 
 /// Whether an attribute of C runs a function as the program begins or ends, or gives it another name.

@@ -228,12 +228,14 @@ fn in_tuple(before: &[u8]) -> Option<&[u8]> {
     matches!(before[opened], b'(' | b'[').then(|| before[..opened].trim_ascii_end())
 }
 
-/// Whether a tuple of classes, before which this stands, is a later argument of a call that asks no question about classes.
+/// Whether a tuple of classes, before which this stands, is a later argument of a call that may make a class.
 fn is_argument(before: &[u8]) -> bool {
     let Some(arguments) = before.strip_suffix(b",") else { return false };
     let called = unclosed(arguments).map(|at| arguments[..at].trim_ascii_end()).unwrap_or_default();
-    let word = last_word(called);
-    !word.is_empty() && !matches!(word, b"isinstance" | b"issubclass")
+    let word = String::from_utf8_lossy(last_word(called)).to_lowercase();
+    let is_asked = matches!(word.as_str(), "isinstance" | "issubclass") || word.starts_with("assert");
+    // `type`, `new_class`, `EnumMeta`, `super().__new__`.
+    !is_asked && ["type", "class", "meta", "__new__"].iter().any(|part| word.contains(part))
 }
 
 /// Whether a place stands in the list of bases of a class of Python.
@@ -282,6 +284,9 @@ mod tests {
             ("x == Base", None),
             ("isinstance(x, (Other, Base))", None),
             ("f(a, Base, b)", None),
+            ("@pytest.mark.parametrize('cls', [Base, Other])", None),
+            ("self.assertIsInstance(x, (Base, Other))", None),
+            ("T = ModelMeta('T', (Base,), {})", Some("?")),
             ("class T(Base, Other): pass", None),
         ] {
             check(Language::Python, text, wanted);
