@@ -32,6 +32,24 @@ impl Pattern {
     }
 }
 
+impl Pattern {
+    /// The elements of a slice, of which more may stand where the rest does.
+    pub(super) fn sequence(elements: Vec<Pattern>, rest: Option<usize>) -> Pattern {
+        if elements.is_empty() && rest.is_some() {
+            return Pattern::Any;
+        }
+        let count = elements.len();
+        // Those behind the rest are counted from the end.
+        let number = |at: usize| match rest {
+            Some(rest) if at >= rest => format!("-{}", count - at),
+            _ => at.to_string(),
+        };
+        let parts = elements.into_iter().enumerate().map(|(at, element)| (number(at), element)).collect();
+        let name = if rest.is_some() { format!("[{count}..]") } else { format!("[{count}]") };
+        Pattern::Of { name, qualifier: None, at: 0, parts }
+    }
+}
+
 pub(super) fn numbered(parts: impl IntoIterator<Item = Pattern>) -> Vec<(String, Pattern)> {
     parts.into_iter().enumerate().map(|(number, part)| (number.to_string(), part)).collect()
 }
@@ -164,7 +182,8 @@ fn takes(pattern: &Pattern, way: &[(String, String)]) -> Takes {
         Pattern::Of { name, parts, .. } => {
             let Some(((of, part), rest)) = way.split_first() else { return Takes::Nothing };
             if of != name {
-                return Takes::Nothing;
+                // Slices of other lengths may take the same values.
+                return if of.starts_with('[') && name.starts_with('[') { Takes::Some } else { Takes::Nothing };
             }
             let at = |wanted: &str| parts.iter().find(|(label, _)| label == wanted).map(|(_, inner)| inner);
             let inner = at(part).map_or(Takes::All, |inner| takes(inner, rest));

@@ -106,6 +106,13 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             Pattern::Of { name, qualifier, at, parts: parts.collect() }
         }
         "tuple_pattern" => Pattern::beside(children(node).into_iter().map(|part| pattern_of(text, part))),
+        "slice_pattern" => {
+            let parts = children(node);
+            let is_rest = |part: &Node<'_>| part.kind() == "remaining_field_pattern";
+            let rest = parts.iter().position(is_rest);
+            let parts = parts.into_iter().filter(|part| !is_rest(part)).map(|part| pattern_of(text, part));
+            Pattern::sequence(parts.collect(), rest)
+        }
         "or_pattern" => Pattern::Either(children(node).into_iter().map(|one| pattern_of(text, one)).collect()),
         "reference_pattern" | "ref_pattern" | "mut_pattern" | "captured_pattern" | "match_pattern" => {
             let last = node.child(node.child_count().saturating_sub(1));

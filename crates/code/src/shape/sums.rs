@@ -73,7 +73,12 @@ impl Reading<'_> {
                 let has_value = constant.child_by_field_name("value").is_some();
                 is_ours = match self.field(Some(constant), "type") {
                     Some(of) => of == name,
-                    None => is_ours && !has_value,
+                    // `StatusOld = Status("old")`.
+                    None if has_value => {
+                        let value = self.field(Some(constant), "value").unwrap_or_default();
+                        value.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
+                    }
+                    None => is_ours,
                 };
                 let names = children(constant).into_iter().filter(|node| node.kind() == "identifier" && is_ours);
                 let names = names.map(|node| (self.said(node), node.start_byte())).filter(|(name, _)| name != "_");

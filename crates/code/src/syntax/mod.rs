@@ -5,6 +5,7 @@
 //! have the same name does not mean that they mean the same thing.
 
 mod c;
+mod class_macros;
 mod conditions;
 mod declaration;
 mod default_imports;
@@ -261,6 +262,7 @@ pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<T
     let respaced = match language {
         Language::Haskell => haskell::respaced(text),
         Language::Rust => rust::respaced(text),
+        Language::C | Language::Cpp => class_macros::respaced(text),
         _ => None,
     };
     let text = respaced.as_deref().unwrap_or(text);

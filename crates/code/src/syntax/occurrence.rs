@@ -190,6 +190,10 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         if node.kind() == "preproc_arg" {
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
+        // `class API Widget`, as the text is and the grammar does not read it.
+        if matches!(node.kind(), "class_specifier" | "struct_specifier" | "union_specifier" | "enum_specifier") {
+            return Some(plain(Class::Type));
+        }
         if let Some(class) = super::quoted::in_text(language, trail) {
             let in_macro = language == Language::Rust;
             return Some(Occurrence { tokens: in_macro.then(Tokens::default), is_member: !in_macro, ..plain(class) });

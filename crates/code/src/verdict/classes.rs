@@ -81,5 +81,8 @@ pub(super) fn is_inert(path: &Path, class: &str, name: &str) -> bool {
     let is_of_script = file.starts_with("lib.")
         && file.ends_with(".d.ts")
         && (class.ends_with("Error") && !is_shown || class == "Object");
-    is_of_python && !calls || is_of_script
+    // What only marks a class, or holds what shows an error.
+    let is_of_cpp = matches!(class, "enable_shared_from_this" | "noncopyable" | "nested_exception")
+        || class != "exception" && (class.ends_with("_error") || class == "bad_alloc") && name != "what";
+    is_of_python && !calls || is_of_script || is_of_cpp
 }

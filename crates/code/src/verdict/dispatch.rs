@@ -187,6 +187,10 @@ pub(super) async fn is_direct(
     if name.is_empty() {
         return false;
     }
+    // It may be an object of any class below, or such a class.
+    if matches!(name, b"this" | b"self" | b"cls") {
+        return false;
+    }
     let start = receiver.len() - name.len();
     let path = sheets.path(&site.path);
     if site.language == Language::Cpp {

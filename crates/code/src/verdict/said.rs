@@ -9,7 +9,7 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, unclosed};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -100,7 +100,11 @@ fn is_direct(found: &Found, site: &Site) -> bool {
     match site.language {
         // `&Base::go` is what an object's own method is found by.
         Language::Cpp => site.is_qualified && site.class == Class::Call,
-        Language::Python => receiver.ends_with(b"super()"),
+        // `super()`, `super(Base, self)`.
+        Language::Python => receiver
+            .strip_suffix(b")")
+            .and_then(unclosed)
+            .is_some_and(|opened| last_word(receiver[..opened].trim_ascii_end()) == b"super"),
         _ => receiver.ends_with(b"super"),
     }
 }
@@ -176,7 +180,27 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         }
     }
     let is_named = word == name || sheets.text(&spot) == name || found.names.contains(word);
-    if is_named || is_module(name, &spot) { Said::Other { is_interface: false } } else { Said::Odd }
+    let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, &spot, sheets);
+    match is_named || is_module(name, &spot) || is_implied() {
+        true => Said::Other { is_interface: false },
+        false => Said::Odd,
+    }
+}
+
+/// Whether what stands at a spot comes to a method of Rust by a trait that calls another one: `x.into()` leads to `From::from`; or is
+/// the trait in `#[derive(…)]` that makes the method.
+fn is_implied_in_rust(name: &str, spot: &Spot, sheets: &Sheets) -> bool {
+    let word = sheets.word(spot);
+    let pairs = [("into", "from"), ("try_into", "try_from"), ("parse", "from_str"), ("to_string", "fmt")];
+    let is_derived = || {
+        let start = sheets.get(&spot.path).and_then(|sheet| Some((sheet, spot.start.checked_sub(sheet.skip)?)));
+        let before = start.and_then(|(sheet, start)| sheet.text.as_bytes().get(..start)).and_then(|before| {
+            let opened = unclosed(before)?;
+            Some(last_word(&before[..opened]) == b"derive")
+        });
+        before == Some(true)
+    };
+    pairs.contains(&(name, word)) || is_derived()
 }
 
 /// A module is defined by its file: by none of its text.
