@@ -93,6 +93,15 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
         );
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: count });
     }
+    if let Some(member) = &sum.opaque {
+        judged.is_certain = false;
+        let text = format!(
+            "{} is one of {}, and which texts tell its values is not known: a match by them is not seen",
+            project::visible(member),
+            sum.name
+        );
+        judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+    }
     if let [one, ..] = &unread[..] {
         judged.is_certain = false;
         let text = format!(
@@ -131,7 +140,10 @@ impl Said {
             let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
             let is_earlier = |verdict: &&Verdict| **verdict == Verdict::Earlier;
             let doubted = verdicts.iter().find(is_open).or_else(|| verdicts.iter().find(is_earlier));
-            site.verdict = doubted.copied().unwrap_or(Verdict::Confirmed);
+            // The members of a union may be those of another one, too, which has more.
+            let may_be_another = site.has_others && !site.has_wildcard && !sum.members.is_empty();
+            let own = if may_be_another { Verdict::Undecided(Code::Dynamic) } else { Verdict::Confirmed };
+            site.verdict = doubted.copied().unwrap_or(own);
         }
         found
     }

@@ -2,9 +2,11 @@
 //! constructors that it names: one that names none is not seen. A judge then says which of these names are the type's.
 //!
 //! - [`pattern`]: patterns of every language as one tree, and what a branch takes; [`judge`]: whose constructors they name.
+//! - `constructors`: what a match writes for each constructor of a type.
 //! - `rust`, `haskell`, `python`, `switch`: how each language writes them.
 //! - `tokens`: those in the arguments of Rust's macros.
 
+mod constructors;
 mod haskell;
 mod judged;
 mod pattern;
@@ -31,6 +33,7 @@ use crate::syntax::{Language, occurrences_at, parse};
 use crate::verdict::At;
 use pattern::{Judged, Match, Otherwise};
 
+pub(crate) use constructors::sum;
 pub(crate) use judged::{Said, judge};
 
 /// What a change does to a match.
@@ -79,6 +82,8 @@ pub(crate) struct Sum {
     pub made_at: Vec<usize>,
     /// Names in that file of types whose values it takes, and which are declared elsewhere.
     pub members: Vec<(usize, String)>,
+    /// A member of a union whose values may be told by texts that are not known.
+    pub opaque: Option<String>,
     /// That file.
     pub text: Arc<[u8]>,
 }
@@ -102,6 +107,8 @@ pub(crate) struct Site {
     pub form: &'static str,
     pub names: Vec<String>,
     pub has_wildcard: bool,
+    /// Whether it also names what is no constructor of the type.
+    pub has_others: bool,
     pub missing: Vec<String>,
     pub effect: Effect,
     pub how: String,
@@ -309,6 +316,7 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Judged, place: Place<'_
         form: one.form,
         names,
         has_wildcard: judged.has_wildcard,
+        has_others: judged.has_others,
         missing,
         effect,
         how,

@@ -105,6 +105,8 @@ pub(super) struct Judged {
     pub places: BTreeSet<(usize, String)>,
     /// Whether a branch takes all others.
     pub has_wildcard: bool,
+    /// Whether something else is named where they are.
+    pub has_others: bool,
     /// What happens to one that is not there yet; `None` if other parts of the patterns decide.
     pub new: Option<Otherwise>,
 }
@@ -112,9 +114,14 @@ pub(super) struct Judged {
 /// Reads a match. `None` if it names no constructor of ours.
 pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Judged> {
     let mut ways: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
+    let mut others: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
     for arm in &one.arms {
         named(&arm.pattern, &mut Vec::new(), is_ours, &mut ways);
+        let is_other =
+            |name: &str, of: Option<&str>, at: usize| !name.starts_with(['(', '[']) && !is_ours(name, of, at);
+        named(&arm.pattern, &mut Vec::new(), &is_other, &mut others);
     }
+    let has_others = others.iter().any(|(other, _)| ways.iter().any(|(way, _)| way == other));
     let places: BTreeSet<(usize, String)> = ways.iter().flat_map(|(_, names)| names.clone()).collect();
     let mut names: Vec<String> = places.iter().map(|(_, name)| name.clone()).collect();
     names.sort();
@@ -128,7 +135,7 @@ pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Judged> {
     let each: Vec<(bool, Option<Otherwise>)> = ways.iter().map(|(way, _)| taken(one, way)).collect();
     let has_wildcard = !each.is_empty() && each.iter().all(|(has_wildcard, _)| *has_wildcard);
     let new = each.into_iter().map(|(_, new)| new).max_by_key(severity)?;
-    Some(Judged { names, places, has_wildcard, new })
+    Some(Judged { names, places, has_wildcard, has_others, new })
 }
 
 /// What becomes of a new constructor at one place; and whether a branch takes all of it.

@@ -101,6 +101,15 @@ impl Reading<'_> {
         {
             (value, parent) = (parent, parent.parent()?);
         }
+        // `const { default: area } = require("./geo")`.
+        let pattern = parent.child_by_field_name("name").filter(|name| name.kind() == "object_pattern");
+        if let Some(pattern) = pattern {
+            let is_default =
+                |pair: &Node<'_>| pair.child_by_field_name("key").is_some_and(|key| self.said(key) == DEFAULT);
+            let pair = named_children(pattern).into_iter().find(is_default)?;
+            let name = pair.child_by_field_name("value").filter(|value| value.kind() == "identifier")?;
+            return Some(DefaultImport { name: self.said(name), is_export: false });
+        }
         let is_value = |field: &str| parent.child_by_field_name(field) == Some(value);
         let (name, is_export) = match parent.kind() {
             "variable_declarator" if is_value("value") => (parent.child_by_field_name("name")?, false),

@@ -14,9 +14,8 @@ use super::{DefinitionOut, Questions, searched, shown};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Judge, Verdict};
-use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches};
-use crate::search::{NoAnswer, Scope, Skipped, read};
-use crate::syntax::{Kind, Language};
+use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches, sum};
+use crate::search::{NoAnswer, Scope, Skipped};
 use crate::typed::{Typed, types};
 use crate::verdict::Call;
 
@@ -80,8 +79,6 @@ pub(super) struct FindMatches(pub(super) Arc<Questions>);
 
 const MAX_RESULTS: usize = 50;
 const MOST_RESULTS: usize = 5000;
-/// How many members of a union are looked up.
-const MOST_MEMBERS: usize = 32;
 
 impl Tool for FindMatches {
     const NAME: &'static str = "find_matches";
@@ -291,69 +288,4 @@ fn removed(name: &str, sum: &Sum) -> Result<Change, NoAnswer> {
             meant.join(", ")
         ))),
     }
-}
-
-/// The constructors of a type, with what a match writes for each.
-fn sum(scope: &Scope, one: &Typed) -> Sum {
-    let language = one.definition.language;
-    let script = matches!(language, Language::TypeScript | Language::Tsx);
-    let mut constructors = Vec::new();
-    let mut declared = vec![one.definition.bytes.clone()];
-    let (mut members, mut made_at) = (Vec::new(), Vec::new());
-    let text = read(&scope.root.join(&one.definition.path)).unwrap_or_default();
-    let is_union = script && one.definition.kind != Kind::Enum
-        || language == Language::Python && one.definition.kind != Kind::Class;
-    for made in one.shape.constructors.iter().take(MOST_MEMBERS * 8) {
-        let marks = match script && !made.name.starts_with(['"', '\'']) {
-            // A member of a union is told by the texts that its fields have as type.
-            true => tags(scope, &made.name),
-            false => Vec::new(),
-        };
-        // `geo.Circle` in a union of Python is matched as `Circle`, too.
-        let bare = made.name.trim_matches(['"', '\'']);
-        let bare = if language == Language::Python { bare.rsplit('.').next().unwrap_or(bare) } else { bare };
-        let bare = bare.to_owned();
-        // `geo.Circle` stands for what its last name means.
-        let at = text.get(made.at..).and_then(|rest| memchr::memmem::find(rest, bare.as_bytes()));
-        match at.filter(|_| is_union && is_name(&bare)) {
-            Some(at) => members.push((made.at + at, bare.clone())),
-            // Go declares them beside the type.
-            None => {
-                declared.push(made.at..made.at + 1);
-                made_at.push(made.at);
-            }
-        }
-        let marks = if marks.is_empty() { vec![bare] } else { marks };
-        constructors.push((made.name.clone(), marks));
-    }
-    let name = one.definition.label.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
-    Sum {
-        name,
-        language,
-        file: one.definition.path.clone(),
-        constructors,
-        declared,
-        made_at,
-        members,
-        text: text.into(),
-    }
-}
-
-/// The texts that mark the values of a member of a union: `kind: 'circle'`.
-fn tags(scope: &Scope, member: &str) -> Vec<String> {
-    let quoted = |of: &str| -> Option<String> {
-        let quote = of.chars().next().filter(|first| matches!(first, '"' | '\''))?;
-        of[1..].split_once(quote).filter(|(_, rest)| rest.is_empty()).map(|(text, _)| text.to_owned())
-    };
-    if member.starts_with('{') {
-        let fields = member.trim_matches(['{', '}']).split([';', ',']);
-        return fields.filter_map(|field| quoted(field.split_once(':')?.1.trim())).collect();
-    }
-    let found = if is_name(member) { types(scope, member).ok() } else { None };
-    let fields = found.into_iter().flat_map(|(_, types)| types).flat_map(|one| one.shape.fields);
-    fields.filter_map(|field| quoted(&field.of)).collect()
-}
-
-fn is_name(word: &str) -> bool {
-    word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }

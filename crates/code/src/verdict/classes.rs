@@ -72,7 +72,8 @@ pub(super) fn is_inert(path: &Path, class: &str, name: &str) -> bool {
     // Those call methods that a class may have of its own.
     let calls = class.starts_with("Mutable")
         || class.ends_with("IO")
-        || matches!(class, "type" | "AbstractSet" | "Mapping")
+        || class == "type" && name == "mro"
+        || matches!(class, "AbstractSet" | "Mapping")
         || class.ends_with("Generator")
         || class.ends_with("Coroutine")
         || class.ends_with("ExceptionGroup");

@@ -24,7 +24,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, family, last_word};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -186,6 +186,11 @@ impl Pass {
         sheets: &mut Sheets,
         named: &mut [Vec<usize>],
     ) {
+        // `import Shown from "./button"`, of a module that exports what is made of ours: `export default memo(Button)`.
+        let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
+        let imports = spots.iter().filter(|spot| imports_default(sheets, spot));
+        let imported: BTreeSet<(PathBuf, String)> =
+            imports.map(|spot| (spot.path.clone(), sheets.text(spot).to_owned())).collect();
         for place in places {
             // What is used outside of the project was not asked for.
             let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { continue };
@@ -209,8 +214,10 @@ impl Pass {
                 continue;
             }
             let word = sheets.text(&spot).to_owned();
-            let is_name =
-                word == found.question.name || found.names.contains(&word) || stands_for(found, number, &word);
+            let is_name = word == found.question.name
+                || found.names.contains(&word)
+                || stands_for(found, number, &word)
+                || imported.contains(&(spot.path.clone(), word.clone()));
             // With a field that is embedded by `*geo.Base` gopls gives the uses of the package.
             if !is_name && found.definitions[number].is_embedded {
                 continue;
@@ -438,6 +445,14 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
+}
+
+/// Whether an import of TypeScript or JavaScript takes what a module exports as a whole under the name at a spot.
+fn imports_default(sheets: &Sheets, spot: &Spot) -> bool {
+    let Some(sheet) = sheets.get(&spot.path) else { return false };
+    let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
+    let before = sheet.text.as_bytes().get(..spot.start.saturating_sub(sheet.skip)).unwrap_or_default();
+    is_script && last_word(before.trim_ascii_end()) == b"import" && before.ends_with(b" ")
 }
 
 /// Why a server that is ready says nothing of a site.

@@ -116,6 +116,14 @@ fn exported(found: &Found, site: &Site) -> Option<Said> {
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
     let value = text[site.at + name..].trim_ascii_start();
     let mut value = value.strip_prefix(b"=").or(value.strip_prefix(b":"))?.trim_ascii_start();
+    // `{ area: require("./geo").area }`, `exports.area = geo.area`.
+    let end = value.iter().position(|byte| b",;}\n".contains(byte)).unwrap_or(value.len());
+    let last = last_word(value[..end].trim_ascii_end());
+    let last_at = text.len() - value.len() + value[..end].trim_ascii_end().len() - last.len();
+    let is_member = text[..last_at].ends_with(b".");
+    if let Some(next) = found.sites.iter().position(|one| one.path == site.path && one.at == last_at && is_member) {
+        return Some(Said::Through(next));
+    }
     if value.starts_with(b"require(") && site.alias.is_some() {
         // It has its name by what it requires; whether that is ours no server says.
         return Some(Said::Failed(Code::Dynamic));
@@ -180,6 +188,10 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         }
     }
     let is_named = word == name || sheets.text(&spot) == name || found.names.contains(word);
+    // `export default memo(Button)`, to which an import of it leads: the references tell whether that is ours.
+    if word == "export" && sheets.text(&spot).starts_with("export default ") {
+        return Said::Nothing;
+    }
     let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, &spot, sheets);
     match is_named || is_module(name, &spot) || is_implied() {
         true => Said::Other { is_interface: false },

@@ -81,7 +81,14 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
         let mut around = one.enclosing.iter().rev().take(if is_parameter { 2 } else { 1 });
         one.declares.is_some() && around.any(|place| place.at == at) && is_required(&one.bytes)
     });
-    Some(members.filter_map(|one| Some(sheet.text.get(one.bytes)?.to_owned())).collect())
+    let members: Vec<(Range<usize>, Range<usize>)> =
+        members.filter_map(|one| Some((one.bytes.clone(), one.declares?.bytes))).collect();
+    // What the type of a member has is no member: `db: { host: string }`.
+    let is_own = |name: &Range<usize>| {
+        !members.iter().any(|(other, whole)| other != name && whole.start <= name.start && name.end <= whole.end)
+    };
+    let own = members.iter().map(|(name, _)| name).filter(|name| is_own(name));
+    Some(own.filter_map(|name| Some(sheet.text.get(name.clone())?.to_owned())).collect())
 }
 
 /// Whether a class of TypeScript has members that no other class can have.

@@ -61,14 +61,19 @@ pub(super) async fn may_be_base(scope: &Scope, name: &str, until: Instant) -> bo
 
 /// The bases of classes of JavaScript that are required from other modules; `None` if not all files are known.
 pub(super) async fn required_bases(scope: &Scope, until: Instant) -> Option<Vec<(PathBuf, usize)>> {
-    let is_wanted = |text: &[u8], at: Range<usize>| required_base(text, at.end).is_some();
+    // A package of the project is required by its name.
+    let manifest = std::fs::read(scope.root.join("package.json")).unwrap_or_default();
+    let has_packages =
+        memchr::memmem::find(&manifest, b"\"workspaces\"").is_some() || scope.root.join("pnpm-workspace.yaml").exists();
+    let is_wanted = move |text: &[u8], at: Range<usize>| required_base(text, at.end, has_packages).is_some();
     let found = search_words(scope, Language::JavaScript, "extends".to_owned(), until, is_wanted).await?;
-    let bases = found.into_iter().filter_map(|(path, text, at)| Some((path, required_base(&text, at.end)?)));
+    let bases =
+        found.into_iter().filter_map(|(path, text, at)| Some((path, required_base(&text, at.end, has_packages)?)));
     Some(bases.collect())
 }
 
 /// Where the last name of the base stands that follows `extends`, if the text has what it begins with from `require`.
-fn required_base(text: &[u8], after: usize) -> Option<usize> {
+fn required_base(text: &[u8], after: usize, has_packages: bool) -> Option<usize> {
     let start = after + text[after..].iter().position(|byte| !byte.is_ascii_whitespace())?;
     let is_name = |byte: &u8| is_word(*byte) || *byte == b'$';
     let length = text[start..].iter().take_while(|byte| is_name(byte) || **byte == b'.').count();
@@ -76,6 +81,11 @@ fn required_base(text: &[u8], after: usize) -> Option<usize> {
     let root = base.split(|byte| *byte == b'.').next()?;
     let is_root = |at: usize| {
         let before = &text[..at];
+        let source = text[at + b"require(".len()..].trim_ascii_start();
+        // `events` is nothing of the project's.
+        if !has_packages && !source.get(1).is_some_and(|first| b"./".contains(first)) {
+            return false;
+        }
         let begin =
             [&b"const "[..], b"let ", b"var "].iter().filter_map(|word| memchr::memmem::rfind(before, word)).max();
         begin.is_some_and(|begin| before[begin..].split(|byte| !is_name(byte)).any(|word| word == root))
@@ -140,7 +150,9 @@ pub(super) fn other(language: Language, text: &[u8], name: Range<usize>) -> Opti
     let goes_on = [&b"if "[..], b"or "].iter().any(|word| after.starts_with(word));
     let offset = name.start - before.len();
     if let Some(target) = assigned(without_word(before)).filter(|_| ends || goes_on) {
-        return Some(named(language, text, offset, target));
+        // `const { create } = Base` takes members out.
+        let is_pattern = family(language) == SCRIPTS && target.trim_ascii_end().ends_with(b"}");
+        return (!is_pattern).then(|| named(language, text, offset, target));
     }
     let is_element = after.is_empty() || b",)]".contains(&after[0]);
     match in_tuple(before).filter(|_| language == Language::Python && is_element) {
@@ -297,6 +309,7 @@ mod tests {
             ("export const B = Base\n", Some("B")),
             ("const B: typeof Base = Base;", None),
             ("const B: X = Base;", Some("?")),
+            ("const { create } = Base;", None),
             ("let B; B = Base;", Some("?")),
             ("module.exports = Base;", Some("exports")),
             ("f(); exports.B = Base;", Some("exports")),
