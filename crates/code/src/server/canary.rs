@@ -165,6 +165,8 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
             site.class == Class::Call
                 && site.path != definition.path
                 && !site.is_member
+                // `std::visit` is not the project's.
+                && !site.is_qualified
                 && !site.may_be_local
                 && site.tokens.is_none()
                 && !site.is_broken

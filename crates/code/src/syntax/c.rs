@@ -56,13 +56,13 @@ const RULES: &Table = &[
     ("condition_clause", "declarator", Rule::Is(Class::Binding)),
     ("structured_binding_declarator", "", Rule::Is(Class::Binding)),
     ("lambda_capture_initializer", "left", Rule::Is(Class::Binding)),
-    ("preproc_params", "", Rule::Is(Class::Binding)),
     ("type_parameter_declaration", "", Rule::Is(Class::Binding)),
 ];
 
 fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     let is_label = matches!(trail.kind(1), "labeled_statement" | "goto_statement");
-    if is_label {
+    // A parameter of a macro is no name of anything else's.
+    if is_label || trail.kind(1) == "preproc_params" {
         return None;
     }
     // `x.template area<int>` wraps the name twice, `x.Base::area` once for each scope.

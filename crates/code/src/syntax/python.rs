@@ -2,7 +2,7 @@
 
 use super::declaration::Kind;
 use super::rules::{Rule, Table, around, direct, is_upper, through};
-use super::trail::{Declared, Trail};
+use super::trail::{Declared, Trail, named_children};
 use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar =
@@ -103,15 +103,40 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
                 ("identifier", None) => vec![Declared::new(left, Kind::Variable)],
                 ("identifier", Some("class_definition")) => vec![Declared::new(left, Kind::Field)],
                 ("attribute", Some("function_definition")) => attribute_of_self(trail, left),
-                _ => Vec::new(),
+                (_, scope) => bound(left, scope),
             }
         }
+        "for_statement" => node.child_by_field_name("left").map_or_else(Vec::new, |left| bound(left, scope())),
+        "named_expression" => node.child_by_field_name("name").map_or_else(Vec::new, |name| bound(name, scope())),
+        "as_pattern_target" if trail.nearest(&["with_statement"]).is_some() => bound(node, scope()),
         "type_alias_statement" => {
             let name = node.child_by_field_name("left").and_then(|left| left.named_child(0));
             name.map(|name| Declared::new(name, Kind::Type)).into_iter().collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// The names that a target outside of functions gives: `a, (b, *c) = …`, `with f() as d`.
+fn bound<'t>(target: tree_sitter::Node<'t>, scope: Option<&str>) -> Vec<Declared<'t>> {
+    let kind = match scope {
+        None => Kind::Variable,
+        Some("class_definition") => Kind::Field,
+        Some(_) => return Vec::new(),
+    };
+    let mut names = Vec::new();
+    let mut open = vec![target];
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "identifier" => names.push(Declared::new(node, kind)),
+            "pattern_list" | "tuple_pattern" | "list_pattern" | "list_splat_pattern" | "as_pattern_target" => {
+                open.extend(named_children(node));
+            }
+            // `shape.area = …`, `all[0] = …`.
+            _ => {}
+        }
+    }
+    names
 }
 
 /// `Shape = Circle | Square`, `Shape = Union[Circle, Square]`.

@@ -132,7 +132,8 @@ fn is_linkname(trail: &Trail<'_, '_>) -> bool {
 }
 
 /// What looks a name up that it is given as a text, by its last name.
-const REFLECTS: &[&str] = &["Reflect.get", "Reflect.set", "Reflect.has", "Reflect.deleteProperty"];
+const REFLECTS: &[&str] =
+    &["Reflect.deleteProperty", "Reflect.get", "Reflect.has", "Reflect.set", "replace", "spy", "spyOn", "stub"];
 const FINDS_IN_GO: &[&str] = &["FieldByName", "FieldByNameFunc", "Lookup", "MethodByName"];
 const FINDS_IN_C: &[&str] = &["GetProcAddress", "QLibrary::resolve", "dlsym", "dlvsym", "g_module_symbol"];
 /// What runs a text as code.
@@ -191,7 +192,11 @@ fn is_in_template(trail: &Trail<'_, '_>) -> bool {
 
 /// Functions of Python that look a name up, by their last name; those of `operator`, `importlib` and `unittest.mock` too.
 const LOOK_UP: &[&str] = &[
+    "__delattr__",
+    "__getattr__",
+    "__getattribute__",
     "__import__",
+    "__setattr__",
     "attrgetter",
     "delattr",
     "getattr",
@@ -202,6 +207,7 @@ const LOOK_UP: &[&str] = &[
     "object",
     "patch",
     "setattr",
+    "spy",
 ];
 
 /// Whether Python looks the text up, as a name or a path of names.
@@ -226,12 +232,14 @@ fn looked_up(trail: &Trail<'_, '_>) -> Option<Class> {
         let is_class = last(of).starts_with(char::is_uppercase) && last(of).contains(char::is_lowercase);
         return (is_namespace || is_class).then_some(Class::Value);
     }
-    if trail.kind(2) != "argument_list" || trail.kind(3) != "call" {
+    // `patch(target="geo.area")`.
+    let up = if trail.kind(2) == "keyword_argument" { 3 } else { 2 };
+    if trail.kind(up) != "argument_list" || trail.kind(up + 1) != "call" {
         return None;
     }
-    let function = last(trail.up(3)?.child_by_field_name("function")?);
+    let function = last(trail.up(up + 1)?.child_by_field_name("function")?);
     match function.as_str() {
-        "setattr" | "delattr" => Some(Class::FieldWrite),
+        "setattr" | "delattr" | "__setattr__" | "__delattr__" => Some(Class::FieldWrite),
         name if LOOK_UP.contains(&name) => Some(Class::Value),
         _ => None,
     }
@@ -248,6 +256,11 @@ fn key(trail: &Trail<'_, '_>) -> Option<Class> {
     // `type Area = Shape["area"]`.
     if trail.kind(2) == "literal_type" && trail.kind(3) == "lookup_type" {
         return Some(Class::Type);
+    }
+    // `"area" in shape`.
+    if trail.kind(2) == "binary_expression" && trail.field(1) == "left" {
+        let operator = trail.up(2).and_then(|node| node.child_by_field_name("operator"));
+        return operator.filter(|operator| trail.text_of(*operator) == "in").map(|_| Class::Value);
     }
     let is_key = trail.kind(2) == "subscript_expression" && trail.field(1) == "index";
     is_key.then(|| script::of_member(&trail.above(1)))
@@ -297,8 +310,16 @@ fn computes_keys(text: &[u8]) -> bool {
         let (before, name) = text[..end].split_at(end - length);
         let of = before.strip_suffix(b"[").and_then(<[u8]>::last);
         let is_member = of.is_some_and(|byte| is_name(byte) || matches!(byte, b')' | b']' | b'.'));
-        is_member && name.first().is_some_and(|first| !first.is_ascii_digit())
+        is_member && name.first().is_some_and(|first| !first.is_ascii_digit()) && !is_counted(text, name)
     })
+}
+
+/// Whether a variable counts: what it reaches are the elements of an array.
+fn is_counted(text: &[u8], name: &[u8]) -> bool {
+    let counts = |before: &[u8], after: &[u8]| memchr::memmem::find(text, &[before, name, after].concat()).is_some();
+    [&b"++"[..], b"--", b" = 0", b" += 1"].iter().any(|sign| counts(b" ", sign))
+        || counts(b"++", b"")
+        || counts(b"--", b"")
 }
 
 #[cfg(test)]

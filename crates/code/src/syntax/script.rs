@@ -207,7 +207,9 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
         "enum_assignment" => Kind::Constructor,
         "property_identifier" if trail.kind(1) == "enum_body" => return vec![Declared::new(node, Kind::Constructor)],
         "required_parameter" => {
-            let is_field = named_children(node).iter().any(|child| child.kind() == "accessibility_modifier");
+            let mut cursor = node.walk();
+            let is_modifier = |kind: &str| matches!(kind, "accessibility_modifier" | "override_modifier" | "readonly");
+            let is_field = node.children(&mut cursor).any(|child| is_modifier(child.kind()));
             let name = node.child_by_field_name("pattern").filter(|_| is_field);
             return name.map(|name| Declared::new(name, Kind::Field)).into_iter().collect();
         }
@@ -234,10 +236,11 @@ fn member<'t>(node: Node<'t>, field: &str) -> Vec<Declared<'t>> {
 /// A variable outside of functions, and any function that has a name by its variable.
 fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
-    let Some(name) = node.child_by_field_name("name").filter(|name| name.kind() == "identifier") else {
-        return Vec::new();
-    };
-    let outside = matches!(trail.kind(2), "program" | "export_statement")
+    let Some(name) = node.child_by_field_name("name") else { return Vec::new() };
+    if name.kind() != "identifier" {
+        return taken_out(trail, name);
+    }
+    let outside = matches!(trail.kind(2), "program" | "export_statement" | "ambient_declaration")
         || trail.kind(2) == "statement_block" && trail.kind(3) == "internal_module";
     let value = node.child_by_field_name("value");
     match is_function(value) {
@@ -248,6 +251,27 @@ fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
         false if outside => vec![Declared::new(name, Kind::Variable)],
         false => Vec::new(),
     }
+}
+
+/// The variables that a pattern gives to others: `export const { reset } = slice.actions`.
+fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> {
+    let is_common = || memchr::memmem::find(trail.text, b"module.exports").is_some();
+    let is_given = trail.kind(2) == "export_statement" || trail.kind(2) == "program" && is_common();
+    if !is_given || is_require(trail, trail.node().child_by_field_name("value")) {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    let mut open = vec![pattern];
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "identifier" | "shorthand_property_identifier_pattern" => names.push(Declared::new(node, Kind::Variable)),
+            "pair_pattern" => open.extend(node.child_by_field_name("value")),
+            "assignment_pattern" | "object_assignment_pattern" => open.extend(node.child_by_field_name("left")),
+            "object_pattern" | "array_pattern" | "rest_pattern" => open.extend(named_children(node)),
+            _ => {}
+        }
+    }
+    names
 }
 
 /// A function or a class that an expression names, as a member or what a module exports: `module.exports = class Shape {}`. What

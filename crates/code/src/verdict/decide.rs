@@ -68,7 +68,8 @@ pub(super) fn decide(site: usize, named: &[Vec<usize>], said: &[Said], silent: C
             }
         }
         // The import is named by the references itself.
-        if let Some(one) = named[at].first().copied().filter(|_| at != site) {
+        let is_another = matches!(said[at], Said::Other { is_interface: false });
+        if let Some(one) = named[at].first().copied().filter(|_| at != site && !is_another) {
             return Decided { is_missed: by_references.is_none(), ..decided(Verdict::Confirmed, Some(one)) };
         }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::classes::declared_at;
 use super::derived::overrider;
 use super::meaning::target_at;
-use super::requests::{asked_at, left};
+use super::requests::{asked_at, left, spots_of};
 use super::structural::may_meet;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
@@ -244,14 +244,6 @@ async fn is_a_value(path: &Path, at: usize, session: &Session, sheets: &Sheets, 
     let shown = answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default();
     let of = shown.lines().find_map(|line| line.strip_prefix("Type: "));
     of.is_some_and(|of| !of.contains(['&', '*']))
-}
-
-/// What is defined at a place, as far as its files can be read.
-async fn spots_of(path: &Path, at: usize, session: &Session, sheets: &mut Sheets, until: Instant) -> Vec<Spot> {
-    let answer = asked_at(session, sheets, "textDocument/definition", (path, at), until).await;
-    let places = answer.unwrap_or_default();
-    let spots: Option<Vec<Spot>> = blocking(|| places.iter().map(|place| sheets.spot(place)).collect());
-    spots.unwrap_or_default()
 }
 
 /// The class of `new Base(…)` at the end of a text.

@@ -29,6 +29,7 @@ mod decide;
 mod derived;
 mod dispatch;
 mod grammar;
+mod guessed;
 mod implicit_callers;
 mod invocations;
 mod meaning;

@@ -11,6 +11,7 @@ use super::conditions::Conditions;
 use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, is_direct, overrides};
 use super::grammar::{is_none_of_them, is_silent};
+use super::guessed::is_guessed;
 use super::owner::{Renamed, owner};
 use super::requests::{defined, left, places, within};
 use super::said::{read, stands_for};
@@ -24,7 +25,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, SCRIPTS, family, last_word};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -51,6 +52,8 @@ pub(super) struct Pass {
 pub(super) const MOST_SITES: usize = 2000;
 /// How many methods are told apart whose traits have one name, or asked for their overriders.
 const MOST_BETWEEN: usize = 100;
+/// How many objects are looked at whose class a judge may guess.
+const MOST_GUESSED: usize = 300;
 /// How many files are open at once, besides those of the definitions.
 pub(super) const FILES: usize = 180;
 
@@ -186,11 +189,6 @@ impl Pass {
         sheets: &mut Sheets,
         named: &mut [Vec<usize>],
     ) {
-        // `import Shown from "./button"`, of a module that exports what is made of ours: `export default memo(Button)`.
-        let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
-        let imports = spots.iter().filter(|spot| imports_default(sheets, spot));
-        let imported: BTreeSet<(PathBuf, String)> =
-            imports.map(|spot| (spot.path.clone(), sheets.text(spot).to_owned())).collect();
         for place in places {
             // What is used outside of the project was not asked for.
             let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { continue };
@@ -217,7 +215,7 @@ impl Pass {
             let is_name = word == found.question.name
                 || found.names.contains(&word)
                 || stands_for(found, number, &word)
-                || imported.contains(&(spot.path.clone(), word.clone()));
+                || imports_default(sheets, &spot, &word);
             // With a field that is embedded by `*geo.Base` gopls gives the uses of the package.
             if !is_name && found.definitions[number].is_embedded {
                 continue;
@@ -368,6 +366,17 @@ impl Pass {
             }
         }
         blocking(|| self.take_beside(found, beside, sheets, said));
+        let is_duck_typed = |language| matches!(language, Language::Python | Language::JavaScript);
+        let may_be_guessed = |at: &&usize| {
+            let site = &found.sites[**at];
+            is_duck_typed(site.language) && site.is_member && matches!(said[**at], Said::Other { .. })
+        };
+        let to_ask: Vec<usize> = sites.iter().filter(may_be_guessed).take(MOST_GUESSED).copied().collect();
+        for at in to_ask {
+            if is_guessed(found, &found.sites[at], session, sheets, asked.call.until).await {
+                said[at] = Said::Failed(Code::Dynamic);
+            }
+        }
     }
 
     /// Leaves open what means the method of a class beside ours: which one runs only the class of the object tells.
@@ -447,12 +456,14 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
 }
 
-/// Whether an import of TypeScript or JavaScript takes what a module exports as a whole under the name at a spot.
-fn imports_default(sheets: &Sheets, spot: &Spot) -> bool {
-    let Some(sheet) = sheets.get(&spot.path) else { return false };
+/// Whether a file of TypeScript or JavaScript has a name by an import of what a module exports as a whole: what that is made of may
+/// be ours (`export default memo(Button)`).
+fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
-    let before = sheet.text.as_bytes().get(..spot.start.saturating_sub(sheet.skip)).unwrap_or_default();
-    is_script && last_word(before.trim_ascii_end()) == b"import" && before.ends_with(b" ")
+    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
+    let import = format!("import {name}");
+    let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
+    all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
 }
 
 /// Why a server that is ready says nothing of a site.

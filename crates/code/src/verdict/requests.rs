@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::texts::Sheets;
+use super::texts::{Sheets, Spot};
+use crate::blocking::blocking;
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::server::Session;
 
@@ -35,6 +36,20 @@ pub(super) async fn asked_at(
     let position = sheet.position(at, session.encoding);
     let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
     places(&session.client, method, &params, left(until, session)).await
+}
+
+/// What is defined at a place, as far as its files can be read.
+pub(super) async fn spots_of(
+    path: &Path,
+    at: usize,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> Vec<Spot> {
+    let answer = asked_at(session, sheets, "textDocument/definition", (path, at), until).await;
+    let places = answer.unwrap_or_default();
+    let spots: Option<Vec<Spot>> = blocking(|| places.iter().map(|place| sheets.spot(place)).collect());
+    spots.unwrap_or_default()
 }
 
 pub(super) async fn places(

@@ -132,10 +132,10 @@ fn exported(found: &Found, site: &Site) -> Option<Said> {
         value = value.strip_prefix(word).map_or(value, <[u8]>::trim_ascii_start);
     }
     let at = text.len() - value.len();
-    let is_export = |one: &Site| one.path == site.path && one.at == at && one.class == Class::Export;
+    let is_value = |one: &Site| one.path == site.path && one.at == at;
     let is_it = |one: &crate::definition::Definition| one.path == site.path && one.at == at;
     let ours = found.definitions.iter().position(is_it).map(Said::Ours);
-    ours.or_else(|| found.sites.iter().position(is_export).map(Said::Through))
+    ours.or_else(|| found.sites.iter().position(is_value).map(Said::Through))
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
@@ -174,6 +174,8 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
             // A field that is embedded in Go leads to its type, whose name it has.
             let leads_on = site.embeds || matches!(site.class, Class::Import | Class::Export);
             return match site.class {
+                // A type that a comment writes (JSDoc) may be that of any object.
+                Class::Mention => Said::Failed(Code::Dynamic),
                 // It names itself where it finds nothing.
                 _ if leads_on && at == asked_at => Said::Nothing,
                 // So does what a pattern takes from an object of which nothing is known.
@@ -188,9 +190,11 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         }
     }
     let is_named = word == name || sheets.text(&spot) == name || found.names.contains(word);
-    // `export default memo(Button)`, to which an import of it leads: the references tell whether that is ours.
+    // `export default memo(Button)`, to which an import of it leads.
     if word == "export" && sheets.text(&spot).starts_with("export default ") {
-        return Said::Nothing;
+        let is_in_there =
+            |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
+        return found.sites.iter().position(is_in_there).map_or(Said::Nothing, Said::Through);
     }
     let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, &spot, sheets);
     match is_named || is_module(name, &spot) || is_implied() {

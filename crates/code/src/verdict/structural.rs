@@ -114,6 +114,9 @@ async fn has_all(
         at += 1;
         let Some((declares, skip)) = blocking(|| declared_at(sheets, &class)) else { return true };
         let text = sheets.get(&class.path).and_then(|sheet| sheet.text.get(declares.bytes)).unwrap_or_default();
+        if is_merged(&class, sheets) {
+            return true;
+        }
         let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).collect();
         missing.retain(|name| !words.contains(name.as_str()));
         if missing.is_empty() || declares.marks.has_nameless_base || at == MOST_CLASSES {
@@ -143,6 +146,12 @@ async fn has_all(
         }
     }
     false
+}
+
+/// Whether an interface of TypeScript gives a class more members: `class Sprite {} interface Sprite extends Jumps {}`.
+fn is_merged(class: &Spot, sheets: &Sheets) -> bool {
+    let interface = format!("interface {} ", sheets.word(class));
+    sheets.get(&class.path).is_some_and(|sheet| sheet.text.contains(&interface))
 }
 
 /// Whether a base stands in the list of a class's interfaces.

@@ -187,7 +187,7 @@ fn named(language: Language, text: &[u8], offset: usize, target: &[u8]) -> Other
         Language::Cpp => before == b"using",
         _ => {
             plain.len() == statement.trim_ascii_end().len()
-                && [&b"const"[..], b"export const", b"let", b"var"].contains(&before)
+                && [&b"const"[..], b"let", b"var"].contains(&before.strip_prefix(b"export ").unwrap_or(before))
         }
     };
     let end = offset + start + plain.len();
