@@ -66,7 +66,7 @@ pub(crate) fn embedding(path: &Path) -> Option<Embedding> {
         "tmpl" | "gotmpl" | "gohtml" => Some(Embedding::Template),
         "s" | "S" | "sx" | "asm" => Some(Embedding::Assembly),
         "y" | "yy" | "ypp" | "l" | "ll" | "lex" | "i" | "swg" => Some(Embedding::Dialect),
-        "m" | "mm" | "cu" | "cuh" | "ino" | "inc" | "def" | "tpp" | "tcc" | "txx" => Some(Embedding::Dialect),
+        "m" | "mm" | "cu" | "cuh" | "ino" | "inc" | "def" => Some(Embedding::Dialect),
         "pyx" | "pxd" | "pxi" => Some(Embedding::Cython),
         "toml" | "cfg" => {
             let name = path.file_name()?;

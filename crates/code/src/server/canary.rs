@@ -12,7 +12,7 @@ use super::documents::Document;
 use crate::answer::{Shown, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{Scope, list, read};
-use crate::syntax::{Class, Kind, Language, SCRIPTS, declarations, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family};
 
 /// A definition with uses that are certain.
 #[derive(Debug, Clone)]
@@ -156,6 +156,13 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
         family(site.language) == SCRIPTS && text.is_none_or(|text| memchr::memmem::find(text, b"require(").is_some())
     };
     let imports = |path: &Path| found.sites.iter().any(|site| *site.path == *path && site.class == Class::Import);
+    // What a template calls is looked up where it is used.
+    let is_compiled = |site: &Site| {
+        let extension = site.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let text = found.texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
+        let is_source = matches!(extension, "c" | "cc" | "cpp" | "cxx" | "c++");
+        family(site.language) != C_AND_CPP || is_source && memchr::memmem::find(text, b"template").is_none()
+    };
     // There names are in scope without an import.
     let needs_import = !matches!(definition.language, Language::Go | Language::C | Language::Cpp);
     let certain: Vec<_> = found
@@ -172,6 +179,7 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
                 && !site.is_broken
                 && site.alias.is_none()
                 && (!needs_import || imports(&site.path))
+                && is_compiled(site)
                 && !requires(site)
                 && !is_local(&site.path)
                 && found.texts.get(&site.path).is_some_and(|text| !is_conditional(&site.path, site.language, text))

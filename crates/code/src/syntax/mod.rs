@@ -183,7 +183,9 @@ impl Language {
             "js" | "mjs" | "cjs" | "jsx" => Language::JavaScript,
             "go" => Language::Go,
             "c" | "h" => Language::C,
-            "cc" | "cpp" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "ipp" | "inl" => Language::Cpp,
+            "cc" | "cpp" | "cxx" | "c++" | "hpp" | "hh" | "hxx" => Language::Cpp,
+            // What headers include, and modules.
+            "ipp" | "inl" | "tpp" | "tcc" | "txx" | "ixx" | "cppm" => Language::Cpp,
             "hs" | "hsc" => Language::Haskell,
             _ => return None,
         })

@@ -85,6 +85,25 @@ pub(crate) fn bare_name(name: &[u8]) -> &[u8] {
     name.strip_prefix(b"r#").unwrap_or(name)
 }
 
+/// What comes after the type arguments that a text of Rust begins with: `::<Vec<u8>>`, and ends an expression.
+fn after_arguments(text: &[u8]) -> Option<&[u8]> {
+    let arguments = text.strip_prefix(b"::")?.trim_ascii_start();
+    if !arguments.starts_with(b"<") {
+        return None;
+    }
+    let mut depth = 0usize;
+    let end = arguments.iter().position(|byte| {
+        match byte {
+            b'<' => depth += 1,
+            b'>' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let rest = arguments[end + 1..].trim_ascii_start();
+    (!rest.starts_with(b"::")).then_some(rest)
+}
+
 /// What a name in the tokens of a macro does, by the bytes around it: before a parenthesis it is called.
 pub(super) fn in_tokens(trail: &Trail<'_, '_>) -> Class {
     let after = trail.text[trail.at.1..].trim_ascii_start();
@@ -93,6 +112,9 @@ pub(super) fn in_tokens(trail: &Trail<'_, '_>) -> Class {
     let is_assigned = after.starts_with(b"=") && !after.starts_with(b"==") && !after.starts_with(b"=>");
     if after.starts_with(b"(") || is_macro {
         Class::Call
+    } else if let Some(rest) = after_arguments(after) {
+        // `area::<u8>(1)`.
+        if rest.starts_with(b"(") { Class::Call } else { Class::Value }
     } else if after.starts_with(b"::") {
         Class::Type
     } else if before.ends_with(b".") && !before.ends_with(b"..") || before.ends_with(b"->") {

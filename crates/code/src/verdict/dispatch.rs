@@ -230,7 +230,10 @@ fn made_as(variable: &Spot, sheets: &Sheets) -> Option<Spot> {
     let length = class.iter().take_while(|byte| is_word(**byte) || b".$".contains(byte)).count();
     let name = last_word(&class[..length]).len();
     let at = text.len() - class.len() + length - name + sheet.skip;
-    let is_made = [&b"("[..], b"<"].iter().any(|opens| class[length..].starts_with(opens));
+    // `new Builder().build()` is what the builder makes, `new Circle() as Shape` is known as another.
+    let statement = class.split(|byte| b";\n".contains(byte)).next().unwrap_or_default().trim_ascii_end();
+    let opened = statement.strip_suffix(b")").and_then(unclosed).unwrap_or_default();
+    let is_made = opened == length || opened > length && class[length] == b'<' && class[opened - 1] == b'>';
     (is_constant && is_made && name > 0).then(|| Spot { path: variable.path.clone(), start: at, end: at + name })
 }
 

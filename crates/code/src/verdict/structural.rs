@@ -56,7 +56,7 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     let is_one = match language {
         Language::Python => is_in_class && bases().any(|base| base == b"Protocol"),
         // A class is an interface too, unless it has members that only it can have.
-        Language::TypeScript | Language::Tsx if is_in_class => declares.marks.bases.is_empty(),
+        Language::TypeScript | Language::Tsx | Language::JavaScript if is_in_class => declares.marks.bases.is_empty(),
         Language::TypeScript | Language::Tsx => declares.is_signature || declares.kind == Kind::Field,
         _ => false,
     };

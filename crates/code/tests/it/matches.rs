@@ -357,7 +357,7 @@ fn what_find_matches_refuses() {
     expect![[r#"
         E has no `B`; its constructors are A
         `change` is `add` or `remove:CONSTRUCTOR`, not `rename`
-        a.rs:4 interface T has no constructors that a match could name; find_uses shows where it is used
+        a.rs:4 interface T is no enum, union or sum type: it has no alternatives that a match could name; find_uses shows where it is used
         `f` is no type: a.rs:3 function f"#]]
     .assert_eq(&said.join("\n"));
     let (result, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();

@@ -338,7 +338,7 @@ mod tests {
     fn bases_that_are_required() {
         let check = |text: &str, wanted: Option<&str>| {
             let at = text.find("extends").unwrap() + "extends".len();
-            assert_eq!(required_base(text.as_bytes(), at).map(|at| &text[at..at + 4]), wanted, "{text}");
+            assert_eq!(required_base(text.as_bytes(), at, false).map(|at| &text[at..at + 4]), wanted, "{text}");
         };
         check("const Base = require('./base');\nclass A extends Base {}", Some("Base"));
         check("const {\n  X, Base\n} = require('./base');\nclass A extends Base {}", Some("Base"));

@@ -1,0 +1,109 @@
+//! What C and C++ write between the word that begins a class and its name, and the grammars take for the name: a macro (`class API
+//! Widget {`), an attribute of a compiler (`struct __attribute__((packed)) Pack {`).
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::rules::is_word;
+
+/// How long the head of a class may be, in bytes, as far as it is looked at.
+const LONGEST: usize = 1_000;
+
+/// The text as the grammars read it, without those. What stands elsewhere stays where it is. `None` if nothing changes.
+pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+    let mut respaced: Option<Vec<u8>> = None;
+    for word in [&b"class"[..], b"struct", b"union", b"enum"] {
+        for at in memmem::find_iter(text, word) {
+            let end = at + word.len();
+            let is_begin = text[..at].last().is_none_or(|byte| !is_word(*byte));
+            if is_begin && let Some(between) = before_name(text, end, word == b"class") {
+                let changed = respaced.get_or_insert_with(|| text.to_vec());
+                changed[between].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+            }
+        }
+    }
+    respaced
+}
+
+/// What stands between the word that ends there and the name.
+fn before_name(text: &[u8], after: usize, is_class: bool) -> Option<Range<usize>> {
+    let text = &text[..text.len().min(after + LONGEST)];
+    let start = blank(text, after);
+    let mut at = start;
+    loop {
+        let end = word_end(text, at);
+        let word = &text[at..end];
+        let next = blank(text, end);
+        let is_attribute = matches!(word, b"__attribute__" | b"__attribute" | b"__declspec");
+        if !is_attribute && !is_macro(word) {
+            break;
+        }
+        let next = if text.get(next) == Some(&b'(') { blank(text, closed(text, next)?) } else { next };
+        // What a class is named comes last: `struct STAT {`, `struct STAT stat;`.
+        if word_end(text, next) == next {
+            break;
+        }
+        at = next;
+    }
+    let end = word_end(text, at);
+    let rest = &text[blank(text, end)..];
+    let is_head = rest.starts_with(b"{") || rest.starts_with(b":") && !rest.starts_with(b"::");
+    let is_head = is_head || rest.starts_with(b"final") || is_class && rest.starts_with(b";");
+    (start > after && at > start && end > at && is_head).then_some(start..at)
+}
+
+/// Whether a word is written as macros are that export a class: `GEO_API`, `geo_EXPORT`.
+fn is_macro(word: &[u8]) -> bool {
+    let is_loud = word.iter().any(u8::is_ascii_uppercase) && !word.iter().any(u8::is_ascii_lowercase);
+    word.len() > 1 && is_loud || [&b"_API"[..], b"_EXPORT", b"_PUBLIC"].iter().any(|end| word.ends_with(end))
+}
+
+fn blank(text: &[u8], at: usize) -> usize {
+    at + text[at.min(text.len())..].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+}
+
+fn word_end(text: &[u8], at: usize) -> usize {
+    at + text[at.min(text.len())..].iter().take_while(|byte| is_word(**byte)).count()
+}
+
+/// The end of what the parenthesis at a place opens.
+fn closed(text: &[u8], open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let end = text[open..].iter().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    Some(open + end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macros_before_the_name_of_a_class() {
+        let check = |text: &str, wanted: Option<&str>| {
+            let read = respaced(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+            let read = read.map(|read| read.split_whitespace().collect::<Vec<_>>().join(" "));
+            assert_eq!(read.as_deref(), wanted, "{text}");
+        };
+        check("class API Widget : Base {};", Some("class Widget : Base {};"));
+        check("class API Widget;", Some("class Widget;"));
+        check("class geo_EXPORT Widget final {};", Some("class Widget final {};"));
+        check("struct __attribute__((packed)) Pack { int p; };", Some("struct Pack { int p; };"));
+        check("struct ALIGN(16) API\nPack {", Some("struct Pack {"));
+        check("enum class API Kind { A };", Some("enum class Kind { A };"));
+        check("struct STAT stat;", None);
+        check("struct STAT { int a; };", None);
+        check("struct STAT stat(int a) {}", None);
+        check("class Widget {};", None);
+        check("template <class T> class API::Widget {};", None);
+        check("subclass API Widget {};", None);
+        check("class API", None);
+    }
+}

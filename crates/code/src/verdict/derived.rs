@@ -1,0 +1,103 @@
+//! Classes below others, by the bases that they name: of what overrides class variables, static members and the methods of
+//! templates no server tells.
+
+use std::time::{Duration, Instant};
+
+use super::classes::{declared_at, is_static, spot as place};
+use super::requests::asked_at;
+use super::texts::{Sheets, Spot};
+use crate::answer::Found;
+use crate::blocking::blocking;
+use crate::definition::Definition;
+use crate::server::Session;
+use crate::syntax::{Kind, Language, SCRIPTS, family, occurrences_at};
+
+/// How many classes are looked into.
+const MOST_CLASSES: usize = 50;
+/// How long one file may take.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// Which of our definitions overrides the member at a spot, as its class has that one's among its bases.
+pub(super) async fn overrider(
+    found: &Found,
+    spot: &Spot,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> Option<usize> {
+    let above = blocking(|| class_around(spot, sheets))?;
+    let are_static = blocking(|| is_static_at(spot, sheets));
+    for (number, one) in found.definitions.iter().enumerate() {
+        let is_member = matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
+        let Some(own) = is_member.then(|| own_spot(one, found, sheets)).flatten() else { continue };
+        // Of methods TypeScript tells, but not of static ones.
+        let is_told = family(one.language) == SCRIPTS && !(are_static && blocking(|| is_static_at(&own, sheets)));
+        if is_told {
+            continue;
+        }
+        let class = match blocking(|| class_around(&own, sheets)) {
+            Some(class) => Some(class),
+            None => class_of_prototype(&own, session, sheets, until).await,
+        };
+        let Some(class) = class.filter(|class| *class != above) else { continue };
+        if has_base(class, &above, session, sheets, until).await {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn own_spot(one: &Definition, found: &Found, sheets: &Sheets) -> Option<Spot> {
+    let path = sheets.path(&one.path);
+    sheets.get(&path)?;
+    Some(Spot { path, start: one.at, end: one.at + found.question.name.len() })
+}
+
+/// The class whose member is declared at a spot: where its name stands.
+fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
+    let sheet = sheets.get(&spot.path)?;
+    let text = sheet.text.as_bytes();
+    let start = spot.start.checked_sub(sheet.skip)?;
+    let language = Language::of(&spot.path, text)?;
+    let at = start..start + sheets.word(spot).len();
+    let one = occurrences_at(language, text, &[at], Instant::now() + WITHIN)?.into_iter().next()?;
+    // A field that a method assigns belongs to the class around that.
+    let is_class = |kind| matches!(kind, Kind::Class | Kind::Struct);
+    let around = || one.enclosing.iter().rev().find(|place| is_class(place.kind)).map(|place| place.at);
+    let name = one.declares.as_ref()?.marks.class.as_ref().map(|class| class.start).or_else(around)?;
+    let class = Spot { path: spot.path.clone(), start: name + sheet.skip, end: name + sheet.skip };
+    Some(Spot { end: class.start + sheets.word(&class).len(), ..class })
+}
+
+/// The same for a method of C++ that is defined outside of its class.
+async fn class_of_prototype(own: &Spot, session: &Session, sheets: &mut Sheets, until: Instant) -> Option<Spot> {
+    let answer = asked_at(session, sheets, "textDocument/declaration", (&own.path, own.start), until).await;
+    let places = answer.ok()?;
+    blocking(|| places.iter().find_map(|place| class_around(&sheets.spot(place)?, sheets)))
+}
+
+/// Whether a class has another one among its bases, at any depth.
+async fn has_base(class: Spot, wanted: &Spot, session: &Session, sheets: &mut Sheets, until: Instant) -> bool {
+    let mut classes = vec![class];
+    let mut at = 0;
+    while let Some(class) = classes.get(at).cloned().filter(|_| at < MOST_CLASSES) {
+        at += 1;
+        let Some((declares, skip)) = blocking(|| declared_at(sheets, &class)) else { continue };
+        for base in &declares.marks.bases {
+            let base = place(&class.path, base, skip);
+            let answer = asked_at(session, sheets, "textDocument/definition", (&base.path, base.start), until).await;
+            let places = answer.unwrap_or_default();
+            let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| sheets.spot(place)).collect());
+            if targets.iter().any(|target| (&target.path, target.start) == (&wanted.path, wanted.start)) {
+                return true;
+            }
+            classes.extend(targets.into_iter().filter(|target| !classes.contains(target)).collect::<Vec<_>>());
+        }
+    }
+    false
+}
+
+fn is_static_at(spot: &Spot, sheets: &Sheets) -> bool {
+    let sheet = sheets.get(&spot.path);
+    sheet.is_some_and(|sheet| is_static(sheet.text.as_bytes(), spot.start.saturating_sub(sheet.skip)))
+}
