@@ -9,7 +9,7 @@ use crate::near::{members, near};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources};
-use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, family};
+use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, family, is_pure_virtual};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub(crate) struct Definition {
     /// The same, as it is shown.
     pub label: String,
     pub is_signature: bool,
+    /// Whether it is a method of C++ that has no body anywhere: `= 0`.
+    pub is_pure: bool,
     /// Where its name begins.
     pub at: usize,
     /// All of it.
@@ -103,13 +105,20 @@ pub(crate) fn definition(
         inside,
         label: labels.join(separator(hit.language)),
         is_signature: declares.is_signature,
+        is_pure: hit.language == Language::Cpp && is_pure_virtual(&hit.text, one.bytes.start),
         at: one.bytes.start,
         bytes: declares.bytes.clone(),
         marks: declares.marks.clone(),
         of_trait: of_trait(hit.language, one).filter(|_| declares.kind == Kind::Method),
         is_embedded: one.embeds(),
-        is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| text == name.as_bytes()),
+        is_bare: hit.text.get(declares.bytes.clone()).is_some_and(|text| is_bare(text, name)),
     }
+}
+
+/// Whether a declaration has nothing but a name, or a number for it: `Big = 2`.
+fn is_bare(text: &[u8], name: &str) -> bool {
+    let rest = text.strip_prefix(name.as_bytes()).map(<[u8]>::trim_ascii_start);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"="))
 }
 
 /// What C++ declares as functions of namespaces, by their labels.
@@ -225,7 +234,11 @@ pub(crate) fn chosen(
     let kept: Vec<Definition> = meant
         .iter()
         .filter(|one| {
-            !one.is_signature || one.inside.iter().any(|_| true) && one.language != Language::Cpp || !has_body(one)
+            // An overload may have a body.
+            !one.is_signature
+                || one.is_pure
+                || one.inside.iter().any(|_| true) && one.language != Language::Cpp
+                || !has_body(one)
         })
         .cloned()
         .collect();

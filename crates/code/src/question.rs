@@ -69,7 +69,9 @@ impl Question {
         if name.contains(char::is_whitespace) {
             return Err(format!("`{whole}` is no name: write one name, such as `area` or `Shape::area`"));
         }
-        question.name = name.split('<').next().filter(|name| !name.is_empty()).unwrap_or(name).to_owned();
+        let is_operator = name.starts_with("operator<");
+        let bare = name.split('<').next().filter(|bare| !bare.is_empty() && !is_operator);
+        question.name = bare.unwrap_or(name).to_owned();
         let outside = |part: &&str| !matches!(*part, "crate" | "self" | "super" | "");
         question.qualifiers = parts.into_iter().filter(outside).map(|part| bare_type(part).to_owned()).collect();
         Ok(question)

@@ -1,7 +1,7 @@
 //! What only the definitions tell of sites: their classes, and which of them are of another language.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Found, Site, Texts, concerns};
 use crate::definition::Definition;
@@ -18,7 +18,11 @@ pub(super) fn reclassify(found: &mut Found) {
     let name = &found.question.name;
     let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name));
     let are_values = all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function));
+    let has_no_types =
+        all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field));
     let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
+    let places: BTreeSet<(&Path, usize)> = found.definitions.iter().map(|one| (&*one.path, one.at)).collect();
+    let is_declared = |site: &Site| places.contains(&(&*site.path, site.at));
     for site in &mut found.sites {
         let haskell = site.language == Language::Haskell;
         site.class = match site.class {
@@ -28,7 +32,7 @@ pub(super) fn reclassify(found: &mut Found) {
                 true => Class::FieldWrite,
                 false => Class::FieldRead,
             },
-            Class::Binding if are_fields && is_assigned(&found.texts, site) => Class::FieldWrite,
+            Class::Binding if are_fields && !is_declared(site) && is_assigned(&found.texts, site) => Class::FieldWrite,
             // In the others what is reached by a dot and not called is never a function.
             Class::FieldRead if has_functions && has_bound_methods(site.language) => Class::Value,
             Class::Binding if has_functions && destructures(&found.texts, site) => Class::Value,
@@ -39,6 +43,14 @@ pub(super) fn reclassify(found: &mut Found) {
             Class::Value if are_bare => Class::Construct,
             // The index in `all[number](1)` looks like a type.
             Class::Type if are_values && site.language == Language::Go => Class::Value,
+            // `std::thread t(worker)`, `Opts o(limit())` look like functions that are declared.
+            Class::Type if has_no_types && site.language == Language::Cpp => {
+                match around(&found.texts, site).1.first() {
+                    Some(b'(') => Class::Call,
+                    _ if are_fields => Class::FieldRead,
+                    _ => Class::Value,
+                }
+            }
             other => other,
         };
     }

@@ -147,8 +147,8 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
     let found = find(scope, name, Shown { context_lines: 0, most: 0 }).ok()?;
     let [definition] = &found.definitions[..] else { return None };
     let is_local = |path: &Path| {
-        // One that binds the name itself proves nothing.
-        found.sites.iter().any(|site| *site.path == *path && matches!(site.class, Class::Binding | Class::Signature))
+        // One that may bind the name itself proves nothing: a pattern of JavaScript takes it out of an object.
+        found.sites.iter().any(|site| *site.path == *path && !matches!(site.class, Class::Import | Class::Call))
     };
     // What a module of CommonJS exports by its value is not named by all that uses it.
     let requires = |site: &Site| {

@@ -1,5 +1,6 @@
-//! What C and C++ write between the word that begins a class and its name, and the grammars take for the name: a macro (`class API
-//! Widget {`), an attribute of a compiler (`struct __attribute__((packed)) Pack {`).
+//! Macros of C and C++ that the grammars take for something else: one between the word that begins a class and its name (`class API
+//! Widget {`), where also attributes of compilers stand (`struct __attribute__((packed)) Pack {`), and one that is alone on its line
+//! (`G_BEGIN_DECLS`).
 
 use std::ops::Range;
 
@@ -9,6 +10,17 @@ use super::rules::is_word;
 
 /// How long the head of a class may be, in bytes, as far as it is looked at.
 const LONGEST: usize = 1_000;
+
+/// The nodes in which they stand, unread.
+pub(super) const HOLDERS: &[&str] = &[
+    "class_specifier",
+    "declaration_list",
+    "enum_specifier",
+    "field_declaration_list",
+    "struct_specifier",
+    "translation_unit",
+    "union_specifier",
+];
 
 /// The text as the grammars read it, without those. What stands elsewhere stays where it is. `None` if nothing changes.
 pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
@@ -23,7 +35,41 @@ pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
+    for line in alone(text) {
+        respaced.get_or_insert_with(|| text.to_vec())[line].fill(b' ');
+    }
     respaced
+}
+
+/// The macros that are alone on their lines, between declarations. The last value of an enumeration is none of them.
+fn alone(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // What the last line with something in it ends with, and whether that was a directive or a comment.
+    let (mut last, mut is_apart) = (b';', true);
+    let mut start = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let bare = line.trim_ascii();
+        let end = start + line.len();
+        if !bare.is_empty() {
+            let is_word = bare.iter().all(|byte| is_word(*byte)) && is_macro(bare);
+            let next = text.get(blank(text, end));
+            let is_before = match next {
+                Some(b'#') => matches!(last, b';' | b'}') && !is_apart,
+                next => next.is_none_or(|next| super::is_word(*next)),
+            };
+            if is_word && is_before && (is_apart || matches!(last, b';' | b'}')) {
+                let indent = line.len() - line.trim_ascii_start().len();
+                found.push(start + indent..start + indent + bare.len());
+            } else {
+                is_apart = bare.starts_with(b"#") && !bare.ends_with(b"\\")
+                    || bare.starts_with(b"//")
+                    || bare.ends_with(b"*/");
+                last = bare[bare.len() - 1];
+            }
+        }
+        start = end;
+    }
+    found
 }
 
 /// What stands between the word that ends there and the name.
@@ -105,5 +151,13 @@ mod tests {
         check("template <class T> class API::Widget {};", None);
         check("subclass API Widget {};", None);
         check("class API", None);
+        check(
+            "#include <a.h>\nG_BEGIN_DECLS\n\nstruct hdr { int a; };\nG_END_DECLS\n",
+            Some("#include <a.h> struct hdr { int a; };"),
+        );
+        check("int a;\n  Q_OBJECT\n  int b;", Some("int a; int b;"));
+        check("enum Kind {\n  RED,\n  GREEN\n};", None);
+        check("enum Kind {\n#ifdef X\n  RED\n#endif\n};", None);
+        check("x = A |\n  FLAG\n  ;", None);
     }
 }

@@ -191,7 +191,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
         // `class API Widget`, as the text is and the grammar does not read it.
-        if matches!(node.kind(), "class_specifier" | "struct_specifier" | "union_specifier" | "enum_specifier") {
+        if matches!(language, Language::C | Language::Cpp) && super::class_macros::HOLDERS.contains(&node.kind()) {
             return Some(plain(Class::Type));
         }
         if let Some(class) = super::quoted::in_text(language, trail) {

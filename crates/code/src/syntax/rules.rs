@@ -66,15 +66,16 @@ pub(crate) fn last_word(text: &[u8]) -> &[u8] {
     text.iter().rposition(|byte| !is_word(*byte)).map_or(text, |at| &text[at + 1..])
 }
 
-/// Where the parenthesis opens that a text leaves open.
-pub(crate) fn unclosed(text: &[u8]) -> Option<usize> {
+/// Where the last bracket of a kind, `(` or `{`, opens that a text leaves open.
+pub(crate) fn unclosed(text: &[u8], bracket: u8) -> Option<usize> {
     let mut depth = 0usize;
     text.iter().rposition(|byte| {
         match byte {
-            b')' | b']' => depth += 1,
-            b'(' | b'[' if depth > 0 => depth -= 1,
-            b'(' => return true,
-            _ => {}
+            b')' | b']' if bracket == b'(' => depth += 1,
+            b'}' if bracket == b'{' => depth += 1,
+            b'(' | b'[' if bracket == b'(' && depth > 0 => depth -= 1,
+            b'{' if bracket == b'{' && depth > 0 => depth -= 1,
+            _ => return *byte == bracket,
         }
         false
     })

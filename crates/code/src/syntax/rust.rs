@@ -207,10 +207,11 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     Declared::named(node, kind)
 }
 
-/// `geo::Circle<T>` is `Circle`.
+/// `geo::Circle<T>` and `&'a mut Circle` are `Circle`.
 fn bare_type(text: &str) -> String {
     let text = text.split('<').next().unwrap_or(text);
-    text.rsplit("::").next().unwrap_or(text).trim().trim_start_matches('&').to_owned()
+    let text = text.rsplit("::").next().unwrap_or(text).trim();
+    text.rsplit(['&', ' ']).next().unwrap_or(text).to_owned()
 }
 
 /// Macros whose arguments are expressions, patterns or text.

@@ -284,11 +284,31 @@ fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     name.map(|name| Declared::new(name, kind)).into_iter().collect()
 }
 
+/// Whether an assignment in the constructor of a class makes a field that the class does not declare: `this.radius = radius`.
+fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
+    let function =
+        trail.nearest(&["method_definition", "function_declaration", "function_expression", "arrow_function"]);
+    let method = function.and_then(|up| trail.up(up)).filter(|node| node.kind() == "method_definition");
+    let is_constructor = method
+        .and_then(|method| method.child_by_field_name("name"))
+        .is_some_and(|name| trail.text_of(name) == "constructor");
+    let class = method.and_then(|method| method.parent()).filter(|_| is_constructor);
+    let declares = |member: Node<'_>| {
+        let field = member.child_by_field_name("property").or_else(|| member.child_by_field_name("name"));
+        field.is_some_and(|field| trail.text_of(field) == trail.text_of(name))
+    };
+    class.is_some_and(|class| !named_children(class).into_iter().any(declares))
+}
+
 /// `exports.area = function …` and `Shape.prototype.area = …`.
 fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
     let name = left.and_then(|left| left.child_by_field_name("property"));
+    let is_this = left.and_then(|left| left.child_by_field_name("object")).is_some_and(|of| of.kind() == "this");
+    if let Some(name) = name.filter(|_| is_this) {
+        return if makes_field(trail, name) { vec![Declared::new(name, Kind::Field)] } else { Vec::new() };
+    }
     let right = node.child_by_field_name("right").filter(|right| is_function(Some(*right)));
     // A function that has the name itself declares it.
     let own = right.and_then(|right| right.child_by_field_name("name"));

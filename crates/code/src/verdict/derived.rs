@@ -10,7 +10,7 @@ use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::server::Session;
-use crate::syntax::{Kind, Language, SCRIPTS, family, occurrences_at};
+use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family, occurrences_at};
 
 /// How many classes are looked into.
 const MOST_CLASSES: usize = 50;
@@ -27,8 +27,14 @@ pub(super) async fn overrider(
 ) -> Option<usize> {
     let above = blocking(|| class_around(spot, sheets))?;
     let are_static = blocking(|| is_static_at(spot, sheets));
+    let is_cpp = Language::by_name(&above.path).is_some_and(|language| family(language) == C_AND_CPP);
+    // Of other classes of C++ clangd tells.
+    if is_cpp && !blocking(|| is_virtual_of_template(spot, &above, sheets)) {
+        return None;
+    }
     for (number, one) in found.definitions.iter().enumerate() {
-        let is_member = matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
+        let is_field = one.kind == Kind::Field && !is_cpp;
+        let is_member = (one.kind == Kind::Method || is_field) && !one.is_outside();
         let Some(own) = is_member.then(|| own_spot(one, found, sheets)).flatten() else { continue };
         // Of methods TypeScript tells, but not of static ones.
         let is_told = family(one.language) == SCRIPTS && !(are_static && blocking(|| is_static_at(&own, sheets)));
@@ -95,6 +101,18 @@ async fn has_base(class: Spot, wanted: &Spot, session: &Session, sheets: &mut Sh
         }
     }
     false
+}
+
+/// Whether what stands at a spot is a virtual method of a class template.
+fn is_virtual_of_template(spot: &Spot, class: &Spot, sheets: &Sheets) -> bool {
+    let Some(sheet) = sheets.get(&spot.path) else { return false };
+    let (before, rest) = sheet.text.split_at(spot.start.saturating_sub(sheet.skip));
+    let head = before.rsplit([';', '{', '}', ':']).next().unwrap_or_default();
+    let end = rest.split([';', '{']).next().unwrap_or_default();
+    let is_virtual = head.contains("virtual") || end.contains("override") || end.contains("final");
+    let class = sheets.get(&class.path).and_then(|sheet| sheet.text.get(..class.start.saturating_sub(sheet.skip)));
+    let of = class.and_then(|before| before.rsplit([';', '{', '}']).next()).unwrap_or_default();
+    is_virtual && of.contains("template")
 }
 
 fn is_static_at(spot: &Spot, sheets: &Sheets) -> bool {

@@ -32,6 +32,8 @@ pub(super) enum Dispatched {
     Either,
     /// To one of ours, if that overrides it: [`overrides`] asks.
     Overriders,
+    /// To one of ours, if its class is given where only its members are asked for.
+    Structural,
     /// Not known.
     Undecided(Code),
 }
@@ -162,7 +164,7 @@ pub(super) async fn overrides(
     if let Some(number) = overrider(found, spot, session, sheets, until).await {
         return Some(Dispatched::To(number));
     }
-    may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Undecided(Code::Dynamic))
+    may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Structural)
 }
 
 /// Whether a call runs the method that it names and no override of it, as what is before the point shows: a value of C++ (`Base b;
@@ -209,7 +211,7 @@ pub(super) async fn is_direct(
 
 /// What is called at the end of a text: `geo.Circle(1)`.
 fn called(text: &[u8]) -> Option<&[u8]> {
-    Some(text[..text.strip_suffix(b")").and_then(unclosed)?].trim_ascii_end())
+    Some(text[..text.strip_suffix(b")").and_then(|text| unclosed(text, b'('))?].trim_ascii_end())
 }
 
 /// Whether a class of Python says itself what it makes.
@@ -232,7 +234,7 @@ fn made_as(variable: &Spot, sheets: &Sheets) -> Option<Spot> {
     let at = text.len() - class.len() + length - name + sheet.skip;
     // `new Builder().build()` is what the builder makes, `new Circle() as Shape` is known as another.
     let statement = class.split(|byte| b";\n".contains(byte)).next().unwrap_or_default().trim_ascii_end();
-    let opened = statement.strip_suffix(b")").and_then(unclosed).unwrap_or_default();
+    let opened = statement.strip_suffix(b")").and_then(|text| unclosed(text, b'(')).unwrap_or_default();
     let is_made = opened == length || opened > length && class[length] == b'<' && class[opened - 1] == b'>';
     (is_constant && is_made && name > 0).then(|| Spot { path: variable.path.clone(), start: at, end: at + name })
 }

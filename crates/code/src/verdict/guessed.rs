@@ -91,7 +91,7 @@ fn is_parameter(before: &[u8], language: Language) -> bool {
     if !before.trim_ascii_end().last().is_some_and(|byte| b"(,*{".contains(byte)) {
         return false;
     }
-    let Some(opened) = unclosed(before) else { return false };
+    let Some(opened) = unclosed(before, b'(') else { return false };
     let head = before[..opened].trim_ascii_end();
     // `def save(`; in JavaScript a method has no word before its name.
     let before_name = head[..head.len() - last_word(head).len()].trim_ascii_end();

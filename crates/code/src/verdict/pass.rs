@@ -350,7 +350,8 @@ impl Pass {
             said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
             let site = &found.sites[at];
             // What an object has itself is no use of what a class has.
-            if family(site.language) == SCRIPTS
+            let are_fields = found.definitions.iter().all(|one| one.kind == Kind::Field);
+            if (family(site.language) == SCRIPTS || are_fields)
                 && site.class == Class::Binding
                 && matches!(said[at], Said::Dispatched(_))
             {
@@ -363,6 +364,18 @@ impl Pass {
             };
             if may_dispatch && is_direct(found, site, session, sheets, asked.call.until).await {
                 said[at] = Said::Other { is_interface: false };
+            }
+        }
+        // What is required under a name is what that name means.
+        for &at in sites {
+            let site = &found.sites[at];
+            let is_silent = said[at] == Said::Nothing && site.class == Class::Import && site.alias.is_some();
+            let of_the_name = |one: &&usize| {
+                let other = &found.sites[**one];
+                other.path == site.path && other.alias == site.alias && matches!(said[**one], Said::Ours(_))
+            };
+            if let Some(&other) = sites.iter().filter(|_| is_silent).find(of_the_name) {
+                said[at] = said[other].clone();
             }
         }
         blocking(|| self.take_beside(found, beside, sheets, said));

@@ -1,6 +1,7 @@
 //! What a server's answer to `textDocument/definition` says of a site: one of our definitions, another one, the way to one.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use super::conditions::Conditions;
 use super::decide::Said;
@@ -47,6 +48,9 @@ pub(super) fn read(
                         _ if is_direct => other,
                         Some(Dispatched::To(one)) => Said::Dispatched(*one),
                         Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
+                        // An object of this class is of no other one that only has its members.
+                        Some(Dispatched::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
+                        Some(Dispatched::Structural) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
                         None if conditions.is_alternative(found, &found.sites[asked_at], &spot, sheets) => {
                             Said::Failed(Code::Inactive)
@@ -71,8 +75,9 @@ pub(super) fn read(
         let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
         spots.iter().any(|spot| is_assigned_by(found, site, spot, sheets))
     };
-    let is_guess =
-        is_guess || matches!(best, Said::Other { .. }) && (is_keyword_of_pattern(found, site) || is_itself(sheets));
+    let is_guess = is_guess
+        || matches!(best, Said::Other { .. }) && is_keyword_of_pattern(found, site)
+        || matches!(best, Said::Other { .. } | Said::Ours(_)) && is_itself(sheets);
     if is_guess { Said::Failed(Code::Dynamic) } else { best }
 }
 
@@ -82,6 +87,13 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
     let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
     let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
     site.language == Language::Python && site.class == Class::Pattern && is_key
+}
+
+/// Whether a site reaches its name through the object whose method it stands in.
+fn is_on_itself(found: &Found, site: &Site) -> bool {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let receiver = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
+    matches!(last_word(receiver), b"this" | b"self")
 }
 
 /// Whether a name of Python stands on the right side of what assigns it, where ty leads to the left one: in a class, `parse =
@@ -103,7 +115,7 @@ fn is_direct(found: &Found, site: &Site) -> bool {
         // `super()`, `super(Base, self)`.
         Language::Python => receiver
             .strip_suffix(b")")
-            .and_then(unclosed)
+            .and_then(|text| unclosed(text, b'('))
             .is_some_and(|opened| last_word(receiver[..opened].trim_ascii_end()) == b"super"),
         _ => receiver.ends_with(b"super"),
     }
@@ -120,22 +132,44 @@ fn exported(found: &Found, site: &Site) -> Option<Said> {
     let end = value.iter().position(|byte| b",;}\n".contains(byte)).unwrap_or(value.len());
     let last = last_word(value[..end].trim_ascii_end());
     let last_at = text.len() - value.len() + value[..end].trim_ascii_end().len() - last.len();
-    let is_member = text[..last_at].ends_with(b".");
+    // A field that is copied is another one's value: `{ name: user.name }`.
+    let is_data = found.definitions.iter().any(|one| matches!(one.kind, Kind::Field | Kind::Variable | Kind::Constant));
+    let is_member = text[..last_at].ends_with(b".") && !is_data;
     if let Some(next) = found.sites.iter().position(|one| one.path == site.path && one.at == last_at && is_member) {
         return Some(Said::Through(next));
     }
-    if value.starts_with(b"require(") && site.alias.is_some() {
-        // It has its name by what it requires; whether that is ours no server says.
-        return Some(Said::Failed(Code::Dynamic));
+    if let Some(source) = value.strip_prefix(b"require(").filter(|_| site.alias.is_some()) {
+        // It has its name by what it requires, which no server leads to.
+        let source = source.split(|byte| b"'\"`".contains(byte)).nth(1).unwrap_or_default();
+        let file = beside(&site.path, &String::from_utf8_lossy(source));
+        let is_it = |one: &crate::definition::Definition| {
+            let module = one.path.with_extension("");
+            module == file.with_extension("") || module == file.join("index")
+        };
+        return Some(found.definitions.iter().position(is_it).map_or(Said::Failed(Code::Dynamic), Said::Ours));
     }
     for word in [&b"async "[..], b"function* ", b"function ", b"class "] {
         value = value.strip_prefix(word).map_or(value, <[u8]>::trim_ascii_start);
     }
     let at = text.len() - value.len();
-    let is_value = |one: &Site| one.path == site.path && one.at == at;
+    let is_field = found.definitions.iter().any(|one| one.kind == Kind::Field);
+    let is_value = |one: &Site| one.path == site.path && one.at == at && !is_field;
     let is_it = |one: &crate::definition::Definition| one.path == site.path && one.at == at;
     let ours = found.definitions.iter().position(is_it).map(Said::Ours);
     ours.or_else(|| found.sites.iter().position(is_value).map(Said::Through))
+}
+
+/// What a module names from its folder: `../geo`.
+fn beside(module: &Path, source: &str) -> PathBuf {
+    let mut path = module.parent().map(PathBuf::from).unwrap_or_default();
+    for part in source.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = path.pop(),
+            part => path.push(part),
+        }
+    }
+    path
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
@@ -144,6 +178,10 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     // ty gives a field with what holds it: `self.total`.
     if sheets.text(&spot).strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('.')) {
         spot.start = spot.end - name.len();
+    }
+    // TypeScript gives the arrow function that a property holds: `load = (id) => …`.
+    if let Some(at) = holder(name, &spot, sheets).filter(|_| family(found.sites[asked_at].language) == SCRIPTS) {
+        (spot.start, spot.end) = (at, at + name.len());
     }
     let below = sheets.below(&spot.path);
     let word = sheets.word(&spot);
@@ -196,11 +234,38 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
             |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
         return found.sites.iter().position(is_in_there).map_or(Said::Nothing, Said::Through);
     }
+    // What a module is made of by `require` has no name there.
+    if word == "module" && sheets.text(&spot).starts_with("module.exports") {
+        return Said::Nothing;
+    }
+    // gopls leads from the name of a package to its import.
+    if found.sites[asked_at].language == Language::Go && sheets.text(&spot).starts_with('"') {
+        return Said::Other { is_interface: false };
+    }
     let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, &spot, sheets);
     match is_named || is_module(name, &spot) || is_implied() {
         true => Said::Other { is_interface: false },
         false => Said::Odd,
     }
+}
+
+/// Where the name of a property stands whose value begins at a spot.
+fn holder(name: &str, spot: &Spot, sheets: &Sheets) -> Option<usize> {
+    let sheet = sheets.get(&spot.path)?;
+    let start = spot.start.checked_sub(sheet.skip)?;
+    let value = sheet.text.get(start..)?;
+    let is_function = value.starts_with('(') || value.starts_with("async") || value.starts_with("function");
+    let before = sheet.text.get(..start)?.trim_end();
+    if !(is_function || value.split_whitespace().nth(1) == Some("=>")) || !before.ends_with(['=', ':']) {
+        return None;
+    }
+    let line = before.rfind(['\n', ';', '{', ',']).map_or(0, |at| at + 1);
+    let is_whole = |at: &usize| {
+        let (head, rest) = (&before[..*at], &before[at + name.len()..]);
+        last_word(head.as_bytes()).is_empty() && !rest.as_bytes().first().is_some_and(|byte| is_word(*byte))
+    };
+    let at = before[line..].match_indices(name).map(|(at, _)| line + at).find(is_whole)?;
+    Some(at + sheet.skip)
 }
 
 /// Whether what stands at a spot comes to a method of Rust by a trait that calls another one: `x.into()` leads to `From::from`; or is
@@ -211,7 +276,7 @@ fn is_implied_in_rust(name: &str, spot: &Spot, sheets: &Sheets) -> bool {
     let is_derived = || {
         let start = sheets.get(&spot.path).and_then(|sheet| Some((sheet, spot.start.checked_sub(sheet.skip)?)));
         let before = start.and_then(|(sheet, start)| sheet.text.as_bytes().get(..start)).and_then(|before| {
-            let opened = unclosed(before)?;
+            let opened = unclosed(before, b'(')?;
             Some(last_word(&before[..opened]) == b"derive")
         });
         before == Some(true)

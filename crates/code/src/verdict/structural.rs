@@ -12,7 +12,7 @@ use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::server::Session;
-use crate::syntax::{Kind, Language, occurrences_at, occurrences_within};
+use crate::syntax::{Kind, Language, occurrences_at, occurrences_within, unclosed};
 
 /// How long one file may take.
 const WITHIN: Duration = Duration::from_secs(1);
@@ -33,7 +33,13 @@ pub(super) async fn may_meet(
     let is_member = |one: &&Definition| matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
     for one in found.definitions.iter().filter(is_member) {
         let path = sheets.path(&one.path);
-        let Some(class) = one.marks.class.as_ref().map(|class| place(&path, class, 0)) else { return true };
+        let Some(class) = one.marks.class.as_ref().map(|class| place(&path, class, 0)) else {
+            let text = found.texts.get(&one.path).map(|text| &text[..]).unwrap_or_default();
+            if literal_has_all(text, one.at, &required) {
+                return true;
+            }
+            continue;
+        };
         if has_all(class, required.clone(), session, sheets, until).await {
             return true;
         }
@@ -47,6 +53,9 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     let text = sheet.text.as_bytes();
     let language = Language::of(&spot.path, text)?;
     let start = spot.start.checked_sub(sheet.skip)?;
+    if is_of_the_library(spot) {
+        return None;
+    }
     let place = start..start + sheets.word(spot).len();
     let one = occurrences_at(language, text, &[place], Instant::now() + WITHIN)?.into_iter().next()?;
     let declares = one.declares.as_ref()?;
@@ -89,6 +98,30 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     };
     let own = members.iter().map(|(name, _)| name).filter(|name| is_own(name));
     Some(own.filter_map(|name| Some(sheet.text.get(name.clone())?.to_owned())).collect())
+}
+
+/// Whether a spot stands in the library that comes with TypeScript, whose interfaces are declared in pieces: what a class is for them
+/// is not told by the members of one.
+fn is_of_the_library(spot: &Spot) -> bool {
+    let file = spot.path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+    file.starts_with("lib.") && file.ends_with(".d.ts")
+}
+
+/// Whether the object that is written around a member has all of these, or may have them from another one.
+fn literal_has_all(text: &[u8], member: usize, required: &BTreeSet<String>) -> bool {
+    let Some(opened) = unclosed(&text[..member], b'{') else { return true };
+    let mut depth = 0usize;
+    let closed = text[opened..].iter().position(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let literal = String::from_utf8_lossy(&text[opened..closed.map_or(text.len(), |end| opened + end)]).into_owned();
+    let words: BTreeSet<&str> = literal.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).collect();
+    literal.contains("...") || required.iter().all(|name| words.contains(name.as_str()))
 }
 
 /// Whether a class of TypeScript has members that no other class can have.

@@ -163,6 +163,14 @@ impl Judged {
             assert_eq!(answer["head"]["final"], false, "{name}: {text}");
         }
     }
+
+    /// What is said of each use of a name, refuted ones too: whether that is final, then the sites as [`sites`] has them.
+    pub(crate) fn told(&self, tool: &str, name: &str) -> String {
+        let (answer, _) = self.until_judged(tool, json!({"name": name, "refuted": true}));
+        let is_final = if answer["head"]["final"] == true { "final" } else { "open" };
+        let sites: String = sites(&answer).into_iter().map(|site| format!("  {site}\n")).collect();
+        format!("{name} {is_final}\n{sites}")
+    }
 }
 
 impl Drop for Judged {

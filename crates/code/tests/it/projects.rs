@@ -20,6 +20,11 @@ pub(crate) fn typescript() -> Option<Judged> {
     made(&["tsc", "node"], "tsconfig.json", options)
 }
 
+/// Modules of CommonJS, as they are without a `tsconfig.json`.
+pub(crate) fn javascript() -> Option<Judged> {
+    made(&["tsc", "node"], "package.json", "{\"name\": \"made\"}\n")
+}
+
 /// A module.
 pub(crate) fn go() -> Option<Judged> {
     made(&["gopls", "go"], "go.mod", "module made\n\ngo 1.19\n")

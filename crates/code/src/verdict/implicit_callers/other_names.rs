@@ -243,7 +243,7 @@ fn in_tuple(before: &[u8]) -> Option<&[u8]> {
 /// Whether a tuple of classes, before which this stands, is a later argument of a call that may make a class.
 fn is_argument(before: &[u8]) -> bool {
     let Some(arguments) = before.strip_suffix(b",") else { return false };
-    let called = unclosed(arguments).map(|at| arguments[..at].trim_ascii_end()).unwrap_or_default();
+    let called = unclosed(arguments, b'(').map(|at| arguments[..at].trim_ascii_end()).unwrap_or_default();
     let word = String::from_utf8_lossy(last_word(called)).to_lowercase();
     let is_asked = matches!(word.as_str(), "isinstance" | "issubclass") || word.starts_with("assert");
     // `type`, `new_class`, `EnumMeta`, `super().__new__`.
@@ -253,7 +253,7 @@ fn is_argument(before: &[u8]) -> bool {
 /// Whether a place stands in the list of bases of a class of Python.
 pub(in crate::verdict) fn is_in_head(text: &[u8], at: usize) -> bool {
     let before = &text[at.saturating_sub(HEAD)..at];
-    let Some(opened) = unclosed(before) else { return false };
+    let Some(opened) = unclosed(before, b'(') else { return false };
     let name = before[..opened].trim_ascii_end();
     let rest = &name[..name.len() - last_word(name).len()];
     last_word(rest.trim_ascii_end()) == b"class"
