@@ -57,6 +57,8 @@ pub(crate) enum Why {
     Assembly,
     /// Go that uses a name of C.
     ByCgo,
+    /// JavaScript that uses what a module is without a name for it.
+    Nameless,
     /// It writes names with escapes.
     Escaped,
     /// Code in a file of another kind.
@@ -82,6 +84,9 @@ impl Why {
             Why::Module => {
                 "a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
             }
+            Why::Nameless => {
+                "uses what the module exports without a name for it (`require(\"./m\")(1)`, `() => import(\"./m\")`)"
+            }
             Why::ByCgo => "uses the name by cgo (`C.name`), which the judge of C does not read",
             Why::Assembly => "assembly that mentions the name: no judge reads it",
             Why::Escaped => "writes the name with escapes (\\u0061): not searched",
@@ -99,7 +104,7 @@ impl Why {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
             Why::Assembly | Why::Escaped | Why::Embedded => true,
             Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
-            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes | Why::ByCgo => false,
+            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes | Why::ByCgo | Why::Nameless => false,
         }
     }
 }

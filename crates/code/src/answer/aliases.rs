@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Alias, Found, MAX_ALIASES, MAX_RENAMES, Reader, Shown, Site, broken, has, module_name, unparsed};
-use crate::search::{Hit, Scope, Searched, Skipped, search, search_by};
+use crate::search::{Hit, Scope, Searched, Skipped, Why, search, search_by};
 use crate::syntax::{Class, DEFAULT, DefaultImport, Language, SCRIPTS, default_imports, family, occurrences};
 
 /// Searches for the names that imports and re-exports give.
@@ -107,13 +107,17 @@ fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) ->
     }
     found.leave_out(searched.skipped.iter(), &BTreeSet::from([family(Language::JavaScript)]));
     for hit in searched.hits {
-        let Some(all) = default_imports(hit.language, &hit.text, module, scope.until) else {
+        let Some(all) = default_imports(hit.language, &hit.text, &hit.path, &alias.path, scope.until) else {
             found.skipped.push(unparsed(scope, &hit));
             continue;
         };
         let path: Arc<Path> = hit.path.as_path().into();
+        let nameless = all.iter().filter(|one| one.name.is_empty()).count();
+        if nameless > 0 {
+            found.skipped.push(Skipped { path: hit.path.clone(), why: Why::Nameless, mentions: nameless });
+        }
         let passes_on = |one: &DefaultImport| one.name != DEFAULT || one.is_export && path != alias.path;
-        let is_other = |one: &DefaultImport| one.name != found.question.name && passes_on(one);
+        let is_other = |one: &DefaultImport| !one.name.is_empty() && one.name != found.question.name && passes_on(one);
         given.extend(all.into_iter().filter(is_other).filter(|_| alias.depth < MAX_RENAMES).map(|one| Alias {
             name: one.name,
             path: path.clone(),

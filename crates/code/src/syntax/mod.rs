@@ -35,7 +35,7 @@ pub(crate) use c::is_pure_virtual;
 pub(crate) use conditions::conditional;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
-pub(crate) use default_imports::{DEFAULT, DefaultImport};
+pub(crate) use default_imports::{DEFAULT, DefaultImport, names_module};
 pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
     Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
@@ -228,17 +228,18 @@ thread_local! {
     static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
 }
 
-/// The names that a file gives to the default export of the modules of this name. Only JavaScript's kin has any.
+/// The names that a file gives to the default export of a module; both paths are from the root. Only JavaScript's kin has any.
 pub(crate) fn default_imports(
     language: Language,
     text: &[u8],
-    module: &str,
+    path: &Path,
+    module: &Path,
     until: Instant,
 ) -> Option<Vec<DefaultImport>> {
     match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let tree = parse(language, text, until)?;
-            Some(default_imports::default_imports(tree.root_node(), text, module))
+            Some(default_imports::default_imports(tree.root_node(), text, path, module))
         }
         _ => Some(Vec::new()),
     }

@@ -103,6 +103,9 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
                 ("identifier", None) => vec![Declared::new(left, Kind::Variable)],
                 ("identifier", Some("class_definition")) => vec![Declared::new(left, Kind::Field)],
                 ("attribute", Some("function_definition")) => attribute_of_self(trail, left),
+                (_, Some("function_definition")) => {
+                    named_children(left).into_iter().flat_map(|one| attribute_of_self(trail, one)).collect()
+                }
                 (_, scope) => bound(left, scope),
             }
         }
@@ -167,7 +170,8 @@ fn attribute_of_self<'t>(trail: &Trail<'_, 't>, left: tree_sitter::Node<'t>) -> 
     let is_init = function
         .and_then(|function| function.child_by_field_name("name"))
         .is_some_and(|name| trail.text_of(name) == "__init__");
-    let is_self = left.child_by_field_name("object").is_some_and(|object| trail.text_of(object) == "self");
+    let is_self = left.kind() == "attribute"
+        && left.child_by_field_name("object").is_some_and(|object| trail.text_of(object) == "self");
     match left.child_by_field_name("attribute").filter(|_| is_init && is_self) {
         Some(name) => vec![Declared::new(name, Kind::Field)],
         None => Vec::new(),

@@ -14,7 +14,7 @@ pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class
             .or_else(|| (is_run(trail) || is_formatted(trail)).then_some(Class::Value))
             .or_else(|| listed(trail, computes_attributes)),
         Language::JavaScript | Language::TypeScript | Language::Tsx => key(trail)
-            .or_else(|| (is_run(trail) || is_given_to(trail, REFLECTS)).then_some(Class::Value))
+            .or_else(|| (is_run(trail) || is_given_to(trail, REFLECTS) && !is_first(trail)).then_some(Class::Value))
             .or_else(|| listed(trail, computes_keys)),
         Language::Go => {
             (is_linkname(trail) || is_given_to(trail, FINDS_IN_GO) || is_in_template(trail)).then_some(Class::Value)
@@ -145,6 +145,12 @@ fn is_given_to(trail: &Trail<'_, '_>, functions: &[&str]) -> bool {
     let (before, after) = around(trail);
     let is_whole = [before, after].iter().all(|part| part.trim_matches(['"', '`', '\'']).is_empty());
     is_whole && called_with(trail).is_some_and(|called| is_one_of(&called, functions))
+}
+
+/// Whether a text is the first argument of a call.
+fn is_first(trail: &Trail<'_, '_>) -> bool {
+    let text = trail.up(1);
+    trail.up(2).and_then(|arguments| arguments.named_child(0)).is_some_and(|first| Some(first) == text)
 }
 
 /// Whether a text is given to what runs it.

@@ -215,6 +215,10 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
         }
         "function_expression" | "generator_function" | "class" => return expression(trail),
         "variable_declarator" => return variable(trail),
+        "pair" if is_function(node.child_by_field_name("value")) && is_of_named_object(trail) => {
+            let key = node.child_by_field_name("key").filter(|key| key.kind() == "property_identifier");
+            return key.map(|key| Declared::new(key, Kind::Method)).into_iter().collect();
+        }
         "assignment_expression" => return exported(trail),
         _ => return Vec::new(),
     };
@@ -225,6 +229,20 @@ fn is_function(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| {
         matches!(node.kind(), "arrow_function" | "function_expression" | "function" | "generator_function")
     })
+}
+
+/// Whether what stands there is in an object that a variable, an export or another such object holds.
+fn is_of_named_object(trail: &Trail<'_, '_>) -> bool {
+    let mut up = 1;
+    while trail.kind(up) == "object" && trail.kind(up + 1) == "pair" {
+        up += 2;
+    }
+    let holder = (trail.kind(up + 1), trail.field(up));
+    trail.kind(up) == "object"
+        && matches!(
+            holder,
+            ("variable_declarator", "value") | ("assignment_expression", "right") | ("export_statement", _)
+        )
 }
 
 /// A member of a class: a method, if its value is a function.

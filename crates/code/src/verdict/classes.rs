@@ -28,7 +28,8 @@ pub(super) fn is_object_type(sheets: &Sheets, spot: &Spot) -> bool {
     value.is_some_and(|value| value.starts_with('{') && value.ends_with('}') && !value.contains('&'))
 }
 
-fn any_at(sheets: &Sheets, spot: &Spot) -> Option<(Declares, usize)> {
+/// What is declared at a spot, and how many bytes of the file come before its text.
+pub(super) fn any_at(sheets: &Sheets, spot: &Spot) -> Option<(Declares, usize)> {
     let sheet = sheets.get(&spot.path)?;
     let start = spot.start.checked_sub(sheet.skip)?;
     let place = start..start + sheets.word(spot).len();

@@ -4,13 +4,15 @@
 use std::time::{Duration, Instant};
 
 use super::classes::{declared_at, is_static, spot as place};
+use super::mixins::Classes;
 use super::requests::asked_at;
+use super::structural::stands_for;
 use super::texts::{Sheets, Spot};
-use crate::answer::Found;
+use crate::answer::{Found, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::server::Session;
-use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family, occurrences_at};
+use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family, last_word, occurrences_at};
 
 /// How many classes are looked into.
 const MOST_CLASSES: usize = 50;
@@ -53,13 +55,64 @@ pub(super) async fn overrider(
     None
 }
 
+/// Whether the object that a site reaches its name through is of a class that has nothing to do with the one of our definition: one
+/// beside it, which inherits what both have from a third.
+pub(super) async fn is_of_another(
+    found: &Found,
+    site: &Site,
+    number: usize,
+    classes: &Classes,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> bool {
+    let has_heirs = site.language == Language::Python;
+    if !has_heirs && family(site.language) != SCRIPTS {
+        return false;
+    }
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
+    let name = last_word(receiver);
+    if name.is_empty() {
+        return false;
+    }
+    let path = sheets.path(&site.path);
+    let at = (path.as_path(), receiver.len() - name.len());
+    let answer = asked_at(session, sheets, "textDocument/typeDefinition", at, until).await;
+    let places = answer.unwrap_or_default();
+    let of: Option<Vec<Spot>> = blocking(|| places.iter().map(|place| sheets.spot(place)).collect());
+    let mut of = of.unwrap_or_default();
+    if matches!(name, b"self" | b"this") {
+        let here = Spot { path: path.clone(), start: site.at, end: site.at };
+        of = blocking(|| class_around(&here, sheets)).into_iter().collect();
+    }
+    let one = &found.definitions[number];
+    let own = own_spot(one, found, sheets).and_then(|own| blocking(|| class_around(&own, sheets)));
+    let Some(own) = own.filter(|_| !of.is_empty()) else { return false };
+    for class in of {
+        let is_class =
+            blocking(|| declared_at(sheets, &class)).is_some_and(|(declares, _)| declares.kind == Kind::Class);
+        let is_it = (&class.path, class.start) == (&own.path, own.start);
+        let may_be = has_heirs && classes.have_heir(sheets.word(&class), sheets.word(&own));
+        if !is_class
+            || is_it
+            || may_be
+            || has_base(own.clone(), &class, session, sheets, until).await
+            || !has_heirs && stands_for(&own, &class, session, sheets, until).await
+        {
+            return false;
+        }
+    }
+    true
+}
+
 fn own_spot(one: &Definition, found: &Found, sheets: &Sheets) -> Option<Spot> {
     let path = sheets.path(&one.path);
     sheets.get(&path)?;
     Some(Spot { path, start: one.at, end: one.at + found.question.name.len() })
 }
 
-/// The class whose member is declared at a spot: where its name stands.
+/// The class around a spot, whose member is declared or named there: where its name stands.
 fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
@@ -70,7 +123,8 @@ fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
     // A field that a method assigns belongs to the class around that.
     let is_class = |kind| matches!(kind, Kind::Class | Kind::Struct);
     let around = || one.enclosing.iter().rev().find(|place| is_class(place.kind)).map(|place| place.at);
-    let name = one.declares.as_ref()?.marks.class.as_ref().map(|class| class.start).or_else(around)?;
+    let declared = one.declares.as_ref().and_then(|declares| declares.marks.class.as_ref());
+    let name = declared.map(|class| class.start).or_else(around)?;
     let class = Spot { path: spot.path.clone(), start: name + sheet.skip, end: name + sheet.skip };
     Some(Spot { end: class.start + sheets.word(&class).len(), ..class })
 }

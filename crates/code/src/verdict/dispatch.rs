@@ -161,6 +161,10 @@ pub(super) async fn overrides(
             }
         }
     }
+    if Language::by_name(&spot.path) == Some(Language::Go) && blocking(|| is_of_generic_interface(spot, sheets)) {
+        // gopls names nothing that implements one with type parameters.
+        return Some(Dispatched::Undecided(Code::Dynamic));
+    }
     if let Some(number) = overrider(found, spot, session, sheets, until).await {
         return Some(Dispatched::To(number));
     }
@@ -260,6 +264,13 @@ fn made_there(text: &[u8]) -> Option<&[u8]> {
 
 fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
     declared_at(sheets, spot).is_some_and(|(declares, _)| matches!(declares.kind, Kind::Class | Kind::Struct))
+}
+
+/// Whether a method of Go is declared in an interface with type parameters.
+fn is_of_generic_interface(spot: &Spot, sheets: &Sheets) -> bool {
+    let Some(sheet) = sheets.get(&spot.path) else { return false };
+    let before = sheet.text.get(..spot.start.saturating_sub(sheet.skip)).unwrap_or_default();
+    before.rfind("interface").is_some_and(|at| before[..at].trim_end().ends_with(']'))
 }
 
 /// The trait that the method at a spot belongs to.

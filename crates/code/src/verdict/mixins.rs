@@ -17,13 +17,41 @@ struct Head {
     bases: Vec<String>,
 }
 
-/// The names of the classes beside ours, and of those that they derive from; `None` where not all classes are known.
-pub(super) async fn beside(scope: &Scope, found: &Found, until: Instant) -> Option<BTreeSet<String>> {
+/// The classes of a project.
+#[derive(Default)]
+pub(super) struct Classes {
+    heads: Vec<Head>,
+    /// The names of those beside ours, and of those that they derive from.
+    pub beside: BTreeSet<String>,
+}
+
+impl Classes {
+    /// Whether a class derives from both of these, by their names.
+    pub(super) fn have_heir(&self, one: &str, other: &str) -> bool {
+        let [one, other] = [one, other].map(|name| heirs(&self.heads, BTreeSet::from([name.to_owned()])));
+        one.intersection(&other).next().is_some()
+    }
+}
+
+/// The names of classes, and of all that derive from them.
+fn heirs(heads: &[Head], mut names: BTreeSet<String>) -> BTreeSet<String> {
+    loop {
+        let more = heads.iter().filter(|head| head.bases.iter().any(|base| names.contains(base)));
+        let all: BTreeSet<String> = names.iter().cloned().chain(more.map(|head| head.name.clone())).collect();
+        if all.len() == names.len() {
+            return names;
+        }
+        names = all;
+    }
+}
+
+/// The classes of the project, where members of one are asked about; `None` where not all are known.
+pub(super) async fn classes(scope: &Scope, found: &Found, until: Instant) -> Option<Classes> {
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
     let ours = found.definitions.iter().filter(|one| one.language == Language::Python && is_member(one.kind));
     let ours: BTreeSet<String> = ours.filter_map(|one| one.inside.last()?.first().cloned()).collect();
     if ours.is_empty() {
-        return Some(BTreeSet::new());
+        return Some(Classes::default());
     }
     let begins_line = |text: &[u8], at: Range<usize>| {
         let line = text[..at.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -31,20 +59,10 @@ pub(super) async fn beside(scope: &Scope, found: &Found, until: Instant) -> Opti
     };
     let all = search_words(scope, Language::Python, "class".to_owned(), until, begins_line).await?;
     let heads: Vec<Head> = all.iter().map(|(_, text, at)| head(text, at.end)).collect();
-    let derive_from = |names: &BTreeSet<String>| -> Vec<&Head> {
-        heads.iter().filter(|head| head.bases.iter().any(|base| names.contains(base))).collect()
-    };
     // What is below ours is looked up as ours is.
-    let mut below = ours;
-    loop {
-        let more = derive_from(&below).into_iter().map(|head| head.name.clone());
-        let all: BTreeSet<String> = below.iter().cloned().chain(more).collect();
-        if all.len() == below.len() {
-            break;
-        }
-        below = all;
-    }
-    let bases = derive_from(&below).into_iter().flat_map(|head| &head.bases);
+    let below = heirs(&heads, ours);
+    let derived = heads.iter().filter(|head| head.bases.iter().any(|base| below.contains(base)));
+    let bases = derived.flat_map(|head| &head.bases);
     let mut open: Vec<String> = bases.filter(|base| !below.contains(*base)).cloned().collect();
     let mut beside = BTreeSet::new();
     while let Some(name) = open.pop() {
@@ -54,7 +72,7 @@ pub(super) async fn beside(scope: &Scope, found: &Found, until: Instant) -> Opti
             beside.insert(name);
         }
     }
-    Some(beside)
+    Some(Classes { heads, beside })
 }
 
 /// The class whose name comes next.

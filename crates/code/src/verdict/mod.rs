@@ -5,10 +5,13 @@
 //! - `classes`: classes as the texts declare them.
 //! - `conditions`: definitions of which each configuration compiles another one.
 //! - `decide`: what two answers mean for a site; pure.
+//! - `derived`: which class overrides a member of another, as the bases tell it that classes name.
 //! - `dispatch`: what a call of a method that others implement or override, or of theirs, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
+//! - `guessed`: objects of which a judge guesses the class.
 //! - `implicit_callers`: who may call a definition without naming it.
 //! - `invocations`: what a macro of the project is given.
+//! - `objects`: what is said of sites, corrected by the objects that they reach their names through.
 //! - `owner`: which type a name belongs to, by the words before it.
 //! - `said`: what a server's answer says of a site.
 //! - `texts`: places of the protocol in the texts that were read.
@@ -34,6 +37,7 @@ mod implicit_callers;
 mod invocations;
 mod meaning;
 mod mixins;
+mod objects;
 mod outside;
 mod owner;
 mod pass;

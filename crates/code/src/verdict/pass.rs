@@ -9,9 +9,10 @@ use tokio::task::JoinSet;
 
 use super::conditions::Conditions;
 use super::decide::{Decided, Said, decide};
-use super::dispatch::{Dispatched, between, is_direct, overrides};
+use super::dispatch::{Dispatched, between, overrides};
 use super::grammar::{is_none_of_them, is_silent};
-use super::guessed::is_guessed;
+use super::mixins::Classes;
+use super::objects::{by_guess, by_name, by_object, by_order};
 use super::owner::{Renamed, owner};
 use super::requests::{defined, left, places, within};
 use super::said::{read, stands_for};
@@ -41,8 +42,8 @@ pub(super) struct Pass {
     /// Why uses that syntax does not see may be missing: who may call without a name, or what the server refuses.
     unnamed: Option<(Code, String)>,
     conditions: Conditions,
-    /// Classes of Python beside those of the definitions.
-    beside: BTreeSet<String>,
+    /// Of Python.
+    classes: Classes,
     proves: bool,
     is_lost: bool,
     settling: Settling,
@@ -52,8 +53,6 @@ pub(super) struct Pass {
 pub(super) const MOST_SITES: usize = 2000;
 /// How many methods are told apart whose traits have one name, or asked for their overriders.
 const MOST_BETWEEN: usize = 100;
-/// How many objects are looked at whose class a judge may guess.
-const MOST_GUESSED: usize = 300;
 /// How many files are open at once, besides those of the definitions.
 pub(super) const FILES: usize = 180;
 
@@ -68,14 +67,14 @@ impl Pass {
             missed: 0,
             unnamed: None,
             conditions: blocking(|| Conditions::of(&asked.call.scope.root, found)),
-            beside: BTreeSet::new(),
+            classes: Classes::default(),
             proves: false,
             is_lost: false,
             settling: Settling::default(),
         };
         if family == crate::syntax::family(Language::Python) {
-            match mixins::beside(asked.call.scope, found, asked.call.until).await {
-                Some(beside) => pass.beside = beside,
+            match mixins::classes(asked.call.scope, found, asked.call.until).await {
+                Some(classes) => pass.classes = classes,
                 None => pass.unnamed = Some((Code::NotSearched, "classes of files that cannot be searched".to_owned())),
             }
         }
@@ -319,7 +318,7 @@ impl Pass {
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => said[at] = Said::Nothing,
             }
         }
-        let beside = if self.beside.is_empty() { Vec::new() } else { all.clone() };
+        let beside = if self.classes.beside.is_empty() { Vec::new() } else { all.clone() };
         blocking(|| {
             for (at, places) in all {
                 said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
@@ -348,59 +347,11 @@ impl Pass {
         }
         for (at, places) in open {
             said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
-            let site = &found.sites[at];
-            // What an object has itself is no use of what a class has.
-            let are_fields = found.definitions.iter().all(|one| one.kind == Kind::Field);
-            if (family(site.language) == SCRIPTS || are_fields)
-                && site.class == Class::Binding
-                && matches!(said[at], Said::Dispatched(_))
-            {
-                said[at] = Said::Other { is_interface: false };
-            }
-            let may_dispatch = match site.language {
-                Language::Cpp => matches!(said[at], Said::Dispatched(_)),
-                Language::Rust | Language::Go => false,
-                _ => matches!(said[at], Said::Dispatched(_) | Said::Failed(Code::Dynamic)),
-            };
-            if may_dispatch && is_direct(found, site, session, sheets, asked.call.until).await {
-                said[at] = Said::Other { is_interface: false };
-            }
+            said[at] = by_object(found, at, said[at].clone(), &self.classes, session, sheets, asked.call.until).await;
         }
-        // What is required under a name is what that name means.
-        for &at in sites {
-            let site = &found.sites[at];
-            let is_silent = said[at] == Said::Nothing && site.class == Class::Import && site.alias.is_some();
-            let of_the_name = |one: &&usize| {
-                let other = &found.sites[**one];
-                other.path == site.path && other.alias == site.alias && matches!(said[**one], Said::Ours(_))
-            };
-            if let Some(&other) = sites.iter().filter(|_| is_silent).find(of_the_name) {
-                said[at] = said[other].clone();
-            }
-        }
-        blocking(|| self.take_beside(found, beside, sheets, said));
-        let is_duck_typed = |language| matches!(language, Language::Python | Language::JavaScript);
-        let may_be_guessed = |at: &&usize| {
-            let site = &found.sites[**at];
-            is_duck_typed(site.language) && site.is_member && matches!(said[**at], Said::Other { .. })
-        };
-        let to_ask: Vec<usize> = sites.iter().filter(may_be_guessed).take(MOST_GUESSED).copied().collect();
-        for at in to_ask {
-            if is_guessed(found, &found.sites[at], session, sheets, asked.call.until).await {
-                said[at] = Said::Failed(Code::Dynamic);
-            }
-        }
-    }
-
-    /// Leaves open what means the method of a class beside ours: which one runs only the class of the object tells.
-    fn take_beside(&self, found: &Found, beside: Vec<(usize, Vec<Location>)>, sheets: &mut Sheets, said: &mut [Said]) {
-        for (at, places) in beside {
-            let is_other = matches!(said[at], Said::Other { .. }) && found.sites[at].is_member;
-            let mut spots = places.iter().filter(|_| is_other);
-            if spots.any(|place| sheets.spot(place).is_some_and(|spot| mixins::is_of(&self.beside, &spot, sheets))) {
-                said[at] = Said::Failed(Code::Dynamic);
-            }
-        }
+        by_name(found, sites, said);
+        blocking(|| by_order(found, beside, &self.classes, sheets, said));
+        by_guess(found, sites, session, sheets, asked.call.until, said).await;
     }
 
     /// Gives the sites their verdicts, and adds what only the server knows.

@@ -1,8 +1,8 @@
 //! What a server's answer to `textDocument/definition` says of a site: one of our definitions, another one, the way to one.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
+use super::classes::any_at;
 use super::conditions::Conditions;
 use super::decide::Said;
 use super::dispatch::{Dispatched, dispatched, may_be_overridden};
@@ -10,7 +10,9 @@ use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::judgement::Code;
 use crate::lsp::Location;
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, unclosed};
+use crate::syntax::{
+    C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, names_module, unclosed,
+};
 
 /// What a place of an answer to `textDocument/definition` is.
 pub(super) fn read(
@@ -102,7 +104,8 @@ fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> b
     let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
     let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
     let is_left = sheets.below(&left.path) == Some(&*site.path) && left.start < site.at;
-    is_left && between.contains(&b'=') && !between.contains(&b'\n')
+    let is_in_class = || any_at(sheets, left).is_some_and(|(declares, _)| declares.kind == Kind::Field);
+    is_left && between.contains(&b'=') && !between.contains(&b'\n') && is_in_class()
 }
 
 /// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
@@ -138,15 +141,13 @@ fn exported(found: &Found, site: &Site) -> Option<Said> {
     if let Some(next) = found.sites.iter().position(|one| one.path == site.path && one.at == last_at && is_member) {
         return Some(Said::Through(next));
     }
-    if let Some(source) = value.strip_prefix(b"require(").filter(|_| site.alias.is_some()) {
+    if let Some(source) = value.strip_prefix(b"require(") {
         // It has its name by what it requires, which no server leads to.
         let source = source.split(|byte| b"'\"`".contains(byte)).nth(1).unwrap_or_default();
-        let file = beside(&site.path, &String::from_utf8_lossy(source));
-        let is_it = |one: &crate::definition::Definition| {
-            let module = one.path.with_extension("");
-            module == file.with_extension("") || module == file.join("index")
-        };
-        return Some(found.definitions.iter().position(is_it).map_or(Said::Failed(Code::Dynamic), Said::Ours));
+        let source = String::from_utf8_lossy(source).into_owned();
+        let is_it = |one: &crate::definition::Definition| names_module(&site.path, &source, &one.path);
+        let ours = found.definitions.iter().position(is_it).map(Said::Ours);
+        return ours.or_else(|| site.alias.as_ref().map(|_| Said::Failed(Code::Dynamic)));
     }
     for word in [&b"async "[..], b"function* ", b"function ", b"class "] {
         value = value.strip_prefix(word).map_or(value, <[u8]>::trim_ascii_start);
@@ -157,19 +158,6 @@ fn exported(found: &Found, site: &Site) -> Option<Said> {
     let is_it = |one: &crate::definition::Definition| one.path == site.path && one.at == at;
     let ours = found.definitions.iter().position(is_it).map(Said::Ours);
     ours.or_else(|| found.sites.iter().position(is_value).map(Said::Through))
-}
-
-/// What a module names from its folder: `../geo`.
-fn beside(module: &Path, source: &str) -> PathBuf {
-    let mut path = module.parent().map(PathBuf::from).unwrap_or_default();
-    for part in source.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = path.pop(),
-            part => path.push(part),
-        }
-    }
-    path
 }
 
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
@@ -210,6 +198,10 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 return said;
             }
             // A field that is embedded in Go leads to its type, whose name it has.
+            let is_given = matches!(site.class, Class::Export | Class::FieldWrite);
+            if let Some(said @ Said::Ours(_)) = is_given.then(|| exported(found, site)).flatten() {
+                return said;
+            }
             let leads_on = site.embeds || matches!(site.class, Class::Import | Class::Export);
             return match site.class {
                 // A type that a comment writes (JSDoc) may be that of any object.

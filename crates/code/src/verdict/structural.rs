@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::classes::{declared_at, is_ambient, is_inert, is_of_the_project, is_static, spot as place};
 use super::requests::asked_at;
-use super::texts::{Sheets, Spot};
+use super::texts::{Sheet, Sheets, Spot};
 use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
@@ -74,13 +74,21 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     }
     // An object type without a name asks for what nobody looks at here.
     let Some(name) = declares.marks.class.clone() else { return Some(BTreeSet::new()) };
-    let at = around?.at;
-    let interface = occurrences_at(language, text, &[name], Instant::now() + WITHIN)?.into_iter().next()?;
-    let interface = interface.declares?.bytes;
-    if language != Language::Python && is_in_class && has_private_members(sheet.text.get(interface.clone())?) {
+    around?;
+    members_of(sheet, language, name)
+}
+
+/// The members that the class or interface whose name stands there asks for, where others may stand for it: TypeScript lets none that
+/// has private members.
+fn members_of(sheet: &Sheet, language: Language, name: Range<usize>) -> Option<BTreeSet<String>> {
+    let (text, at) = (sheet.text.as_bytes(), name.start);
+    let one = occurrences_at(language, text, &[name], Instant::now() + WITHIN)?.into_iter().next()?;
+    let declares = one.declares?;
+    let is_closed = language != Language::Python && declares.kind == Kind::Class;
+    if is_closed && has_private_members(sheet.text.get(declares.bytes.clone())?) {
         return None;
     }
-    let all = occurrences_within(language, text, interface, Instant::now() + WITHIN)?.all;
+    let all = occurrences_within(language, text, declares.bytes, Instant::now() + WITHIN)?.all;
     let is_required = |name: &Range<usize>| {
         text.get(name.end) != Some(&b'?') && !is_static(text, name.start) && &text[name.clone()] != b"constructor"
     };
@@ -98,6 +106,26 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     };
     let own = members.iter().map(|(name, _)| name).filter(|name| is_own(name));
     Some(own.filter_map(|name| Some(sheet.text.get(name.clone())?.to_owned())).collect())
+}
+
+/// Whether an object of a class may be given where one of another class is asked for, by its members.
+pub(super) async fn stands_for(
+    class: &Spot,
+    other: &Spot,
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+) -> bool {
+    let members = blocking(|| {
+        let sheet = sheets.get(&other.path)?;
+        let language = Language::of(&other.path, sheet.text.as_bytes())?;
+        let start = other.start.checked_sub(sheet.skip)?;
+        members_of(sheet, language, start..start + sheets.word(other).len())
+    });
+    match members {
+        Some(members) => has_all(class.clone(), members, session, sheets, until).await,
+        None => false,
+    }
 }
 
 /// Whether a spot stands in the library that comes with TypeScript, whose interfaces are declared in pieces: what a class is for them
@@ -147,7 +175,7 @@ async fn has_all(
         at += 1;
         let Some((declares, skip)) = blocking(|| declared_at(sheets, &class)) else { return true };
         let text = sheets.get(&class.path).and_then(|sheet| sheet.text.get(declares.bytes)).unwrap_or_default();
-        if is_merged(&class, sheets) {
+        if declares.kind == Kind::Class && is_merged(&class, sheets) {
             return true;
         }
         let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).collect();

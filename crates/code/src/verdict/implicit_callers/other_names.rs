@@ -151,7 +151,9 @@ pub(super) fn other(language: Language, text: &[u8], name: Range<usize>) -> Opti
     let offset = name.start - before.len();
     if let Some(target) = assigned(without_word(before)).filter(|_| ends || goes_on) {
         // `const { create } = Base` takes members out.
-        let is_pattern = family(language) == SCRIPTS && target.trim_ascii_end().ends_with(b"}");
+        let target_end = target.trim_ascii_end();
+        // `export = Base` gives it to who imports it.
+        let is_pattern = family(language) == SCRIPTS && (target_end.ends_with(b"}") || target_end.ends_with(b"export"));
         return (!is_pattern).then(|| named(language, text, offset, target));
     }
     let is_element = after.is_empty() || b",)]".contains(&after[0]);
