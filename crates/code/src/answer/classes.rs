@@ -18,8 +18,10 @@ pub(super) fn reclassify(found: &mut Found) {
     let name = &found.question.name;
     let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name));
     let are_values = all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function));
-    let has_no_types =
-        all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field));
+    let has_no_types = all(&|one| {
+        matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field)
+            && !one.is_constructor(name)
+    });
     let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
     let places: BTreeSet<(&Path, usize)> = found.definitions.iter().map(|one| (&*one.path, one.at)).collect();
     let is_declared = |site: &Site| places.contains(&(&*site.path, site.at));

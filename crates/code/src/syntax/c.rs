@@ -154,6 +154,18 @@ fn bare(scope: &str) -> String {
     scope.split('<').next().unwrap_or(scope).trim().to_owned()
 }
 
+/// A class; one that is in another one may be defined outside of that: `struct Entity::Impl {}`.
+fn class<'t>(trail: &Trail<'_, 't>, kind: Kind) -> Vec<Declared<'t>> {
+    let Some(mut name) = trail.node().child_by_field_name("name") else { return Vec::new() };
+    let mut within = Vec::new();
+    while name.kind() == "qualified_identifier" {
+        within.extend(name.child_by_field_name("scope").map(|scope| bare(&trail.text_of(scope))));
+        let Some(next) = name.child_by_field_name("name") else { break };
+        name = next;
+    }
+    vec![Declared { within, ..Declared::new(name, kind) }]
+}
+
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let in_class = || {
@@ -162,9 +174,9 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     };
     let has_body = node.child_by_field_name("body").is_some();
     match node.kind() {
-        "struct_specifier" if has_body => Declared::named(node, Kind::Struct),
-        "union_specifier" if has_body => Declared::named(node, Kind::Union),
-        "class_specifier" if has_body => Declared::named(node, Kind::Class),
+        "struct_specifier" if has_body => class(trail, Kind::Struct),
+        "union_specifier" if has_body => class(trail, Kind::Union),
+        "class_specifier" if has_body => class(trail, Kind::Class),
         "enum_specifier" if has_body => Declared::named(node, Kind::Enum),
         "enumerator" => Declared::named(node, Kind::Constructor),
         "namespace_definition" => Declared::named(node, Kind::Module),

@@ -86,15 +86,18 @@ fn before_name(text: &[u8], after: usize, is_class: bool) -> Option<Range<usize>
             break;
         }
         let next = if text.get(next) == Some(&b'(') { blank(text, closed(text, next)?) } else { next };
-        // What a class is named comes last: `struct STAT {`, `struct STAT stat;`.
-        if word_end(text, next) == next {
+        // What a class is named comes last: `struct STAT {`, `class URL final {`.
+        let following = &text[next..word_end(text, next)];
+        if following.is_empty() || following == b"final" {
             break;
         }
         at = next;
     }
     let end = word_end(text, at);
     let rest = &text[blank(text, end)..];
-    let is_head = rest.starts_with(b"{") || rest.starts_with(b":") && !rest.starts_with(b"::");
+    // `enum KIND kind : 4;` is a bit field.
+    let has_body = || rest.iter().find(|byte| b"{;".contains(byte)) == Some(&b'{');
+    let is_head = rest.starts_with(b"{") || rest.starts_with(b":") && !rest.starts_with(b"::") && has_body();
     let is_head = is_head || rest.starts_with(b"final") || is_class && rest.starts_with(b";");
     (start > after && at > start && end > at && is_head).then_some(start..at)
 }
@@ -151,6 +154,8 @@ mod tests {
         check("template <class T> class API::Widget {};", None);
         check("subclass API Widget {};", None);
         check("class API", None);
+        check("class URL final : public Base {};", None);
+        check("struct node { enum TYPE type : 8; unsigned len : 24; };", None);
         check(
             "#include <a.h>\nG_BEGIN_DECLS\n\nstruct hdr { int a; };\nG_END_DECLS\n",
             Some("#include <a.h> struct hdr { int a; };"),

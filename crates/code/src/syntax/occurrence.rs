@@ -188,6 +188,12 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             return None;
         }
         if node.kind() == "preproc_arg" {
+            // A word in a text of it: `printf("error: %s", x)`.
+            let before = &trail.text[node.start_byte()..bytes.start];
+            let quotes = before.windows(2).filter(|pair| pair[1] == b'"' && pair[0] != b'\\').count();
+            if (quotes + usize::from(before.first() == Some(&b'"'))) % 2 == 1 {
+                return Some(plain(Class::Mention));
+            }
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
         // `class API Widget`, as the text is and the grammar does not read it.

@@ -75,6 +75,7 @@ const PATTERNS: &Table = &[
     ("parameter", "pattern", Rule::Is(Class::Binding)),
     ("closure_parameters", "", Rule::Is(Class::Binding)),
     ("for_expression", "pattern", Rule::Is(Class::Binding)),
+    ("type_parameter", "default_type", Rule::Is(Class::Type)),
     ("type_parameters", "", Rule::Is(Class::Binding)),
 ];
 
@@ -118,7 +119,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         _ if in_pattern && (is_upper(&trail.name()) || through(trail, RULES) > 0) => Class::Pattern,
         "shorthand_field_identifier" => Class::Pattern,
         _ if in_pattern => Class::Binding,
-        "type_identifier" if trail.kind(1) == "type_parameter" => Class::Binding,
+        "type_identifier" if trail.kind(1) == "type_parameter" && trail.field(0) != "default_type" => Class::Binding,
         "type_identifier" | "primitive_type" => Class::Type,
         _ => Class::Value,
     })
@@ -211,7 +212,9 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
 fn bare_type(text: &str) -> String {
     let text = text.split('<').next().unwrap_or(text);
     let text = text.rsplit("::").next().unwrap_or(text).trim();
-    text.rsplit(['&', ' ']).next().unwrap_or(text).to_owned()
+    let Some(referred) = text.strip_prefix('&') else { return text.to_owned() };
+    let named = |word: &&str| !word.starts_with('\'') && *word != "mut";
+    referred.trim_start_matches('&').split_whitespace().find(named).unwrap_or(text).to_owned()
 }
 
 /// Macros whose arguments are expressions, patterns or text.

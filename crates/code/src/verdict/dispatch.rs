@@ -53,7 +53,10 @@ pub(super) fn dispatched(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<
     }
     // `use geo::Shape as Form; impl Form for Circle`.
     let is_renamed = |one: &OfTrait, text: &[u8]| {
-        one.is_impl && memchr::memmem::find(text, format!(" as {}", one.name).as_bytes()).is_some()
+        let given = format!(" as {}", one.name);
+        // `<Self as Shape>::area` gives no name.
+        let is_given = |at: usize| !matches!(text.get(at + given.len()), Some(b'>' | b'<'));
+        one.is_impl && memchr::memmem::find_iter(text, given.as_bytes()).any(is_given)
     };
     let there = sheets.get(&spot.path).is_some_and(|sheet| is_renamed(&other, sheet.text.as_bytes()));
     let may_be = |(_, one, our): (usize, &Definition, &OfTrait)| {
@@ -166,7 +169,9 @@ pub(super) async fn overrides(
         return Some(Dispatched::Undecided(Code::Dynamic));
     }
     if let Some(number) = overrider(found, spot, session, sheets, until).await {
-        return Some(Dispatched::To(number));
+        // Which arguments a template has is not compared.
+        let is_sure = found.definitions[number].language != Language::Cpp;
+        return Some(if is_sure { Dispatched::To(number) } else { Dispatched::Undecided(Code::Dynamic) });
     }
     may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Structural)
 }

@@ -127,6 +127,7 @@ mod tests {
             inside: Vec::new(),
             label: "end".to_owned(),
             is_signature: false,
+            is_pure: false,
             at: 0,
             bytes: 0..0,
             is_bare: false,

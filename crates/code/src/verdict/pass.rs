@@ -26,7 +26,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -221,6 +221,10 @@ impl Pass {
             }
             // `Self` is the type, and not what an alias calls it.
             if word == "Self" && found.definitions[number].kind == Kind::Type {
+                continue;
+            }
+            // clangd names each field where a class has a function made that copies or moves it.
+            if !is_name && blocking(|| is_defaulted(sheets, &spot)) {
                 continue;
             }
             let is_below = asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below);
@@ -418,6 +422,14 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
+}
+
+/// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
+fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
+    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
+    let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
+    Language::by_name(&spot.path).is_some_and(|language| family(language) == C_AND_CPP)
+        && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
 }
 
 /// Whether a file of TypeScript or JavaScript has a name by an import of what a module exports as a whole: what that is made of may

@@ -176,9 +176,17 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     if let Some(below) = below {
         // Some give the whole declaration.
         let is_ours = |one: &crate::definition::Definition| {
-            *one.path == *below && (one.at == spot.start || spot.start < one.at && one.at < spot.end && word != name)
+            // rust-analyzer leads from a module to all of its file.
+            let is_whole = one.language != Language::Rust && spot.start < one.at && one.at < spot.end && word != name;
+            *one.path == *below && (one.at == spot.start || is_whole)
         };
         if let Some(number) = found.definitions.iter().position(is_ours) {
+            return Said::Ours(number);
+        }
+        let is_declared =
+            |one: &crate::definition::Definition| one.kind == Kind::Module && one.language == Language::Rust;
+        let mut modules = (0..found.definitions.len()).filter(|at| is_declared(&found.definitions[*at]));
+        if let (Some(number), None) = (modules.next().filter(|_| is_module(name, &spot)), modules.next()) {
             return Said::Ours(number);
         }
         // clangd leads from `Point(3)` to the class; the references of its constructors tell.
@@ -194,6 +202,11 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         };
         if let Some(at) = here {
             let site = &found.sites[at];
+            // What a macro makes of it may be what is asked about: `getter!(name: String)`.
+            let is_made = site.language == Language::Rust && site.tokens.is_some_and(|tokens| !tokens.are_code);
+            if is_made && at != asked_at {
+                return Said::Failed(Code::Macro);
+            }
             if let Some(said) = conditions.same(found, &found.sites[asked_at], site) {
                 return said;
             }
