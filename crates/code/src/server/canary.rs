@@ -12,7 +12,7 @@ use super::documents::Document;
 use crate::answer::{Shown, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{Scope, list, read};
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
 
 /// A definition with uses that are certain.
 #[derive(Debug, Clone)]
@@ -155,7 +155,10 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
         let text = found.texts.get(&site.path);
         family(site.language) == SCRIPTS && text.is_none_or(|text| memchr::memmem::find(text, b"require(").is_some())
     };
-    let imports = |path: &Path| found.sites.iter().any(|site| *site.path == *path && site.class == Class::Import);
+    let imports = |path: &Path| {
+        let mut imports = found.sites.iter().filter(|site| *site.path == *path && site.class == Class::Import);
+        imports.any(|site| found.texts.get(&site.path).is_some_and(|text| is_of_the_file(text, site, &definition.path)))
+    };
     // What a template calls is looked up where it is used.
     let is_compiled = |site: &Site| {
         let extension = site.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -200,6 +203,28 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
         uses.push((number, site.at));
     }
     (!uses.is_empty()).then(|| Probe { name: name.to_owned(), documents, at: definition.at, uses })
+}
+
+/// Whether an import takes its name from the file that defines it: `from json import load` is another one's.
+fn is_of_the_file(text: &[u8], import: &Site, definition: &Path) -> bool {
+    if family(import.language) == SCRIPTS {
+        let rest = text[import.at..].split(|byte| *byte == b';').next().unwrap_or_default();
+        let source = rest.split(|byte| b"'\"".contains(byte)).nth(1).unwrap_or_default();
+        let source = String::from_utf8_lossy(source);
+        return source.starts_with('.') && names_module(&import.path, &source, definition);
+    }
+    let before = &text[..import.at];
+    let statement =
+        [&b"from "[..], b"use ", b"import "].iter().filter_map(|word| memchr::memmem::rfind(before, word)).min();
+    let path = String::from_utf8_lossy(&before[statement.unwrap_or(import.at)..]).into_owned();
+    let stem = definition.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let folder = definition.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+    let mut words = path.split(|c: char| !c.is_alphanumeric() && c != '_');
+    match stem {
+        "lib" | "main" => words.any(|word| matches!(word, "crate" | "super" | "self")),
+        "mod" | "__init__" => words.any(|word| word == folder),
+        _ => words.any(|word| word == stem),
+    }
 }
 
 fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::answer::Texts) -> Option<Document> {

@@ -1,6 +1,7 @@
 //! `find_matches`: what a new constructor, or one less, does to every place that takes values of the type apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,7 +17,8 @@ use crate::head::Head;
 use crate::judgement::{Judge, Verdict};
 use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches, sum};
 use crate::search::{NoAnswer, Scope, Skipped};
-use crate::typed::{Typed, types};
+use crate::syntax::Kind;
+use crate::typed::{Typed, followed, types};
 use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed.
@@ -139,7 +141,17 @@ struct Found {
 
 fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let (found, mut types) = types(&whole, &args.type_name)?;
+    let (mut found, types) = types(&whole, &args.type_name)?;
+    let mut types = followed(&whole, &mut found, types);
+    // `typedef enum mode { … } mode;` is one.
+    let places: Vec<(Arc<Path>, usize)> =
+        types.iter().map(|one| (one.definition.path.clone(), one.definition.at)).collect();
+    types.retain(|one| {
+        let is_inside = |(path, at): &(Arc<Path>, usize)| {
+            *path == one.definition.path && *at != one.definition.at && one.definition.bytes.contains(at)
+        };
+        one.definition.kind != Kind::Type || !places.iter().any(is_inside)
+    });
     if types.len() > 1 {
         let all: Vec<String> = types.iter().map(|one| one.definition.shown()).collect();
         let problem = format!("`{}` names {} types: {}", args.type_name, all.len(), all.join("; "));

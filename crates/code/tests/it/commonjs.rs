@@ -20,7 +20,25 @@ fn what_a_module_is_as_a_whole() {
              const fmt = require('./form');\nfmt(2);\n",
         );
     let said = ["slugify", "Mailer", "format"].map(|name| judged.told("find_uses", name));
-    expect![[r#""#]].assert_eq(&said.concat());
+    expect![[r#"
+        slugify final
+          lib/deep.js:1 import confirmed slug.js:1
+          lib/deep.js:2 call confirmed slug.js:1
+          main.js:1 import confirmed slug.js:1
+          main.js:3 field_write confirmed slug.js:1
+          main.js:4 call confirmed slug.js:1
+          main.js:7 call confirmed slug.js:1
+          slug.js:2 export confirmed slug.js:1
+        Mailer final
+          mailer.js:2 export confirmed mailer.js:1
+          main.js:2 import confirmed mailer.js:1
+          main.js:5 construct confirmed mailer.js:1
+          main.js:6 type confirmed mailer.js:1
+        format open
+          main.js:9 import confirmed form.js:1
+          main.js:10 call confirmed form.js:1
+    "#]]
+    .assert_eq(&said.concat());
 }
 
 #[test]

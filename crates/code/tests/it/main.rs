@@ -34,6 +34,7 @@ mod matches_in_macros;
 mod matches_judged;
 mod namespaces;
 mod no_judge;
+mod objects;
 mod outside;
 mod overridden;
 mod overridden_without_word;

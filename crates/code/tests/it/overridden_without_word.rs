@@ -95,9 +95,9 @@ fn methods_of_templates_of_cpp() {
         );
     let said = ["Ints::handle", "Derived::go"].map(|name| judged.told("find_callers", name));
     expect![[r#"
-        Ints::handle final
+        Ints::handle open
           uses.cpp:5 call refuted -
-          uses.cpp:6 call confirmed uses.cpp:2 interface
+          uses.cpp:6 call undecided -
         Derived::go final
           uses.cpp:9 call confirmed geo.hpp:5 interface
           uses.cpp:10 call confirmed geo.hpp:5 interface

@@ -1,0 +1,157 @@
+//! What the object tells through which a member is reached: classes beside ours, copies of fields, functions that properties hold.
+
+use expect_test::expect;
+
+use crate::projects;
+
+#[test]
+fn classes_beside_ours() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
+        "job.ts",
+        "class Job { private kept = 1; setup() {} run() { this.setup(); } }\n\
+         class Mail extends Job { private m = 1; override setup() {} }\n\
+         class Sms extends Job {\n  private s = 1;\n  send() { this.setup(); }\n}\n\
+         function any(job: Job) { job.setup(); }\nfunction sms(job: Sms) { job.setup(); }\n",
+    );
+    expect![[r#"
+        Mail.setup final
+          job.ts:1 call confirmed job.ts:2 interface
+          job.ts:5 call refuted -
+          job.ts:7 call confirmed job.ts:2 interface
+          job.ts:8 call refuted -
+    "#]]
+    .assert_eq(&judged.told("find_callers", "Mail.setup"));
+    let Some(judged) = projects::python() else { return };
+    judged.write(
+        "job.py",
+        "class Job:\n    def setup(self): pass\n\
+         class Mail(Job):\n    def setup(self): pass\n\
+         class Sms(Job):\n    def send(self): self.setup()\n\
+         class Other(Job): pass\n\
+         class Both(Mail, Other): pass\n\n\
+         def any(job: Job): job.setup()\n\
+         def sms(job: Sms): job.setup()\n\
+         def other(job: Other): job.setup()\n",
+    );
+    expect![[r#"
+        Mail.setup open
+          job.py:6 call undecided -
+          job.py:10 call confirmed job.py:4 interface
+          job.py:11 call undecided -
+          job.py:12 call confirmed job.py:4 interface
+    "#]]
+    .assert_eq(&judged.told("find_callers", "Mail.setup"));
+}
+
+#[test]
+fn copies_and_functions_of_properties() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
+        "user.ts",
+        "class User { private kept = 1; constructor(public name: string) {} load() {} }\n\
+         class Fake { private own = 2; load = (id: string) => id; }\n\
+         const user = new User('a');\nconst row = { name: user.name };\nrow.name;\nnew Fake().load('x');\nuser.load();\n\
+         const api = { fetch: (id: string) => id };\n['a'].map(api.fetch);\nconst { fetch } = api;\n",
+    );
+    let said = [("find_uses", "User.name"), ("find_callers", "User.load"), ("find_callers", "user.ts:fetch")];
+    expect![[r#"
+        User.name final
+          user.ts:4 field_write refuted -
+          user.ts:4 field_read confirmed user.ts:1
+          user.ts:5 field_read refuted -
+        User.load final
+          user.ts:6 call refuted -
+          user.ts:7 call confirmed user.ts:1
+        user.ts:fetch final
+          user.ts:9 value confirmed user.ts:8
+          user.ts:10 value confirmed user.ts:8
+    "#]].assert_eq(&said.map(|(tool, name)| judged.told(tool, name)).concat());
+}
+
+#[test]
+fn functions_that_cpp_is_given() {
+    let Some(judged) = projects::c(&["uses.cpp"]) else { return };
+    judged
+        .write(
+            "geo.hpp",
+            "#define API __attribute__((visibility(\"default\")))\n#define GEO_BEGIN\nGEO_BEGIN\n\
+             struct Task { Task(void (*run)()); };\nstruct Opts { Opts(int most); };\n\
+             class API Button { public: int clicks() { return count; } int count = 0, more = 1; };\n\
+             class URL final { public: int port() { return 1; } };\n\
+             struct Outer { struct Inner; };\nstruct Outer::Inner { int deep() { return 1; } };\n",
+        )
+        .write(
+            "uses.cpp",
+            "#include \"geo.hpp\"\nvoid worker();\nint limit();\n\
+             int run(Button& b, URL& u, Outer::Inner& i) {\n  Task t(worker);\n  Opts o(limit());\n  return b.clicks() + u.port() + i.deep() + b.more;\n}\n",
+        );
+    let callers =
+        ["worker", "limit", "Button::clicks", "URL::port", "Inner::deep"].map(|name| judged.told("find_callers", name));
+    let uses = ["Button::count", "Button::more"].map(|name| judged.told("find_uses", name));
+    expect![[r#"
+        worker final
+          uses.cpp:5 value confirmed uses.cpp:2
+        limit final
+          uses.cpp:6 call confirmed uses.cpp:3
+        Button::clicks final
+          uses.cpp:7 call confirmed geo.hpp:6
+        URL::port final
+          uses.cpp:7 call confirmed geo.hpp:7
+        Inner::deep final
+          uses.cpp:7 call confirmed geo.hpp:9
+        Button::count final
+          geo.hpp:6 field_read confirmed geo.hpp:6
+        Button::more final
+          uses.cpp:7 field_read confirmed geo.hpp:6
+    "#]].assert_eq(&[callers.concat(), uses.concat()].concat());
+}
+
+#[test]
+fn interfaces_of_go_with_type_parameters() {
+    let Some(judged) = projects::go() else { return };
+    judged.write(
+        "geo.go",
+        "package made\n\ntype Sink[T any] interface{ Put(x T) }\n\ntype Stack[T any] struct{ all []T }\n\n\
+         func (s *Stack[T]) Put(x T) { s.all = append(s.all, x) }\n\ntype Pair[K comparable, V any] struct{}\n\n\
+         func (p Pair[K, V]) Swap() {}\n\nfunc fill[T any](s Sink[T], x T) { s.Put(x) }\n\n\
+         func run() { Pair[int, int]{}.Swap() }\n",
+    );
+    let said = ["Stack.Put", "Pair.Swap"].map(|name| judged.told("find_callers", name));
+    expect![[r#"
+        Stack.Put open
+          geo.go:13 call undecided -
+        Pair.Swap open
+          geo.go:15 call confirmed geo.go:11
+    "#]]
+    .assert_eq(&said.concat());
+}
+
+#[test]
+fn names_of_rust_that_modules_and_traits_share() {
+    let Some(judged) = projects::rust() else { return };
+    judged
+        .write(
+            "src/parse.rs",
+            "pub fn parse(_: &str) -> u8 { 1 }\npub struct Parser;\nimpl Parser { pub fn parse(&self) -> u8 { 2 } }\n",
+        )
+        .write(
+            "src/lib.rs",
+            "pub mod parse;\npub fn conv<T>(x: T) -> T { x }\npub struct One;\n\
+             impl<'a> IntoIterator for &'a One {\n    type Item = u8;\n    type IntoIter = std::vec::IntoIter<u8>;\n    fn into_iter(self) -> Self::IntoIter { vec![].into_iter() }\n}\n\
+             pub fn all() -> u8 {\n    let n: u8 = \"3\".parse().unwrap();\n    println!(\"{}\", conv::<u8>(n));\n    parse::parse(\"x\") + parse::Parser.parse()\n}\n",
+        );
+    let said = ["parse::parse", "Parser::parse", "conv"].map(|name| judged.told("find_callers", name));
+    expect![[r#"
+        parse::parse final
+          src/lib.rs:10 call refuted -
+          src/lib.rs:12 call confirmed src/parse.rs:1
+          src/lib.rs:12 call refuted -
+        Parser::parse final
+          src/lib.rs:10 call refuted -
+          src/lib.rs:12 call refuted -
+          src/lib.rs:12 call confirmed src/parse.rs:3
+        conv final
+          src/lib.rs:11 call confirmed src/lib.rs:2
+    "#]].assert_eq(&said.concat());
+}
