@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Found, Site, Texts, concerns};
 use crate::definition::Definition;
 use crate::search::{Skipped, Why};
-use crate::syntax::{Class, Kind, Language, family, has_bound_methods, is_word, last_word};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, has_bound_methods, is_word, last_word};
 
 /// What only the definitions tell: calling a class constructs, reading a function is no access to a field.
 pub(super) fn reclassify(found: &mut Found) {
@@ -46,7 +46,7 @@ pub(super) fn reclassify(found: &mut Found) {
             // The index in `all[number](1)` looks like a type.
             Class::Type if are_values && site.language == Language::Go => Class::Value,
             // `std::thread t(worker)`, `Opts o(limit())` look like functions that are declared.
-            Class::Type if has_no_types && site.language == Language::Cpp => {
+            Class::Type if has_no_types && family(site.language) == C_AND_CPP => {
                 match around(&found.texts, site).1.first() {
                     Some(b'(') => Class::Call,
                     _ if are_fields => Class::FieldRead,

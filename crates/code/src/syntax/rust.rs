@@ -212,6 +212,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
 fn bare_type(text: &str) -> String {
     let text = text.split('<').next().unwrap_or(text);
     let text = text.rsplit("::").next().unwrap_or(text).trim();
+    let text = text.strip_prefix("dyn ").unwrap_or(text);
     let Some(referred) = text.strip_prefix('&') else { return text.to_owned() };
     let named = |word: &&str| !word.starts_with('\'') && *word != "mut";
     referred.trim_start_matches('&').split_whitespace().find(named).unwrap_or(text).to_owned()

@@ -66,7 +66,8 @@ fn copies_and_functions_of_properties() {
         user.ts:fetch final
           user.ts:9 value confirmed user.ts:8
           user.ts:10 value confirmed user.ts:8
-    "#]].assert_eq(&said.map(|(tool, name)| judged.told(tool, name)).concat());
+    "#]]
+    .assert_eq(&said.map(|(tool, name)| judged.told(tool, name)).concat());
 }
 
 #[test]
@@ -104,7 +105,8 @@ fn functions_that_cpp_is_given() {
           geo.hpp:6 field_read confirmed geo.hpp:6
         Button::more final
           uses.cpp:7 field_read confirmed geo.hpp:6
-    "#]].assert_eq(&[callers.concat(), uses.concat()].concat());
+    "#]]
+    .assert_eq(&[callers.concat(), uses.concat()].concat());
 }
 
 #[test]
@@ -153,5 +155,6 @@ fn names_of_rust_that_modules_and_traits_share() {
           src/lib.rs:12 call confirmed src/parse.rs:3
         conv final
           src/lib.rs:11 call confirmed src/lib.rs:2
-    "#]].assert_eq(&said.concat());
+    "#]]
+    .assert_eq(&said.concat());
 }
