@@ -95,6 +95,10 @@ pub(crate) fn definition(
     let mut inside: Vec<Vec<String>> = one.enclosing.iter().map(|place| place.names.clone()).collect();
     inside.extend(declares.within.iter().map(|name| vec![name.clone()]));
     let mut labels: Vec<String> = one.enclosing.iter().map(|place| place.label.clone()).collect();
+    // A field that a constructor makes is the class's.
+    if declares.kind == Kind::Field && labels.last().is_some_and(|last| matches!(&**last, "__init__" | "constructor")) {
+        labels.pop();
+    }
     labels.extend(declares.within.iter().cloned());
     labels.push(name.to_owned());
     Definition {

@@ -53,7 +53,7 @@ pub(crate) enum Why {
     Includes,
     /// A module of Rust in a folder that is not searched.
     Module,
-    /// Assembly.
+    /// Of Go, or of C and C++.
     Assembly,
     /// Go that uses a name of C.
     ByCgo,

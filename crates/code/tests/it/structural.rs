@@ -1,5 +1,7 @@
 //! A class may meet an interface without naming it: a call through the interface may run its method, and no judge tells.
 
+use expect_test::expect;
+
 use crate::projects;
 
 #[test]
@@ -57,4 +59,35 @@ fn typescript() {
          run(new Fake(), new Own());\n",
     );
     judged.check_open(&[("Fake.fetch", &["double.ts:14 call undecided -", "double.ts:15 call refuted -"])]);
+}
+
+#[test]
+fn members_that_count_and_those_that_do_not() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
+        "geo.ts",
+        "class Logger {\n  public static level = 'info';\n  info() {}\n}\n\
+         class Fake { lines = 1; info() {} }\nfunction work(log: Logger) { log.info(); }\nwork(new Fake());\n\
+         interface Cfg { db: { host: string }; boot(): void }\nclass App { constructor(readonly db: { host: string }) {} boot() {} }\n\
+         function start(cfg: Cfg) { cfg.boot(); }\n\
+         interface User { id: string; email: string }\ninterface Product { id: string; price: number }\n\
+         function show(user: User, product: Product) { return [user.id, product.id]; }\n\
+         const data = new Map<string, string>();\nconst store = { clear() { data.clear(); } };\nstore.clear();\n",
+    );
+    let said = [("find_callers", "Fake.info"), ("find_callers", "App.boot"), ("find_uses", "User.id")];
+    let of_store = judged.told("find_callers", "clear");
+    expect![[r#"
+        Fake.info open
+          geo.ts:6 call undecided -
+        App.boot open
+          geo.ts:10 call undecided -
+        User.id final
+          geo.ts:12 binding refuted -
+          geo.ts:13 field_read confirmed geo.ts:11
+          geo.ts:13 field_read refuted -
+        clear final
+          geo.ts:15 call refuted -
+          geo.ts:16 call confirmed geo.ts:15
+    "#]]
+    .assert_eq(&(said.map(|(tool, name)| judged.told(tool, name)).concat() + &of_store));
 }

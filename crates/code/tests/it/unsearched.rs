@@ -143,6 +143,22 @@ fn assembly_is_named() {
 }
 
 #[test]
+fn what_only_cgo_and_dialects_use_is_named() {
+    let worktree = Worktree::new();
+    worktree
+        .write("geo.c", "int area(void) { return 1; }\nint free_one(void) { return 2; }\n")
+        .write(
+            "main.go",
+            "package main\n\nimport \"C\"\n\nfunc main() { C.area(); free_one() }\n\nfunc free_one() {}\n",
+        )
+        .write("parser.y", "rule: A { free_one(); }\n");
+    let cgo = "main.go: uses the name by cgo (`C.name`), which the judge of C does not read";
+    assert_eq!(asked(&worktree, "area"), [cgo]);
+    let other = "parser.y: mentions the name, and is of a kind that no judge reads: not searched";
+    assert_eq!(asked(&worktree, "geo.c:free_one"), [other]);
+}
+
+#[test]
 fn files_of_other_kinds_that_name_it_are_named() {
     let worktree = Worktree::new();
     worktree

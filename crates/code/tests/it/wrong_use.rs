@@ -51,6 +51,20 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "other::area"}),
         expect!["there is no `other::area`; `area` is geo.rs:1 function area"],
     );
+    // No keyword is near to a name; of a type it is said what it has.
+    worktree.write("shape.py", "class Nine:\n    def area(self): return None\n    width = 1\n");
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "Nene"}),
+        expect!["there is no `Nene` in the source files of [root]; near to it: Nine"],
+    );
+    refused(
+        &worktree,
+        "find_uses",
+        json!({"name": "Nine.depth"}),
+        expect!["there is no `depth` in the source files of [root]; Nine has width, area"],
+    );
     refused(&worktree, "find_callers", json!({"name": " "}), expect!["the name is empty"]);
     refused(
         &worktree,
@@ -79,7 +93,7 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "show_fields",
         json!({"type_name": "area"}),
-        expect!["`area` is no type: geo.rs:1 function area"],
+        expect!["`area` is no type: geo.rs:1 function area; shape.py:2 method Nine.area"],
     );
     refused(&worktree, "outline", json!({"path": "notes.txt"}), expect!["there is no notes.txt in [root]"]);
 }
