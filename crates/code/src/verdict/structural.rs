@@ -72,8 +72,8 @@ fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     if !is_one {
         return None;
     }
-    // An object type without a name asks for what nobody looks at here.
-    let Some(name) = declares.marks.class.clone() else { return Some(BTreeSet::new()) };
+    // `type Shown = { id: string }`.
+    let Some(name) = declares.marks.class.clone() else { return Some(members_of_literal(text, start)) };
     around?;
     members_of(sheet, language, name)
 }
@@ -106,6 +106,31 @@ fn members_of(sheet: &Sheet, language: Language, name: Range<usize>) -> Option<B
     };
     let own = members.iter().map(|(name, _)| name).filter(|name| is_own(name));
     Some(own.filter_map(|name| Some(sheet.text.get(name.clone())?.to_owned())).collect())
+}
+
+/// The members of the object type that is written around one of them, without those that may be left out.
+fn members_of_literal(text: &[u8], member: usize) -> BTreeSet<String> {
+    let Some(opened) = unclosed(&text[..member], b'{') else { return BTreeSet::new() };
+    let mut members = BTreeSet::new();
+    let (mut depth, mut start) = (0usize, opened + 1);
+    for (at, byte) in text.iter().enumerate().skip(opened + 1) {
+        let ends = depth == 0 && b";,\n}".contains(byte);
+        if ends {
+            let part = String::from_utf8_lossy(&text[start..at]).into_owned();
+            let part = part.trim().trim_start_matches("readonly ").to_owned();
+            let end = part.find(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).unwrap_or(part.len());
+            let is_required = end > 0 && (part[end..].starts_with(':') || part[end..].starts_with('('));
+            members.extend(is_required.then(|| part[..end].to_owned()));
+            start = at + 1;
+        }
+        match byte {
+            b'(' | b'{' | b'[' => depth += 1,
+            b'}' if depth == 0 => break,
+            b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    members
 }
 
 /// Whether an object of a class may be given where one of another class is asked for, by its members.
@@ -220,4 +245,16 @@ fn is_implemented(class: &Spot, base: &Spot, sheets: &Sheets) -> bool {
     let text = sheets.get(&class.path).and_then(|sheet| sheet.text.get(class.start.saturating_sub(sheet.skip)..));
     let head = text.and_then(|text| text.get(..base.start.saturating_sub(class.start)));
     head.is_some_and(|head| head.split_whitespace().any(|word| word == "implements"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_an_object_type() {
+        let text = "type A = { readonly id: string; of: { host: string }, go(x: { a: 1 }): void\n  more?: number }";
+        let members = members_of_literal(text.as_bytes(), text.find("of").unwrap());
+        assert_eq!(members.into_iter().collect::<Vec<_>>(), ["go", "id", "of"]);
+    }
 }
