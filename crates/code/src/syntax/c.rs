@@ -65,10 +65,6 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if is_label || trail.kind(1) == "preproc_params" {
         return None;
     }
-    // `emit clicked(x);` looks like a function that is declared.
-    if is_emitted(trail) {
-        return Some(Class::Call);
-    }
     // `x.template area<int>` wraps the name twice, `x.Base::area` once for each scope.
     let wraps =
         |up: &usize| matches!(trail.kind(up + 1), "template_method" | "dependent_name" | "qualified_identifier");
@@ -107,17 +103,6 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
         "field_identifier" => Class::FieldRead,
         _ => Class::Value,
     })
-}
-
-/// Whether a name stands behind the word by which Qt marks a call, which the grammar takes for a type.
-fn is_emitted(trail: &Trail<'_, '_>) -> bool {
-    let declaration = trail.up(2).filter(|node| trail.kind(1) == "function_declarator" && node.kind() == "declaration");
-    let of = declaration.and_then(|declaration| declaration.child_by_field_name("type"));
-    of.is_some_and(|of| is_word_of_qt(trail, of))
-}
-
-fn is_word_of_qt(trail: &Trail<'_, '_>, of: Node<'_>) -> bool {
-    matches!(&*trail.text_of(of), "emit" | "Q_EMIT")
 }
 
 /// Whether a name in the body of a `#define` is a parameter of it: what stands there is put in its place.
@@ -197,7 +182,6 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
         "namespace_definition" => Declared::named(node, Kind::Module),
         "alias_declaration" | "concept_definition" => Declared::named(node, Kind::Type),
         "preproc_def" | "preproc_function_def" => Declared::named(node, Kind::Macro),
-        "declaration" if node.child_by_field_name("type").is_some_and(|of| is_word_of_qt(trail, of)) => Vec::new(),
         "type_definition" => {
             let names = children_in(node, "declarator").into_iter();
             names.filter_map(|name| declarator(trail, name)).map(|(name, ..)| Declared::new(name, Kind::Type)).collect()

@@ -1,6 +1,6 @@
 //! Macros of C and C++ that the grammars take for something else: one between the word that begins a class and its name (`class API
 //! Widget {`), where also attributes of compilers stand (`struct __attribute__((packed)) Pack {`), and one that is alone on its line
-//! (`G_BEGIN_DECLS`).
+//! (`G_BEGIN_DECLS`), and the word before a call by which Qt marks it (`emit changed(0)`).
 
 use std::ops::Range;
 
@@ -10,17 +10,6 @@ use super::rules::is_word;
 
 /// How long the head of a class may be, in bytes, as far as it is looked at.
 const LONGEST: usize = 1_000;
-
-/// The nodes in which they stand, unread.
-pub(super) const HOLDERS: &[&str] = &[
-    "class_specifier",
-    "declaration_list",
-    "enum_specifier",
-    "field_declaration_list",
-    "struct_specifier",
-    "translation_unit",
-    "union_specifier",
-];
 
 /// The text as the grammars read it, without those. What stands elsewhere stays where it is. `None` if nothing changes.
 pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
@@ -35,10 +24,54 @@ pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
-    for line in alone(text) {
-        respaced.get_or_insert_with(|| text.to_vec())[line].fill(b' ');
+    for place in alone(text).into_iter().chain(marks(text)) {
+        respaced.get_or_insert_with(|| text.to_vec())[place].fill(b' ');
+    }
+    for end in unended(text) {
+        respaced.get_or_insert_with(|| text.to_vec())[end] = b';';
     }
     respaced
+}
+
+/// The words by which Qt marks a call: `emit changed(0);`.
+fn marks(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for word in [&b"emit"[..], b"Q_EMIT"] {
+        found.extend(memmem::find_iter(text, word).map(|at| at..at + word.len()).filter(|place| {
+            let before = text[..place.start].trim_ascii_end();
+            let begins = before.last().is_none_or(|byte| b";{})".contains(byte)) || before.ends_with(b"else");
+            let is_apart = text[..place.start].last().is_none_or(|byte| !is_word(*byte));
+            let next = blank(text, place.end);
+            begins && is_apart && next > place.end && text.get(next).is_some_and(|byte| is_word(*byte))
+        }));
+    }
+    found
+}
+
+/// The ends of lines that are nothing but a macro with arguments and no semicolon, in the body of a class: `NO_COPY(Item)`. A semicolon
+/// there ends them.
+fn unended(text: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let (mut last, mut start) = (b';', 0);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let bare = line.trim_ascii();
+        let end = start + line.len();
+        let name = bare.iter().take_while(|byte| is_word(**byte)).count();
+        let is_one = bare.get(name) == Some(&b'(')
+            && is_macro(&bare[..name])
+            && closed(bare, name) == Some(bare.len())
+            && line.ends_with(b"\n");
+        let next = &text[blank(text, end)..];
+        let is_in_class = [&b"public"[..], b"private", b"protected", b"signals", b"explicit", b"virtual"];
+        if is_one && matches!(last, b'{' | b';' | b':') && is_in_class.iter().any(|word| next.starts_with(word)) {
+            found.push(end - 1);
+        }
+        if !bare.is_empty() {
+            last = bare[bare.len() - 1];
+        }
+        start = end;
+    }
+    found
 }
 
 /// The macros that are alone on their lines, between declarations. The last value of an enumeration is none of them.
@@ -164,5 +197,12 @@ mod tests {
         check("enum Kind {\n  RED,\n  GREEN\n};", None);
         check("enum Kind {\n#ifdef X\n  RED\n#endif\n};", None);
         check("x = A |\n  FLAG\n  ;", None);
+        check(
+            "void f() { emit changed(0); if (a) Q_EMIT moved(1); }",
+            Some("void f() { changed(0); if (a) moved(1); }"),
+        );
+        check("int emit = 1; emit(2);", None);
+        check("class A {\n  NO_COPY(A)\npublic:\n};", Some("class A { NO_COPY(A);public: };"));
+        check("void f() {\n  CHECK(a)\n  b();\n}", None);
     }
 }

@@ -197,7 +197,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
         // `class API Widget`, as the text is and the grammar does not read it.
-        if matches!(language, Language::C | Language::Cpp) && super::class_macros::HOLDERS.contains(&node.kind()) {
+        if matches!(language, Language::C | Language::Cpp) && node.child_count() > 0 {
             return Some(plain(Class::Type));
         }
         if let Some(class) = super::quoted::in_text(language, trail) {

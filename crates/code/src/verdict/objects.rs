@@ -8,14 +8,18 @@ use super::derived::is_of_another;
 use super::dispatch::is_direct;
 use super::guessed::is_guessed;
 use super::mixins::{self, Classes};
-use super::texts::Sheets;
-use crate::answer::Found;
+use super::requests::asked_at;
+use super::said::exported;
+use super::texts::{Sheets, Spot};
+use crate::answer::{Found, Site};
+use crate::blocking::blocking;
+use crate::definition::Definition;
 use crate::judgement::Code;
 use crate::lsp::Location;
 use crate::server::Session;
-use crate::syntax::{Class, Kind, Language, SCRIPTS, family};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, names_module};
 
-/// How many objects are looked at whose class a judge may guess.
+/// How many objects are looked at whose class a judge may guess, or names in part.
 const MOST_GUESSED: usize = 300;
 
 /// What is said of a site that may come to one of ours, by the class of its object.
@@ -63,6 +67,44 @@ pub(super) fn by_name(found: &Found, sites: &[usize], said: &mut [Said]) {
             said[at] = said[other].clone();
         }
     }
+    // Of `module.exports.area = area` beside `module.exports = Shape` TypeScript knows nothing.
+    for &at in sites {
+        let site = &found.sites[at];
+        if said[at] != Said::Nothing || family(site.language) != SCRIPTS {
+            continue;
+        }
+        if site.class == Class::FieldWrite
+            && let Some(next) = exported(found, site)
+        {
+            said[at] = next;
+        } else if let Some(source) = required_from(found, site) {
+            let is_ours = |export: &&usize| {
+                let export = &found.sites[**export];
+                export.class == Class::Export && names_module(&site.path, &source, &export.path)
+            };
+            if let Some(ours @ Said::Ours(_)) = sites.iter().find(is_ours).map(|export| said[*export].clone()) {
+                said[at] = ours;
+            }
+        }
+    }
+}
+
+/// What a file requires the name from that stands at a site: `const { area } = require("./geo")`, `geo.area` of such a `geo`.
+fn required_from(found: &Found, site: &Site) -> Option<String> {
+    let text = found.texts.get(&site.path)?;
+    let after = match site.class {
+        Class::Import => site.at,
+        Class::FieldRead | Class::Call | Class::Construct | Class::Value if site.is_member => {
+            let receiver = text.get(..site.at)?.trim_ascii_end().strip_suffix(b".")?.trim_ascii_end();
+            let given = [last_word(receiver), b" = require("].concat();
+            memchr::memmem::find_iter(text, &given).find(|at| *at == 0 || !is_word(text[at - 1]))?
+        }
+        _ => return None,
+    };
+    let statement = text.get(after..)?.split(|byte| *byte == b';').next()?;
+    let source = &statement[memchr::memmem::find(statement, b"require(")?..];
+    let source = source.split(|byte| b"'\"`".contains(byte)).nth(1)?;
+    Some(String::from_utf8_lossy(source).into_owned())
 }
 
 /// Leaves open what means the method of a class beside ours: which one runs only the class of the object tells.
@@ -78,6 +120,42 @@ pub(super) fn by_order(
         let mut spots = places.iter().filter(|_| is_other);
         if spots.any(|place| sheets.spot(place).is_some_and(|spot| mixins::is_of(&classes.beside, &spot, sheets))) {
             said[at] = Said::Failed(Code::Dynamic);
+        }
+    }
+}
+
+/// Says ours of what is called on an object of one of several classes, of which TypeScript names the first alone: `s.area()` of
+/// `s: Square | Circle`.
+pub(super) async fn by_union(
+    found: &Found,
+    sites: &[usize],
+    session: &Session,
+    sheets: &mut Sheets,
+    until: Instant,
+    said: &mut [Said],
+) {
+    let are_methods = found.definitions.iter().any(|one| one.kind == Kind::Method);
+    let may_be = |at: &&usize| {
+        let site = &found.sites[**at];
+        let is_call = site.class == Class::Call && site.is_member;
+        family(site.language) == SCRIPTS && is_call && are_methods && matches!(said[**at], Said::Other { .. })
+    };
+    let to_ask: Vec<usize> = sites.iter().filter(may_be).take(MOST_GUESSED).copied().collect();
+    for at in to_ask {
+        let (path, start) = (sheets.path(&found.sites[at].path), found.sites[at].at);
+        let answer = asked_at(session, sheets, "textDocument/typeDefinition", (&path, start), until).await;
+        let places = answer.unwrap_or_default();
+        let ours = blocking(|| {
+            let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
+            // Of one that is called on an object of one class the definition tells as much.
+            let is_it = |one: &Definition| {
+                let path = sheets.path(&one.path);
+                spots.len() > 1 && spots.iter().any(|spot| spot.path == path && spot.start == one.at)
+            };
+            found.definitions.iter().position(is_it)
+        });
+        if let Some(number) = ours {
+            said[at] = Said::Ours(number);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::mixins::Classes;
-use super::objects::{by_guess, by_name, by_object, by_order};
+use super::objects::{by_guess, by_name, by_object, by_order, by_union};
 use super::owner::{Renamed, owner};
 use super::requests::{defined, left, places, within};
 use super::said::{read, stands_for};
@@ -355,6 +355,7 @@ impl Pass {
         }
         by_name(found, sites, said);
         blocking(|| by_order(found, beside, &self.classes, sheets, said));
+        by_union(found, sites, session, sheets, asked.call.until, said).await;
         by_guess(found, sites, session, sheets, asked.call.until, said).await;
     }
 

@@ -37,7 +37,8 @@ pub(super) fn read(
         Said::Nothing => 0,
     };
     for place in places {
-        let one = match sheets.spot(place) {
+        let spot = sheets.spot(place).map(|spot| named(found, asked_at, &spot, sheets));
+        let one = match spot {
             Some(spot) => match read_one(found, asked_at, &spot, sheets, conditions) {
                 other @ Said::Other { .. } => {
                     let is_rust = found.sites[asked_at].language == Language::Rust;
@@ -126,7 +127,7 @@ fn is_direct(found: &Found, site: &Site) -> bool {
 
 /// What a module of CommonJS exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area = function
 /// area() {}`, `{ area: require("./area") }`.
-fn exported(found: &Found, site: &Site) -> Option<Said> {
+pub(super) fn exported(found: &Found, site: &Site) -> Option<Said> {
     let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
     let value = text[site.at + name..].trim_ascii_start();
@@ -160,7 +161,8 @@ fn exported(found: &Found, site: &Site) -> Option<Said> {
     ours.or_else(|| found.sites.iter().position(is_value).map(Said::Through))
 }
 
-fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
+/// The name of what an answer gives with more around it.
+fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
     let name = &found.question.name;
     let mut spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
     // ty gives a field with what holds it: `self.total`.
@@ -171,6 +173,11 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     if let Some(at) = holder(name, &spot, sheets).filter(|_| family(found.sites[asked_at].language) == SCRIPTS) {
         (spot.start, spot.end) = (at, at + name.len());
     }
+    spot
+}
+
+fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
+    let name = &found.question.name;
     let below = sheets.below(&spot.path);
     let word = sheets.word(&spot);
     if let Some(below) = below {
@@ -202,11 +209,6 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         };
         if let Some(at) = here {
             let site = &found.sites[at];
-            // What a macro makes of it may be what is asked about: `getter!(name: String)`.
-            let is_made = site.language == Language::Rust && site.tokens.is_some_and(|tokens| !tokens.are_code);
-            if is_made && at != asked_at {
-                return Said::Failed(Code::Macro);
-            }
             if let Some(said) = conditions.same(found, &found.sites[asked_at], site) {
                 return said;
             }
@@ -232,6 +234,12 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
             };
         }
     }
+    // `({ login: go }) => go()` leads to what the pattern calls it.
+    if family(found.sites[asked_at].language) == SCRIPTS
+        && let Some(key) = key_before(found, &spot, sheets)
+    {
+        return Said::Through(key);
+    }
     let is_named = word == name || sheets.text(&spot) == name || found.names.contains(word);
     // `export default memo(Button)`, to which an import of it leads.
     if word == "export" && sheets.text(&spot).starts_with("export default ") {
@@ -252,6 +260,17 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         true => Said::Other { is_interface: false },
         false => Said::Odd,
     }
+}
+
+/// The site of the key before a name that a pattern gives what the key names: `{ login: go }`.
+fn key_before(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<usize> {
+    let sheet = sheets.get(&spot.path)?;
+    let before = sheet.text.get(..spot.start.checked_sub(sheet.skip)?)?.trim_end().strip_suffix(':')?.trim_end();
+    let key = before.strip_suffix(found.question.name.as_str())?.len() + sheet.skip;
+    let is_key = |site: &Site| {
+        sheets.path(&site.path) == spot.path && site.at == key && matches!(site.class, Class::Value | Class::FieldRead)
+    };
+    found.sites.iter().position(is_key)
 }
 
 /// Where the name of a property stands whose value begins at a spot.

@@ -153,7 +153,11 @@ pub(super) fn other(language: Language, text: &[u8], name: Range<usize>) -> Opti
         // `const { create } = Base` takes members out.
         let target_end = target.trim_ascii_end();
         // `export = Base` gives it to who imports it.
-        let is_pattern = family(language) == SCRIPTS && (target_end.ends_with(b"}") || target_end.ends_with(b"export"));
+        // No class derives from a name of `type B = Base`.
+        let statement = target_end.rsplit(|byte| b"\n;{}".contains(byte)).next().unwrap_or_default().trim_ascii();
+        let is_type = statement.starts_with(b"type ") || statement.starts_with(b"export type ");
+        let is_pattern =
+            family(language) == SCRIPTS && (target_end.ends_with(b"}") || target_end.ends_with(b"export") || is_type);
         return (!is_pattern).then(|| named(language, text, offset, target));
     }
     let is_element = after.is_empty() || b",)]".contains(&after[0]);
@@ -312,6 +316,7 @@ mod tests {
             ("const B: typeof Base = Base;", None),
             ("const B: X = Base;", Some("?")),
             ("const { create } = Base;", None),
+            ("export type B = Base;", None),
             ("let B; B = Base;", Some("?")),
             ("module.exports = Base;", Some("exports")),
             ("f(); exports.B = Base;", Some("exports")),
