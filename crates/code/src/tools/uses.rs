@@ -11,7 +11,7 @@ use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Judge, Unnamed, Verdict};
-use crate::syntax::{Class, Kind};
+use crate::syntax::{Class, Kind, Language};
 
 /// A use.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -98,7 +98,10 @@ impl Uses {
         for site in all.iter().skip(most) {
             *rest.entry(shown(&site.path)).or_default() += 1;
         }
-        let dispatched = found.definitions.iter().any(|one| one.is_signature && one.kind == Kind::Method);
+        let dispatched = found
+            .definitions
+            .iter()
+            .any(|one| one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure));
         Uses {
             head,
             total: all.len(),

@@ -78,6 +78,13 @@ impl Pass {
                 None => pass.unnamed = Some((Code::NotSearched, "classes of files that cannot be searched".to_owned())),
             }
         }
+        if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(&asked.call.scope.root) {
+            let name = &found.question.name;
+            let text = format!(
+                "{name} stands in a macro: in which files that is used clangd knows by a compile_commands.json alone"
+            );
+            pass.unnamed = Some((Code::NotSearched, text));
+        }
         let candidates: Vec<usize> = (0..found.sites.len()).filter(|&at| is_asked(asked, found, at, family)).collect();
         let root = &asked.call.scope.root;
         let mut files: Vec<PathBuf> = candidates.iter().map(|&at| root.join(&found.sites[at].path)).collect();
@@ -423,6 +430,16 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
+}
+
+/// Whether a macro of C or C++ has the name in its text.
+fn is_in_macro(found: &Found) -> bool {
+    found.sites.iter().any(|site| site.tokens.is_some() && family(site.language) == C_AND_CPP)
+}
+
+/// Whether clangd has an index of the project.
+fn has_compile_commands(root: &Path) -> bool {
+    ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
 }
 
 /// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
