@@ -179,7 +179,7 @@ fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
 fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
     let name = &found.question.name;
     let below = sheets.below(&spot.path);
-    let word = sheets.word(&spot);
+    let word = sheets.word(spot);
     if let Some(below) = below {
         // Some give the whole declaration.
         let is_ours = |one: &crate::definition::Definition| {
@@ -193,7 +193,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         let is_declared =
             |one: &crate::definition::Definition| one.kind == Kind::Module && one.language == Language::Rust;
         let mut modules = (0..found.definitions.len()).filter(|at| is_declared(&found.definitions[*at]));
-        if let (Some(number), None) = (modules.next().filter(|_| is_module(name, &spot)), modules.next()) {
+        if let (Some(number), None) = (modules.next().filter(|_| is_module(name, spot)), modules.next()) {
             return Said::Ours(number);
         }
         // clangd leads from `Point(3)` to the class; the references of its constructors tell.
@@ -236,27 +236,27 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     }
     // `({ login: go }) => go()` leads to what the pattern calls it.
     if family(found.sites[asked_at].language) == SCRIPTS
-        && let Some(key) = key_before(found, &spot, sheets)
+        && let Some(key) = key_before(found, spot, sheets)
     {
         return Said::Through(key);
     }
-    let is_named = word == name || sheets.text(&spot) == name || found.names.contains(word);
+    let is_named = word == name || sheets.text(spot) == name || found.names.contains(word);
     // `export default memo(Button)`, to which an import of it leads.
-    if word == "export" && sheets.text(&spot).starts_with("export default ") {
+    if word == "export" && sheets.text(spot).starts_with("export default ") {
         let is_in_there =
             |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
         return found.sites.iter().position(is_in_there).map_or(Said::Nothing, Said::Through);
     }
     // What a module is made of by `require` has no name there.
-    if word == "module" && sheets.text(&spot).starts_with("module.exports") {
+    if word == "module" && sheets.text(spot).starts_with("module.exports") {
         return Said::Nothing;
     }
     // gopls leads from the name of a package to its import.
-    if found.sites[asked_at].language == Language::Go && sheets.text(&spot).starts_with('"') {
+    if found.sites[asked_at].language == Language::Go && sheets.text(spot).starts_with('"') {
         return Said::Other { is_interface: false };
     }
-    let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, &spot, sheets);
-    match is_named || is_module(name, &spot) || is_implied() {
+    let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, spot, sheets);
+    match is_named || is_module(name, spot) || is_implied() {
         true => Said::Other { is_interface: false },
         false => Said::Odd,
     }
