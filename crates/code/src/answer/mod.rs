@@ -87,6 +87,12 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// What a site reaches its name through, as it is written before the point; empty where there is no point.
+    pub(crate) fn receiver(&self, site: &Site) -> &[u8] {
+        let before = self.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+        before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default()
+    }
+
     /// That there is no definition, as far as that is known. What a macro makes only a judge sees: where one is called outside of
     /// any declaration, with the name among its tokens, it may be that.
     pub(crate) fn undefined(&self) -> String {

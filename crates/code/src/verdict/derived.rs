@@ -70,8 +70,7 @@ pub(super) async fn is_of_another(
     if !has_heirs && family(site.language) != SCRIPTS {
         return false;
     }
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-    let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
+    let receiver = found.receiver(site);
     let name = last_word(receiver);
     if name.is_empty() {
         return false;

@@ -185,15 +185,14 @@ pub(super) async fn is_direct(
     sheets: &mut Sheets,
     until: Instant,
 ) -> bool {
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-    let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
+    let receiver = found.receiver(site);
+    let is_made = site.language == Language::Python && receiver.ends_with(b")");
     let receiver = match family(site.language) == SCRIPTS {
         true => receiver.strip_suffix(b".prototype").or_else(|| made_there(receiver)).unwrap_or(receiver),
         // What a class makes is of no class below it, but where it says itself what it makes.
         false if site.language == Language::Python => called(receiver).unwrap_or(receiver),
         false => receiver,
     };
-    let is_made = site.language == Language::Python && before.trim_ascii_end().ends_with(b").");
     let name = last_word(receiver);
     if name.is_empty() {
         return false;

@@ -25,8 +25,7 @@ pub(super) async fn is_guessed(
     sheets: &mut Sheets,
     until: Instant,
 ) -> bool {
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-    let Some(receiver) = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end) else { return false };
+    let receiver = found.receiver(site);
     let name = last_word(receiver);
     if name.is_empty() || matches!(name, b"self" | b"cls" | b"this" | b"super") {
         return false;

@@ -95,9 +95,10 @@ fn required_from(found: &Found, site: &Site) -> Option<String> {
     let after = match site.class {
         Class::Import => site.at,
         Class::FieldRead | Class::Call | Class::Construct | Class::Value if site.is_member => {
-            let receiver = text.get(..site.at)?.trim_ascii_end().strip_suffix(b".")?.trim_ascii_end();
-            let given = [last_word(receiver), b" = require("].concat();
-            memchr::memmem::find_iter(text, &given).find(|at| *at == 0 || !is_word(text[at - 1]))?
+            let name = last_word(found.receiver(site));
+            let given = [name, b" = require("].concat();
+            let mut all = memchr::memmem::find_iter(text, &given).filter(|_| !name.is_empty());
+            all.find(|at| *at == 0 || !is_word(text[at - 1]))?
         }
         _ => return None,
     };

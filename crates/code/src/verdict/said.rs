@@ -94,9 +94,7 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
 
 /// Whether a site reaches its name through the object whose method it stands in.
 fn is_on_itself(found: &Found, site: &Site) -> bool {
-    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-    let receiver = before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
-    matches!(last_word(receiver), b"this" | b"self")
+    matches!(last_word(found.receiver(site)), b"this" | b"self")
 }
 
 /// Whether a name of Python stands on the right side of what assigns it, where ty leads to the left one: in a class, `parse =
@@ -111,8 +109,7 @@ fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> b
 
 /// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
 fn is_direct(found: &Found, site: &Site) -> bool {
-    let text = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
-    let receiver = text.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default();
+    let receiver = found.receiver(site);
     match site.language {
         // `&Base::go` is what an object's own method is found by.
         Language::Cpp => site.is_qualified && site.class == Class::Call,
