@@ -66,7 +66,8 @@ pub(crate) fn members(scope: &Scope, of: &str) -> Vec<String> {
             if one.name == of && (one.kind.is_type() || one.kind == Kind::Impl) {
                 let shape = shape(language, &text, &one, scope.until);
                 let names = shape.constructors.into_iter().map(|one| one.name);
-                let names = names.chain(shape.fields.into_iter().map(|field| field.name));
+                let own = shape.fields.into_iter().filter(|field| field.constructor.is_none());
+                let names = names.chain(own.map(|field| field.name));
                 let names: Vec<String> = names.chain(one.members.iter().map(|member| member.name.clone())).collect();
                 found.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), one.at, names));
             }
