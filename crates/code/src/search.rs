@@ -12,7 +12,7 @@ use memchr::memmem::Finder;
 
 use crate::judgement::Revision;
 use crate::path_dependencies;
-use crate::syntax::{Language, is_word};
+use crate::syntax::{Language, family, is_word};
 use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by, unescaped};
 use crate::walk::{Files, Met, walk};
 
@@ -269,6 +269,13 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     if scope.below == scope.root {
         scope.beyond.crates.get_or_init(|| path_dependencies::sources(&scope.root, manifests, || scope.is_over()));
     }
+    // Beside sources of other languages that mention it, what is no source by itself holds nothing of it.
+    let families: BTreeSet<&str> = searched.hits.iter().map(|hit| family(hit.language)).collect();
+    let may_hold = |path: &PathBuf| {
+        let is_of_them = || languages_of(path).into_iter().any(|language| families.contains(family(language)));
+        Language::by_name(path).is_some() || families.is_empty() || is_of_them()
+    };
+    let there: BTreeSet<PathBuf> = there.into_iter().filter(may_hold).collect();
     searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
     if scope.is_over() {
         searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
