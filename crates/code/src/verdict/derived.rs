@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::classes::{declared_at, is_static, spot as place};
 use super::mixins::Classes;
-use super::requests::asked_at;
+use super::requests::{answered, asked_at};
 use super::structural::stands_for;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
@@ -19,6 +19,15 @@ const MOST_CLASSES: usize = 50;
 /// How long one file may take.
 const WITHIN: Duration = Duration::from_secs(1);
 
+/// What overrides a member.
+pub(super) enum Overrider {
+    /// This one of our definitions.
+    Is(usize),
+    None,
+    /// The server does not answer.
+    Unknown,
+}
+
 /// Which of our definitions overrides the member at a spot, as its class has that one's among its bases.
 pub(super) async fn overrider(
     found: &Found,
@@ -26,13 +35,13 @@ pub(super) async fn overrider(
     session: &Session,
     sheets: &mut Sheets,
     until: Instant,
-) -> Option<usize> {
-    let above = blocking(|| class_around(spot, sheets))?;
+) -> Overrider {
+    let Some(above) = blocking(|| class_around(spot, sheets)) else { return Overrider::None };
     let are_static = blocking(|| is_static_at(spot, sheets));
     let is_cpp = Language::by_name(&above.path).is_some_and(|language| family(language) == C_AND_CPP);
     // Of other classes of C++ clangd tells.
     if is_cpp && !blocking(|| is_virtual_of_template(spot, &above, sheets)) {
-        return None;
+        return Overrider::None;
     }
     for (number, one) in found.definitions.iter().enumerate() {
         let is_field = one.kind == Kind::Field && !is_cpp;
@@ -48,11 +57,13 @@ pub(super) async fn overrider(
             None => class_of_prototype(&own, session, sheets, until).await,
         };
         let Some(class) = class.filter(|class| *class != above) else { continue };
-        if has_base(class, &above, session, sheets, until).await {
-            return Some(number);
+        match has_base(class, &above, session, sheets, until).await {
+            Some(true) => return Overrider::Is(number),
+            Some(false) => {}
+            None => return Overrider::Unknown,
         }
     }
-    None
+    Overrider::None
 }
 
 /// Whether the object that a site reaches its name through is of a class that has nothing to do with the one of our definition: one
@@ -96,7 +107,7 @@ pub(super) async fn is_of_another(
         if !is_class
             || is_it
             || may_be
-            || has_base(own.clone(), &class, session, sheets, until).await
+            || has_base(own.clone(), &class, session, sheets, until).await != Some(false)
             || !has_heirs && stands_for(&own, &class, session, sheets, until).await
         {
             return false;
@@ -135,8 +146,8 @@ async fn class_of_prototype(own: &Spot, session: &Session, sheets: &mut Sheets, 
     blocking(|| places.iter().find_map(|place| class_around(&sheets.spot(place)?, sheets)))
 }
 
-/// Whether a class has another one among its bases, at any depth.
-async fn has_base(class: Spot, wanted: &Spot, session: &Session, sheets: &mut Sheets, until: Instant) -> bool {
+/// Whether a class has another one among its bases, at any depth; `None` where the server does not answer.
+async fn has_base(class: Spot, wanted: &Spot, session: &Session, sheets: &mut Sheets, until: Instant) -> Option<bool> {
     let mut classes = vec![class];
     let mut at = 0;
     while let Some(class) = classes.get(at).cloned().filter(|_| at < MOST_CLASSES) {
@@ -145,15 +156,15 @@ async fn has_base(class: Spot, wanted: &Spot, session: &Session, sheets: &mut Sh
         for base in &declares.marks.bases {
             let base = place(&class.path, base, skip);
             let answer = asked_at(session, sheets, "textDocument/definition", (&base.path, base.start), until).await;
-            let places = answer.unwrap_or_default();
+            let places = answered(answer)?;
             let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| sheets.spot(place)).collect());
             if targets.iter().any(|target| (&target.path, target.start) == (&wanted.path, wanted.start)) {
-                return true;
+                return Some(true);
             }
             classes.extend(targets.into_iter().filter(|target| !classes.contains(target)).collect::<Vec<_>>());
         }
     }
-    false
+    Some(false)
 }
 
 /// Whether what stands at a spot is a virtual method of a class template.

@@ -5,19 +5,17 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::classes::declared_at;
-use super::derived::overrider;
+use super::derived::{Overrider, overrider};
 use super::meaning::target_at;
-use super::requests::{asked_at, left, spots_of};
+use super::requests::{asked_at, hovered, spots_of};
 use super::structural::may_meet;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::blocking::blocking;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::judgement::Code;
-use crate::lsp::{Location, of_path};
+use crate::lsp::Location;
 use crate::server::Session;
 use crate::syntax::{Kind, Language, SCRIPTS, family, is_word, last_word, occurrences_at, unclosed};
 
@@ -168,10 +166,13 @@ pub(super) async fn overrides(
         // gopls names nothing that implements one with type parameters.
         return Some(Dispatched::Undecided(Code::Dynamic));
     }
-    if let Some(number) = overrider(found, spot, session, sheets, until).await {
+    match overrider(found, spot, session, sheets, until).await {
         // Which arguments a template has is not compared.
-        let is_sure = found.definitions[number].language != Language::Cpp;
-        return Some(if is_sure { Dispatched::To(number) } else { Dispatched::Undecided(Code::Dynamic) });
+        Overrider::Is(number) if found.definitions[number].language != Language::Cpp => {
+            return Some(Dispatched::To(number));
+        }
+        Overrider::Is(_) | Overrider::Unknown => return Some(Dispatched::Undecided(Code::Dynamic)),
+        Overrider::None => {}
     }
     may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Structural)
 }
@@ -207,11 +208,11 @@ pub(super) async fn is_direct(
         return is_a_value(&path, start, session, sheets, until).await;
     }
     // A variable may hold a class below it.
-    let mut spots = spots_of(&path, start, session, sheets, until).await;
+    let mut spots = spots_of(&path, start, session, sheets, until).await.unwrap_or_default();
     if let [variable] = &spots[..]
         && let Some(class) = blocking(|| made_as(variable, sheets))
     {
-        spots = spots_of(&class.path, class.start, session, sheets, until).await;
+        spots = spots_of(&class.path, class.start, session, sheets, until).await.unwrap_or_default();
     }
     let is_it = |one: &Spot| is_class(one, sheets) && !(is_made && makes_others(one, sheets));
     !spots.is_empty() && blocking(|| spots.iter().all(is_it))
@@ -249,12 +250,8 @@ fn made_as(variable: &Spot, sheets: &Sheets) -> Option<Spot> {
 
 /// Whether a variable of C++ holds an object, and is no reference or pointer to one: its type may have a name of its own.
 async fn is_a_value(path: &Path, at: usize, session: &Session, sheets: &Sheets, until: Instant) -> bool {
-    let Some(sheet) = sheets.get(path) else { return false };
-    let position = sheet.position(at, session.encoding);
-    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
-    let answer = session.client.request("textDocument/hover", &params, left(until, session)).await;
     // `Type: Ref (aka Base &)`.
-    let shown = answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default();
+    let shown = hovered(path, at, session, sheets, until).await;
     let of = shown.lines().find_map(|line| line.strip_prefix("Type: "));
     of.is_some_and(|of| !of.contains(['&', '*']))
 }

@@ -4,13 +4,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use serde_json::json;
-
-use super::requests::{left, spots_of};
+use super::requests::{hovered, spots_of};
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::blocking::blocking;
-use crate::lsp::of_path;
 use crate::server::Session;
 use crate::syntax::{Language, is_word, last_word, unclosed};
 
@@ -31,7 +28,10 @@ pub(super) async fn is_guessed(
         return false;
     }
     let path = sheets.path(&site.path);
-    let mut open = spots_of(&path, receiver.len() - name.len(), session, sheets, until).await;
+    // Without an answer nothing is known of it.
+    let Some(mut open) = spots_of(&path, receiver.len() - name.len(), session, sheets, until).await else {
+        return true;
+    };
     for _ in 0..DEEP {
         let mut next = Vec::new();
         for spot in open {
@@ -39,7 +39,10 @@ pub(super) async fn is_guessed(
                 Given::Default => return true,
                 // A judge that is sure of both sides is sure.
                 Given::Choice => return says_unknown(&path, receiver.len() - name.len(), session, sheets, until).await,
-                Given::By(name) => next.extend(spots_of(&name.path, name.start, session, sheets, until).await),
+                Given::By(name) => match spots_of(&name.path, name.start, session, sheets, until).await {
+                    Some(spots) => next.extend(spots),
+                    None => return true,
+                },
                 Given::Else => {}
             }
         }
@@ -99,9 +102,7 @@ fn is_parameter(before: &[u8], language: Language) -> bool {
 
 /// Whether the judge knows the type of what stands there in part.
 async fn says_unknown(path: &Path, at: usize, session: &Session, sheets: &Sheets, until: Instant) -> bool {
-    let Some(sheet) = sheets.get(path) else { return false };
-    let position = sheet.position(at, session.encoding);
-    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
-    let answer = session.client.request("textDocument/hover", &params, left(until, session)).await;
-    answer.is_ok_and(|hover| hover["contents"].to_string().contains("Unknown"))
+    // What it does not show it may not know.
+    let shown = hovered(path, at, session, sheets, until).await;
+    shown.is_empty() || shown.contains("Unknown")
 }

@@ -8,7 +8,7 @@ use super::derived::is_of_another;
 use super::dispatch::is_direct;
 use super::guessed::is_guessed;
 use super::mixins::{self, Classes};
-use super::requests::asked_at;
+use super::requests::{answered, asked_at};
 use super::said::exported;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
@@ -20,7 +20,7 @@ use crate::server::Session;
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, names_module};
 
 /// How many objects are looked at whose class a judge may guess, or names in part.
-const MOST_GUESSED: usize = 300;
+const MOST_GUESSED: usize = 500;
 
 /// What is said of a site that may come to one of ours, by the class of its object.
 pub(super) async fn by_object(
@@ -141,11 +141,18 @@ pub(super) async fn by_union(
         let is_call = site.class == Class::Call && site.is_member;
         family(site.language) == SCRIPTS && is_call && are_methods && matches!(said[**at], Said::Other { .. })
     };
-    let to_ask: Vec<usize> = sites.iter().filter(may_be).take(MOST_GUESSED).copied().collect();
-    for at in to_ask {
+    let to_ask: Vec<usize> = sites.iter().filter(may_be).copied().collect();
+    for (number, at) in to_ask.into_iter().enumerate() {
+        if number >= MOST_GUESSED {
+            said[at] = Said::Failed(Code::OverALimit);
+            continue;
+        }
         let (path, start) = (sheets.path(&found.sites[at].path), found.sites[at].at);
         let answer = asked_at(session, sheets, "textDocument/typeDefinition", (&path, start), until).await;
-        let places = answer.unwrap_or_default();
+        let Some(places) = answered(answer) else {
+            said[at] = Said::Failed(Code::OutOfTime);
+            continue;
+        };
         let ours = blocking(|| {
             let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
             // Of one that is called on an object of one class the definition tells as much.
@@ -175,8 +182,12 @@ pub(super) async fn by_guess(
         let is_duck_typed = matches!(site.language, Language::Python | Language::JavaScript);
         is_duck_typed && site.is_member && matches!(said[**at], Said::Other { .. })
     };
-    let to_ask: Vec<usize> = sites.iter().filter(may_be).take(MOST_GUESSED).copied().collect();
-    for at in to_ask {
+    let to_ask: Vec<usize> = sites.iter().filter(may_be).copied().collect();
+    for (number, at) in to_ask.into_iter().enumerate() {
+        if number >= MOST_GUESSED {
+            said[at] = Said::Failed(Code::OverALimit);
+            continue;
+        }
         if is_guessed(found, &found.sites[at], session, sheets, until).await {
             said[at] = Said::Failed(Code::Dynamic);
         }

@@ -38,18 +38,35 @@ pub(super) async fn asked_at(
     places(&session.client, method, &params, left(until, session)).await
 }
 
-/// What is defined at a place, as far as its files can be read.
+/// What is defined at a place, nothing where not all files can be read; `None` where the server does not answer.
 pub(super) async fn spots_of(
     path: &Path,
     at: usize,
     session: &Session,
     sheets: &mut Sheets,
     until: Instant,
-) -> Vec<Spot> {
-    let answer = asked_at(session, sheets, "textDocument/definition", (path, at), until).await;
-    let places = answer.unwrap_or_default();
-    let spots: Option<Vec<Spot>> = blocking(|| places.iter().map(|place| sheets.spot(place)).collect());
-    spots.unwrap_or_default()
+) -> Option<Vec<Spot>> {
+    let answer = answered(asked_at(session, sheets, "textDocument/definition", (path, at), until).await)?;
+    let spots: Option<Vec<Spot>> = blocking(|| answer.iter().map(|place| sheets.spot(place)).collect());
+    Some(spots.unwrap_or_default())
+}
+
+/// The places of an answer, none where the server refuses the question; `None` where it does not answer.
+pub(super) fn answered(answer: Result<Vec<Location>, Failure>) -> Option<Vec<Location>> {
+    match answer {
+        Ok(places) => Some(places),
+        Err(Failure::Refused { .. }) => Some(Vec::new()),
+        Err(_) => None,
+    }
+}
+
+/// What a server shows of what stands at a place; nothing where it shows nothing in time.
+pub(super) async fn hovered(path: &Path, at: usize, session: &Session, sheets: &Sheets, until: Instant) -> String {
+    let Some(sheet) = sheets.get(path) else { return String::new() };
+    let position = sheet.position(at, session.encoding);
+    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
+    let answer = session.client.request("textDocument/hover", &params, left(until, session)).await;
+    answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default()
 }
 
 pub(super) async fn places(
