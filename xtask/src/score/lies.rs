@@ -231,7 +231,7 @@ fn failures(cells: &[Cell]) -> Vec<String> {
 fn page(cells: &[Cell], measured: &[String], versions: &[String]) -> String {
     let mut page = String::from(
         "# Whether disturbed answers lie\n\nWritten by `cargo xtask score code lies`. A program makes a project, so that it knows who calls each of \
-         three functions; disturbs it, or the language server; asks `find_callers` at once, with `wait_ms` 0, 50, 300 or 1,000 (undisturbed 10,000); and asks on until \
+         four functions, of which one is a method and one an override; disturbs it, or the language server; asks `find_callers` at once, with `wait_ms` 0, 50, 300 or 1,000 (undisturbed 10,000); and asks on until \
          an answer is final. The first answer is *final and right*, *labelled* (it says that it is not final, and why) or a **lie**: final and \
          wrong, which a later answer of the trial may be too. Pauses are those of a daemon (hung after 15 s, started again after 1 s).\n\n\
          The time counts from the end of the disturbance: over budget ends when more memory is allowed. Beside it stands a naive client that knows the truth: it \

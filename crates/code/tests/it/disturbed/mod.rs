@@ -145,7 +145,7 @@ impl Trial {
 
     /// Disturbs; a server that loads does so for the pause.
     fn disturb(&mut self, how: Disturbance, pause: Duration) {
-        let function = self.below(3);
+        let function = self.below(4);
         let files: Vec<usize> = self.model.uses.keys().copied().collect();
         let file = files[self.below(files.len())];
         match how {
@@ -166,7 +166,7 @@ impl Trial {
             }
             Disturbance::Add => {
                 let next = self.model.uses.keys().max().unwrap() + 1;
-                self.model.uses.insert(next, vec![function, (function + 1) % 3]);
+                self.model.uses.insert(next, vec![function, (function + 1) % 4]);
             }
             Disturbance::Delete => {
                 if self.model.uses.len() > 2 {
@@ -252,7 +252,7 @@ impl Trial {
     fn naive_time(&mut self, function: usize, anew: bool, pause: Duration) -> Option<Duration> {
         // Where nothing is to be found, a server that has read nothing is right too.
         let truths = &self.shown.truth;
-        let function = [function, 0, 1, 2].into_iter().find(|one| !truths[one].is_empty()).unwrap_or(function);
+        let function = [function, 0, 1, 2, 3].into_iter().find(|one| !truths[one].is_empty()).unwrap_or(function);
         let wanted = Wanted {
             name: self.model.name(function),
             home: self.model.home(function),
@@ -264,7 +264,7 @@ impl Trial {
 
     /// One trial: disturbs, asks at once, and asks on until an answer is final.
     fn run(&mut self, how: Disturbance, score: &mut Score) {
-        let function = self.below(3);
+        let function = self.below(4);
         // Undisturbed, an agent waits as it does when it says nothing.
         let wait_ms = if how == Disturbance::Warm { 10_000 } else { [0, 50, 300, 1_000][self.below(4)] };
         let pause = match how {

@@ -1,5 +1,5 @@
-//! Projects that a program makes, so that it knows the truth: functions, files that call them, and functions of the same names
-//! that mean something else.
+//! Projects that a program makes, so that it knows the truth: functions and methods, files that call them, and others of the
+//! same names that mean something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,10 +32,16 @@ impl Tongue {
             Tongue::Ty => "python",
             Tongue::Tsc => "typescript",
             Tongue::Gopls => "go",
-            Tongue::Clangd => "c",
+            Tongue::Clangd => "cpp",
         }
     }
 }
+
+/// What each function is: two are plain, one is a method of `Geo1`, whose name `Other` has too, and one is what `Sub3` overrides
+/// of `Base3`, through which alone it is called.
+const WORDS: [&str; 4] = ["alpha", "bravo", "delta", "gamma"];
+pub(super) const METHOD: usize = 1;
+pub(super) const OVERRIDE: usize = 3;
 
 /// What is there: which functions, and who calls them.
 #[derive(Debug, Clone)]
@@ -58,13 +64,13 @@ pub(super) struct Rendered {
 
 impl Model {
     pub(super) fn new(tongue: Tongue) -> Model {
-        let uses = BTreeMap::from([(0, vec![0, 1, 0]), (1, vec![2, 0]), (2, vec![1, 2, 2])]);
-        Model { tongue, renamed: vec![0; 3], uses, filler: 0, fillers: 0 }
+        let uses = BTreeMap::from([(0, vec![0, 1, 3]), (1, vec![2, 0, 1]), (2, vec![3, 2, 2])]);
+        Model { tongue, renamed: vec![0; WORDS.len()], uses, filler: 0, fillers: 0 }
     }
 
     /// The present name of a function.
     pub(super) fn name(&self, function: usize) -> String {
-        let word = ["alpha", "bravo", "delta"][function];
+        let word = WORDS[function];
         match self.renamed[function] {
             0 => word.to_owned(),
             times => format!("{word}{times}"),
@@ -73,7 +79,12 @@ impl Model {
 
     /// How find_callers is asked for it.
     pub(super) fn question(&self, function: usize) -> String {
-        format!("{}:{}", self.home(function), self.name(function))
+        let of = match function {
+            METHOD => "Geo1.",
+            OVERRIDE => "Sub3.",
+            _ => "",
+        };
+        format!("{}:{of}{}", self.home(function), self.name(function))
     }
 
     /// The file that declares a function.
@@ -83,7 +94,7 @@ impl Model {
             Tongue::Ty => format!("geo{function}.py"),
             Tongue::Tsc => format!("src/geo{function}.ts"),
             Tongue::Gopls => format!("geo/geo{function}.go"),
-            Tongue::Clangd => format!("geo{function}.c"),
+            Tongue::Clangd => format!("geo{function}.cpp"),
         }
     }
 
@@ -93,37 +104,117 @@ impl Model {
             Tongue::Ty => format!("{stem}.py"),
             Tongue::Tsc => format!("src/{stem}.ts"),
             Tongue::Gopls => format!("geo/{stem}.go"),
-            Tongue::Clangd => format!("{stem}.c"),
+            Tongue::Clangd => format!("{stem}.cpp"),
         }
     }
 
-    /// A file that calls these functions, and the lines of the calls.
+    /// What a file that calls a function must import.
+    fn imported(&self, function: usize) -> String {
+        match function {
+            METHOD => "Geo1".to_owned(),
+            OVERRIDE => "Base3".to_owned(),
+            _ => self.name(function),
+        }
+    }
+
+    /// The line that calls a function.
+    fn call(&self, stem: &str, number: usize, function: usize) -> String {
+        let name = self.name(function);
+        let of = match function {
+            METHOD => "Geo1",
+            OVERRIDE => "Base3",
+            _ => {
+                return match self.tongue {
+                    Tongue::RustAnalyzer => format!("pub fn x{number}() -> u32 {{ {name}({number}) }}"),
+                    Tongue::Ty => format!("x{number} = {name}({number})"),
+                    Tongue::Tsc => format!("export const x{number} = {name}({number});"),
+                    Tongue::Gopls => format!("var {stem}x{number} = {name}({number})"),
+                    Tongue::Clangd => format!("int {stem}x{number}() {{ return {name}({number}); }}"),
+                };
+            }
+        };
+        self.method_call(&format!("x{number}"), stem, of, &name)
+    }
+
+    /// A function that calls a method of what it is given.
+    fn method_call(&self, function: &str, stem: &str, of: &str, name: &str) -> String {
+        let any = if of == "Base3" { "dyn " } else { "" };
+        match self.tongue {
+            Tongue::RustAnalyzer => format!("pub fn {function}(of: &{any}{of}) -> u32 {{ of.{name}(1) }}"),
+            Tongue::Ty => format!("def {function}(of: {of}): return of.{name}(1)"),
+            Tongue::Tsc => format!("export const {function} = (of: {of}): number => of.{name}(1);"),
+            Tongue::Gopls => format!("func {stem}{function}(of {of}) int {{ return of.{name}(1) }}"),
+            Tongue::Clangd => format!("int {stem}{function}({of} &of) {{ return of.{name}(1); }}"),
+        }
+    }
+
+    /// A file that calls these functions, and the lines of the calls; it calls what is named like one of them too.
     fn calling(&self, stem: &str, calls: &[usize]) -> (String, Vec<usize>) {
         let wanted: BTreeSet<usize> = calls.iter().copied().collect();
+        let import = |from: &str, name: &str| match self.tongue {
+            Tongue::RustAnalyzer => format!("use crate::{from}::{name};"),
+            Tongue::Ty => format!("from {from} import {name}"),
+            _ => format!("import {{ {name} }} from './{from}';"),
+        };
         let mut lines: Vec<String> = match self.tongue {
-            Tongue::RustAnalyzer => {
-                wanted.iter().map(|one| format!("use crate::geo{one}::{};", self.name(*one))).collect()
-            }
-            Tongue::Ty => wanted.iter().map(|one| format!("from geo{one} import {}", self.name(*one))).collect(),
-            Tongue::Tsc => {
-                wanted.iter().map(|one| format!("import {{ {} }} from './geo{one}';", self.name(*one))).collect()
-            }
             Tongue::Gopls => vec!["package geo".to_owned()],
             Tongue::Clangd => vec!["#include \"geo.h\"".to_owned()],
+            _ => {
+                let wanted = wanted.iter().map(|one| import(&format!("geo{one}"), &self.imported(*one)));
+                wanted.chain([import("other", "Other")]).collect()
+            }
         };
         let mut numbers = Vec::new();
         for (number, one) in calls.iter().enumerate() {
-            let name = self.name(*one);
-            lines.push(match self.tongue {
-                Tongue::RustAnalyzer => format!("pub fn x{number}() -> u32 {{ {name}({number}) }}"),
-                Tongue::Ty => format!("x{number} = {name}({number})"),
-                Tongue::Tsc => format!("export const x{number} = {name}({number});"),
-                Tongue::Gopls => format!("var {stem}x{number} = {name}({number})"),
-                Tongue::Clangd => format!("int {stem}x{number}(void) {{ return {name}({number}); }}"),
-            });
+            lines.push(self.call(stem, number, *one));
             numbers.push(lines.len());
         }
+        lines.push(self.method_call("noise", stem, "Other", &self.name(METHOD)));
         (lines.join("\n") + "\n", numbers)
+    }
+
+    /// The file that declares a function.
+    fn declaring(&self, function: usize) -> String {
+        let name = self.name(function);
+        match (self.tongue, function) {
+            (Tongue::RustAnalyzer, METHOD) => {
+                format!(
+                    "pub struct Geo1;\nimpl Geo1 {{\n    pub fn {name}(&self, x: u32) -> u32 {{\n        x\n    }}\n}}\n"
+                )
+            }
+            (Tongue::RustAnalyzer, OVERRIDE) => format!(
+                "pub trait Base3 {{\n    fn {name}(&self, x: u32) -> u32;\n}}\n\
+                 pub struct Sub3;\nimpl Base3 for Sub3 {{\n    fn {name}(&self, x: u32) -> u32 {{\n        x\n    }}\n}}\n"
+            ),
+            (Tongue::RustAnalyzer, _) => format!("pub fn {name}(x: u32) -> u32 {{\n    x\n}}\n"),
+            (Tongue::Ty, METHOD) => format!("class Geo1:\n    def {name}(self, x):\n        return x\n"),
+            (Tongue::Ty, OVERRIDE) => format!(
+                "class Base3:\n    def {name}(self, x):\n        return x\n\n\
+                 class Sub3(Base3):\n    def {name}(self, x):\n        return x\n"
+            ),
+            (Tongue::Ty, _) => format!("def {name}(x):\n    return x\n"),
+            (Tongue::Tsc, METHOD) => {
+                format!("export class Geo1 {{\n  private own = 1;\n  {name}(x: number): number {{ return x; }}\n}}\n")
+            }
+            (Tongue::Tsc, OVERRIDE) => format!(
+                "export class Base3 {{\n  private own = 1;\n  {name}(x: number): number {{ return x; }}\n}}\n\
+                 export class Sub3 extends Base3 {{\n  override {name}(x: number): number {{ return -x; }}\n}}\n"
+            ),
+            (Tongue::Tsc, _) => format!("export function {name}(x: number): number {{\n  return x;\n}}\n"),
+            (Tongue::Gopls, METHOD) => {
+                format!("package geo\n\ntype Geo1 struct{{}}\n\nfunc (g Geo1) {name}(x int) int {{ return x }}\n")
+            }
+            (Tongue::Gopls, OVERRIDE) => format!(
+                "package geo\n\ntype Base3 interface {{\n\t{name}(x int) int\n}}\n\n\
+                 type Sub3 struct{{}}\n\nfunc (s Sub3) {name}(x int) int {{ return x }}\n"
+            ),
+            (Tongue::Gopls, _) => format!("package geo\n\nfunc {name}(x int) int {{ return x }}\n"),
+            (Tongue::Clangd, METHOD) => format!("#include \"geo.h\"\nint Geo1::{name}(int x) {{ return x; }}\n"),
+            (Tongue::Clangd, OVERRIDE) => format!(
+                "#include \"geo.h\"\nint Base3::{name}(int x) {{ return x; }}\nint Sub3::{name}(int x) {{ return -x; }}\n"
+            ),
+            (Tongue::Clangd, _) => format!("#include \"geo.h\"\nint {name}(int x) {{ return x; }}\n"),
+        }
     }
 
     pub(super) fn render(&self) -> Rendered {
@@ -131,18 +222,8 @@ impl Model {
         let mut truth: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
         let functions = 0..self.renamed.len();
         for function in functions.clone() {
-            let name = self.name(function);
             truth.entry(function).or_default();
-            files.insert(
-                self.home(function),
-                match self.tongue {
-                    Tongue::RustAnalyzer => format!("pub fn {name}(x: u32) -> u32 {{\n    x\n}}\n"),
-                    Tongue::Ty => format!("def {name}(x):\n    return x\n"),
-                    Tongue::Tsc => format!("export function {name}(x: number): number {{\n  return x;\n}}\n"),
-                    Tongue::Gopls => format!("package geo\n\nfunc {name}(x int) int {{ return x }}\n"),
-                    Tongue::Clangd => format!("#include \"geo.h\"\nint {name}(int x) {{ return x; }}\n"),
-                },
-            );
+            files.insert(self.home(function), self.declaring(function));
         }
         for (file, calls) in &self.uses {
             let path = self.path(&format!("uses{file}"));
@@ -152,18 +233,27 @@ impl Model {
             }
             files.insert(path, text);
         }
-        let name = self.name(0);
+        let (name, method) = (self.name(0), self.name(METHOD));
         let (other, filler) = match self.tongue {
             Tongue::RustAnalyzer => (
-                format!("pub fn {name}() -> u8 {{\n    1\n}}\npub fn noise() -> u8 {{\n    {name}()\n}}\n"),
+                format!(
+                    "pub fn {name}() -> u8 {{\n    1\n}}\npub fn noise() -> u8 {{\n    {name}()\n}}\n\
+                     pub struct Other;\nimpl Other {{\n    pub fn {method}(&self, x: u32) -> u32 {{\n        x\n    }}\n}}\n"
+                ),
                 format!("pub const FILLED: usize = {};\n", self.filler),
             ),
             Tongue::Ty => (
-                format!("def {name}():\n    return 1\n\ndef noise():\n    return {name}()\n"),
+                format!(
+                    "def {name}():\n    return 1\n\ndef noise():\n    return {name}()\n\n\
+                     class Other:\n    def {method}(self, x):\n        return x\n"
+                ),
                 format!("filled = {}\n", self.filler),
             ),
             Tongue::Tsc => (
-                format!("export function {name}(): number {{ return 1; }}\nexport const noise = {name}();\n"),
+                format!(
+                    "export function {name}(): number {{ return 1; }}\nexport const noise = {name}();\n\
+                     export class Other {{\n  private own = 2;\n  {method}(x: number): number {{ return x; }}\n}}\n"
+                ),
                 format!("export const filled = {};\n", self.filler),
             ),
             Tongue::Gopls => (
@@ -171,7 +261,7 @@ impl Model {
                 format!("package geo\n\n// filled {}\n", self.filler),
             ),
             Tongue::Clangd => (
-                format!("static int {name}(void) {{ return 1; }}\nint noise(void) {{ return {name}(); }}\n"),
+                format!("static int {name}() {{ return 1; }}\nint noise() {{ return {name}(); }}\n"),
                 format!("int filled_NUMBER = {};\n", self.filler),
             ),
         };
@@ -180,6 +270,11 @@ impl Model {
             _ => self.path("other"),
         };
         files.insert(other_path, other);
+        if self.tongue == Tongue::Gopls {
+            let other =
+                format!("package geo\n\ntype Other struct{{}}\n\nfunc (o Other) {method}(x int) int {{ return x }}\n");
+            files.insert("geo/others.go".to_owned(), other);
+        }
         for number in 0..self.fillers {
             files.insert(self.path(&format!("filler{number}")), filler.replace("NUMBER", &number.to_string()));
         }
@@ -203,12 +298,19 @@ impl Model {
             Tongue::Tsc => ("tsconfig.json", "{\"include\": [\"src\"]}\n".to_owned()),
             Tongue::Gopls => ("go.mod", "module made\n\ngo 1.19\n".to_owned()),
             Tongue::Clangd => {
-                let prototypes: String =
-                    (0..self.renamed.len()).map(|one| format!("int {}(int x);\n", self.name(one))).collect();
-                files.insert("geo.h".to_owned(), prototypes);
-                let sources = files.keys().filter(|path| path.ends_with(".c"));
+                let [alpha, bravo, delta, gamma] = [0, METHOD, 2, OVERRIDE].map(|one| self.name(one));
+                let header = format!(
+                    "int {alpha}(int x);\nint {delta}(int x);\nstruct Geo1 {{\n  int {bravo}(int x);\n}};\n\
+                     struct Other {{\n  int {bravo}(int x) {{ return x; }}\n}};\n\
+                     struct Base3 {{\n  virtual int {gamma}(int x);\n}};\n\
+                     struct Sub3 : Base3 {{\n  int {gamma}(int x) override;\n}};\n"
+                );
+                files.insert("geo.h".to_owned(), header);
+                let sources = files.keys().filter(|path| path.ends_with(".cpp"));
                 let entries: Vec<_> = sources
-                    .map(|file| serde_json::json!({"directory": "ROOT", "file": file, "arguments": ["cc", "-c", file]}))
+                    .map(
+                        |file| serde_json::json!({"directory": "ROOT", "file": file, "arguments": ["c++", "-c", file]}),
+                    )
                     .collect();
                 ("compile_commands.json", serde_json::Value::from(entries).to_string())
             }
