@@ -8,7 +8,9 @@ use serde_json::json;
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{NoAnswer, Scope, list, read};
-use crate::syntax::{Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, words};
+use crate::syntax::{
+    Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, occurrences_at, words,
+};
 
 /// How many names of a file, or files of a name, an error lists.
 const MAX_LISTED: usize = 10;
@@ -129,6 +131,14 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         }
         open.extend(one.members);
     }
+    let nested = nested_at(language, &text, &lines, line, scope);
+    // A clause of Haskell is its function's.
+    let is_within = |(at, name): &(usize, String)| {
+        best.as_ref().is_some_and(|(outer, whole)| lines.line(*at) > *outer && bare(whole) != *name)
+    };
+    if let Some((at, name)) = nested.filter(is_within) {
+        return Ok(Question { name: bare(&name), line: Some(lines.line(at)), ..question });
+    }
     match best {
         // The line is inside of it: it is meant.
         Some((at, name)) => Ok(Question { name: bare(&name), line: Some(at), ..question }),
@@ -141,6 +151,28 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         ))),
         None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; {}", outline(&file)))),
     }
+}
+
+/// The function that is declared at a line within another one, or the innermost of them around it: where its name stands.
+fn nested_at(
+    language: Language,
+    text: &[u8],
+    lines: &Lines<'_>,
+    line: usize,
+    scope: &Scope,
+) -> Option<(usize, String)> {
+    let mut places = words(language, text);
+    places.retain(|place| lines.line(place.start) == line);
+    let all = occurrences_at(language, text, &places, scope.until)?;
+    let is_function = |kind| matches!(kind, Kind::Function | Kind::Method | Kind::Class);
+    let declared = all.iter().find(|one| one.declares.as_ref().is_some_and(|declares| is_function(declares.kind)));
+    let around = || {
+        let places = all.iter().filter_map(|one| one.enclosing.last()).filter(|place| is_function(place.kind));
+        places.map(|place| place.at).max()
+    };
+    let at = declared.map(|one| one.bytes.start).or_else(around)?;
+    let word = words(language, text).into_iter().find(|word| word.start == at)?;
+    Some((at, String::from_utf8_lossy(text.get(word)?).into_owned()))
 }
 
 fn bare(name: &str) -> String {

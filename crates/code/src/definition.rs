@@ -9,7 +9,7 @@ use crate::near::{members, near};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources};
-use crate::syntax::{Declares, Kind, Language, Marks, Occurrence, SCRIPTS, family, is_pure_virtual};
+use crate::syntax::{Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -96,8 +96,11 @@ pub(crate) fn definition(
     inside.extend(declares.within.iter().map(|name| vec![name.clone()]));
     let mut labels: Vec<String> = one.enclosing.iter().map(|place| place.label.clone()).collect();
     // A field that a constructor makes is the class's.
-    if declares.kind == Kind::Field && labels.last().is_some_and(|last| matches!(&**last, "__init__" | "constructor")) {
+    if declares.kind == Kind::Field
+        && labels.last().is_some_and(|last| last == "constructor" || MAKES_ATTRIBUTES.contains(&&**last))
+    {
         labels.pop();
+        inside.pop();
     }
     labels.extend(declares.within.iter().cloned());
     labels.push(name.to_owned());

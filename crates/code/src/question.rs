@@ -62,7 +62,15 @@ impl Question {
         }
         let rest = &rest.replace("::r#", "::").replace(".r#", ".");
         let rest = rest.strip_prefix("r#").unwrap_or(rest);
-        let mut parts: Vec<&str> = rest.split("::").flat_map(|part| part.split(['.', '#', '/'])).collect();
+        // `Shape#area` is a method of it, `Shape.#area` what JavaScript lets nobody else reach.
+        let of_one = |part| -> Vec<&str> {
+            let part: &str = part;
+            match part.strip_prefix('#') {
+                Some(_) => vec![part],
+                None => part.split('#').collect(),
+            }
+        };
+        let mut parts: Vec<&str> = rest.split("::").flat_map(|part| part.split(['.', '/'])).flat_map(of_one).collect();
         parts.retain(|part| !part.is_empty());
         // `Data.Map.<+>`: the operator after the last qualifier.
         let Some(name) = parts.pop() else { return Err(format!("`{whole}` has no name in it")) };
@@ -169,6 +177,8 @@ mod tests {
             "src/geo.rs:41:8",
             "src/geo.rs:41:8:",
             "Shape#area",
+            "Shape.#area",
+            "#area",
             "<+>",
             "(<+>)",
             "println!",
@@ -189,6 +199,8 @@ mod tests {
             src/geo.rs:41:8: src/geo.rs Some(41):8 [] 
             src/geo.rs:41:8:: src/geo.rs Some(41):8 [] 
             Shape#area:  None ["Shape"] area
+            Shape.#area:  None ["Shape"] #area
+            #area:  None [] #area
             <+>:  None [] <+>
             (<+>):  None [] <+>
             println!:  None [] println

@@ -14,6 +14,10 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
     let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
     let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     while let Some(alias) = aliases.pop_front() {
+        let is_other = |language| !families.is_empty() && !families.contains(family(language));
+        if Language::by_name(&alias.path).is_some_and(is_other) {
+            continue;
+        }
         if !seen.insert((alias.name.clone(), alias.path.clone())) || seen.len() > MAX_ALIASES {
             continue;
         }

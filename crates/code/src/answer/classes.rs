@@ -1,7 +1,7 @@
 //! What only the definitions tell of sites: their classes, and which of them are of another language.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{Found, Site, Texts, concerns};
 use crate::definition::Definition;
@@ -10,51 +10,9 @@ use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, has_bound_methods,
 
 /// What only the definitions tell: calling a class constructs, reading a function is no access to a field.
 pub(super) fn reclassify(found: &mut Found) {
-    let all = |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
-    // A static field of C++ is a variable besides, outside of its class.
-    let are_fields = all(&|one| one.kind == Kind::Field || one.language == Language::Cpp && one.kind == Kind::Variable)
-        && found.definitions.iter().any(|one| one.kind == Kind::Field);
-    let has_functions = found.definitions.iter().any(|one| matches!(one.kind, Kind::Function | Kind::Method));
-    let name = &found.question.name;
-    let construct = all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name));
-    let are_values = all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function));
-    let has_no_types = all(&|one| {
-        matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field)
-            && !one.is_constructor(name)
-    });
-    let are_bare = all(&|one| one.kind == Kind::Constructor && one.is_bare);
-    let places: BTreeSet<(&Path, usize)> = found.definitions.iter().map(|one| (&*one.path, one.at)).collect();
-    let is_declared = |site: &Site| places.contains(&(&*site.path, site.at));
+    let of = Definitions::of(found);
     for site in &mut found.sites {
-        let haskell = site.language == Language::Haskell;
-        site.class = match site.class {
-            Class::Call | Class::Value if are_fields && haskell => Class::FieldRead,
-            // In a method of C++ a field stands by its name alone.
-            Class::Value if are_fields && site.language == Language::Cpp => match is_counted(&found.texts, site) {
-                true => Class::FieldWrite,
-                false => Class::FieldRead,
-            },
-            Class::Binding if are_fields && !is_declared(site) && is_assigned(&found.texts, site) => Class::FieldWrite,
-            // In the others what is reached by a dot and not called is never a function.
-            Class::FieldRead if has_functions && has_bound_methods(site.language) => Class::Value,
-            Class::Binding if has_functions && destructures(&found.texts, site) => Class::Value,
-            Class::Binding if are_fields && destructures(&found.texts, site) => Class::FieldRead,
-            Class::Call if construct => Class::Construct,
-            // A base class in the list of what a constructor initializes.
-            Class::FieldWrite if construct && site.language == Language::Cpp => Class::Construct,
-            Class::Value if are_bare => Class::Construct,
-            // The index in `all[number](1)` looks like a type.
-            Class::Type if are_values && site.language == Language::Go => Class::Value,
-            // `std::thread t(worker)`, `Opts o(limit())` look like functions that are declared.
-            Class::Type if has_no_types && family(site.language) == C_AND_CPP => {
-                match around(&found.texts, site).1.first() {
-                    Some(b'(') => Class::Call,
-                    _ if are_fields => Class::FieldRead,
-                    _ => Class::Value,
-                }
-            }
-            other => other,
-        };
+        site.class = of.class(&found.texts, site);
     }
     let at: BTreeSet<(PathBuf, usize)> =
         found.definitions.iter().map(|definition| (definition.path.to_path_buf(), definition.line)).collect();
@@ -63,6 +21,84 @@ pub(super) fn reclassify(found: &mut Found) {
         Class::Binding | Class::Signature => !at.contains(&(site.path.to_path_buf(), site.line)),
         _ => !site.embeds || !is_declared(site),
     });
+}
+
+/// What all definitions of a name are, or some.
+pub(super) struct Definitions {
+    are_fields: bool,
+    /// The families of languages in which a function is one of them.
+    with_functions: BTreeSet<&'static str>,
+    construct: bool,
+    are_values: bool,
+    are_types: bool,
+    have_no_types: bool,
+    are_bare: bool,
+    places: BTreeSet<(PathBuf, usize)>,
+}
+
+impl Definitions {
+    pub(super) fn of(found: &Found) -> Definitions {
+        let all =
+            |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
+        let name = &found.question.name;
+        let functions = found.definitions.iter().filter(|one| matches!(one.kind, Kind::Function | Kind::Method));
+        Definitions {
+            // A static field of C++ is a variable besides, outside of its class.
+            are_fields: all(&|one| {
+                one.kind == Kind::Field || one.language == Language::Cpp && one.kind == Kind::Variable
+            }) && found.definitions.iter().any(|one| one.kind == Kind::Field),
+            with_functions: functions.map(|one| family(one.language)).collect(),
+            construct: all(&|one| one.kind == Kind::Constructor || one.kind.is_type() || one.is_constructor(name)),
+            are_values: all(&|one| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function)),
+            are_types: all(&|one| one.kind.is_type()),
+            have_no_types: all(&|one| {
+                matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Function | Kind::Method | Kind::Field)
+                    && !one.is_constructor(name)
+            }),
+            are_bare: all(&|one| one.kind == Kind::Constructor && one.is_bare),
+            places: found.definitions.iter().map(|one| (one.path.to_path_buf(), one.at)).collect(),
+        }
+    }
+
+    /// The class of a site, which has one by its syntax.
+    pub(super) fn class(&self, texts: &Texts, site: &Site) -> Class {
+        let are_fields = self.are_fields;
+        let has_functions = self.with_functions.contains(family(site.language));
+        let is_declared = || self.places.contains(&(site.path.to_path_buf(), site.at));
+        match site.class {
+            Class::Call | Class::Value if are_fields && site.language == Language::Haskell => Class::FieldRead,
+            // In a method of C++ a field stands by its name alone.
+            Class::Value if are_fields && site.language == Language::Cpp => match is_counted(texts, site) {
+                true => Class::FieldWrite,
+                false => Class::FieldRead,
+            },
+            Class::Binding if are_fields && !is_declared() && is_assigned(texts, site) => Class::FieldWrite,
+            // In the others what is reached by a dot and not called is never a function. A variable or a class is reached so through its
+            // module.
+            Class::FieldRead if (has_functions || self.are_values) && has_bound_methods(site.language) => Class::Value,
+            // In Go this is a field that is embedded.
+            Class::FieldRead if self.are_types && has_bound_methods(site.language) && site.language != Language::Go => {
+                Class::Value
+            }
+            Class::Binding if has_functions && destructures(texts, site) => Class::Value,
+            Class::Binding if are_fields && destructures(texts, site) => Class::FieldRead,
+            Class::Call if self.construct => Class::Construct,
+            // A base class in the list of what a constructor initializes.
+            Class::FieldWrite if self.construct && site.language == Language::Cpp => Class::Construct,
+            Class::Value if self.are_bare => Class::Construct,
+            // The index in `all[number](1)` looks like a type.
+            Class::Type if self.are_values && site.language == Language::Go => Class::Value,
+            // `std::thread t(worker)`, `Opts o(limit())` look like functions that are declared.
+            Class::Type if self.have_no_types && family(site.language) == C_AND_CPP => {
+                match around(texts, site).1.first() {
+                    Some(b'(') => Class::Call,
+                    _ if are_fields => Class::FieldRead,
+                    _ => Class::Value,
+                }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Whether `++` or `--` stands beside a name.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use classes::{leave_out_other_languages, reclassify};
+use classes::{Definitions, leave_out_other_languages, reclassify};
 
 use crate::definition::{
     Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, undefined,
@@ -209,7 +209,10 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
     let mut reader = Reader::new(&found.question, shown);
     let given = Alias { name: name.to_owned(), path: hit.path.as_path().into(), line: 0, is_open: false, depth: 0 };
     reader.read(hit, &all.all, name, (name != found.question.name).then_some(&given));
-    reader.sites.pop()
+    let site = reader.sites.pop()?;
+    let texts = Texts::from([(site.path.clone(), hit.text.clone().into())]);
+    let class = Definitions::of(found).class(&texts, &site);
+    Some(Site { class, ..site })
 }
 
 /// How many files are parsed at once.

@@ -1,12 +1,13 @@
 //! Macros of C and C++ that the grammars take for something else: one between the word that begins a class and its name (`class API
 //! Widget {`), where also attributes of compilers stand (`struct __attribute__((packed)) Pack {`), and one that is alone on its line
-//! (`G_BEGIN_DECLS`), and the word before a call by which Qt marks it (`emit changed(0)`).
+//! (`G_BEGIN_DECLS`), one behind the parameters of a function (`int log(const char *, ...) PRINTF_LIKE(1, 2);`), and the word before
+//! a call by which Qt marks it (`emit changed(0)`).
 
 use std::ops::Range;
 
 use memchr::memmem;
 
-use super::rules::is_word;
+use super::rules::{is_word, last_word, unclosed};
 
 /// How long the head of a class may be, in bytes, as far as it is looked at.
 const LONGEST: usize = 1_000;
@@ -24,8 +25,9 @@ pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
-    for place in alone(text).into_iter().chain(marks(text)) {
-        respaced.get_or_insert_with(|| text.to_vec())[place].fill(b' ');
+    for place in alone(text).into_iter().chain(marks(text)).chain(behind_parameters(text)) {
+        let changed = respaced.get_or_insert_with(|| text.to_vec());
+        changed[place].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
     }
     for end in unended(text) {
         respaced.get_or_insert_with(|| text.to_vec())[end] = b';';
@@ -48,8 +50,51 @@ fn marks(text: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// The ends of lines that are nothing but a macro with arguments and no semicolon, in the body of a class: `NO_COPY(Item)`. A semicolon
-/// there ends them.
+/// The macros behind the parameters of functions that are declared, with their arguments.
+fn behind_parameters(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for at in memmem::find_iter(text, b")") {
+        let start = blank(text, at + 1);
+        let mut end = start;
+        let mut next = start;
+        loop {
+            let word = word_end(text, next);
+            if word == next || !is_macro(&text[next..word]) {
+                break;
+            }
+            let open = blank(text, word);
+            end = match text.get(open) {
+                Some(b'(') => match closed(&text[..text.len().min(open + LONGEST)], open) {
+                    Some(end) => end,
+                    None => break,
+                },
+                _ => word,
+            };
+            next = blank(text, end);
+        }
+        let ends = text.get(next).is_some_and(|byte| b";{".contains(byte));
+        if end > start && ends && declares_function(text, at) {
+            found.push(start..end);
+        }
+    }
+    found
+}
+
+/// Whether the parenthesis that closes at a place holds the parameters of a function that is declared there: `int log(int level)`.
+fn declares_function(text: &[u8], close: usize) -> bool {
+    let from = close.saturating_sub(LONGEST);
+    let Some(open) = unclosed(&text[from..close], b'(') else { return false };
+    let before = text[..from + open].trim_ascii_end();
+    let name = last_word(before);
+    let typed = before[..before.len() - name.len()].trim_ascii_end();
+    let of = typed.trim_ascii_end().last().copied().unwrap_or_default();
+    let statements = [&b"return"[..], b"else", b"do", b"case", b"goto", b"throw", b"new", b"delete", b"co_return"];
+    let is_branch = matches!(name, b"if" | b"while" | b"for" | b"switch" | b"catch");
+    !name.is_empty() && !is_branch && (is_word(of) || b"*&>".contains(&of)) && !statements.contains(&last_word(typed))
+}
+
+/// The ends of lines that are nothing but a macro with arguments and no semicolon, in the body of a class, or outside of anything:
+/// `NO_COPY(Item)`. A semicolon there ends them.
 fn unended(text: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut last, mut start) = (b';', 0);
@@ -63,15 +108,29 @@ fn unended(text: &[u8]) -> Vec<usize> {
             && line.ends_with(b"\n");
         let next = &text[blank(text, end)..];
         let is_in_class = [&b"public"[..], b"private", b"protected", b"signals", b"explicit", b"virtual"];
-        if is_one && matches!(last, b'{' | b';' | b':') && is_in_class.iter().any(|word| next.starts_with(word)) {
+        let is_in_class = matches!(last, b'{' | b';' | b':') && is_in_class.iter().any(|word| next.starts_with(word));
+        let is_outside = !line[0].is_ascii_whitespace() && matches!(last, b';' | b'}') && begins_declaration(next);
+        if is_one && (is_in_class || is_outside) {
             found.push(end - 1);
-        }
-        if !bare.is_empty() {
+            last = b';';
+        } else if bare.starts_with(b"#") && !bare.ends_with(b"\\") {
+            last = b';';
+        } else if !bare.is_empty() {
             last = bare[bare.len() - 1];
         }
         start = end;
     }
     found
+}
+
+/// Whether a declaration begins a text: a word and a name, or another such macro. What is called there has its type by the line
+/// before: `EXPORT(int)`, `area(void) {`.
+fn begins_declaration(text: &[u8]) -> bool {
+    let word = word_end(text, 0);
+    let next = text.get(blank(text, word));
+    word > 0
+        && (next.is_some_and(|byte| is_word(*byte) || b"*&".contains(byte))
+            || next == Some(&b'(') && is_macro(&text[..word]))
 }
 
 /// The macros that are alone on their lines, between declarations. The last value of an enumeration is none of them.
@@ -204,5 +263,14 @@ mod tests {
         check("int emit = 1; emit(2);", None);
         check("class A {\n  NO_COPY(A)\npublic:\n};", Some("class A { NO_COPY(A);public: };"));
         check("void f() {\n  CHECK(a)\n  b();\n}", None);
+        check("int log(const char *f, ...) LIKE(1, 2) WUR;\n", Some("int log(const char *f, ...) ;"));
+        check("buf_t *make(void) NOTHROW\n  ALLOC(1);\n", Some("buf_t *make(void) ;"));
+        check("void f() { if (a) CHECK(b); else if (a) LOG(b); x = g(a) PLUS(b); return g(a) PLUS(b); }", None);
+        check(
+            "GETTER(struct peer, port)\nGETTER(struct peer, fd)\nstatic int a;\n",
+            Some("GETTER(struct peer, port);GETTER(struct peer, fd);static int a;"),
+        );
+        check("EXPORT(int)\narea(void) {}\n", None);
+        check("int a;\nTEST(Account, Deposits)\n{\n}\n", None);
     }
 }

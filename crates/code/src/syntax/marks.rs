@@ -30,6 +30,8 @@ pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
     for up in 0..trail.steps.len() {
         let Some(node) = trail.up(up) else { break };
         match kind(node.kind()) {
+            // An object type is no class: its members are its own.
+            Kind::Literal => break,
             // What stands in the code of a function belongs to no class.
             Kind::Function if is_in_body(node) => break,
             // What is around a class gives nothing to its members.
@@ -53,6 +55,8 @@ enum Kind {
     /// A module of Rust: an attribute at it may change all that is in it.
     Module,
     Function,
+    /// A type that is written where it is used.
+    Literal,
     /// A member that is no function by its syntax: `go = () => {}`.
     Member,
     Other,
@@ -78,6 +82,7 @@ fn kind(word: &str) -> Kind {
         | "generator_function_declaration"
         | "lambda_expression"
         | "function_item" => Kind::Function,
+        "object_type" => Kind::Literal,
         "mod_item" => Kind::Module,
         "public_field_definition"
         | "field_definition"

@@ -40,6 +40,7 @@ pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
     Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
 };
+pub(crate) use python::MAKES_ATTRIBUTES;
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
 use trail::{Declared, Trail};
 

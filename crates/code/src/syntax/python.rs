@@ -164,12 +164,16 @@ fn is_union(trail: &Trail<'_, '_>, assignment: tree_sitter::Node<'_>) -> bool {
     }
 }
 
+/// The methods that give an object its attributes, as Python calls them and the frameworks for tests.
+pub(crate) const MAKES_ATTRIBUTES: &[&str] =
+    &["__init__", "__post_init__", "setUp", "asyncSetUp", "setup_method", "setup"];
+
 /// `self.radius = …` in `__init__` declares a field.
 fn attribute_of_self<'t>(trail: &Trail<'_, 't>, left: tree_sitter::Node<'t>) -> Vec<Declared<'t>> {
     let function = trail.nearest(&["function_definition"]).and_then(|up| trail.up(up));
     let is_init = function
         .and_then(|function| function.child_by_field_name("name"))
-        .is_some_and(|name| trail.text_of(name) == "__init__");
+        .is_some_and(|name| MAKES_ATTRIBUTES.contains(&&*trail.text_of(name)));
     let is_self = left.kind() == "attribute"
         && left.child_by_field_name("object").is_some_and(|object| trail.text_of(object) == "self");
     match left.child_by_field_name("attribute").filter(|_| is_init && is_self) {

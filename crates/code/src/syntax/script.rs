@@ -185,7 +185,41 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
     matches!(other.kind(), "identifier" | "default").then(|| trail.text_of(other).into_owned())
 }
 
+/// What an object type is the type of, that is written within a declaration: `server` in `interface Config { server: { host:
+/// string } }`. Its members are none of what is around it.
+fn holders(trail: &Trail<'_, '_>) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_written_there = false;
+    for up in 1..trail.steps.len() {
+        let Some(node) = trail.up(up) else { break };
+        let field = match node.kind() {
+            "object_type" => {
+                is_written_there = true;
+                continue;
+            }
+            "property_signature" | "public_field_definition" => "name",
+            "required_parameter" | "optional_parameter" => "pattern",
+            "interface_declaration" | "type_alias_declaration" | "class_body" | "statement_block" | "program" => break,
+            _ => continue,
+        };
+        if is_written_there {
+            names.extend(node.child_by_field_name(field).map(|name| trail.text_of(name).into_owned()));
+        }
+        is_written_there = false;
+    }
+    names.reverse();
+    names
+}
+
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
+    let mut all = declared_there(trail);
+    if matches!(trail.node().kind(), "property_signature" | "method_signature") && trail.kind(1) == "object_type" {
+        all.iter_mut().for_each(|one| one.within = holders(trail));
+    }
+    all
+}
+
+fn declared_there<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let signature = |kind| {
         let name = node.child_by_field_name("name");
@@ -327,7 +361,17 @@ fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     if let Some(name) = name.filter(|_| is_this) {
         return if makes_field(trail, name) { vec![Declared::new(name, Kind::Field)] } else { Vec::new() };
     }
-    let right = node.child_by_field_name("right").filter(|right| is_function(Some(*right)));
+    let right = node.child_by_field_name("right");
+    let is_made =
+        right.is_some_and(|right| matches!(right.kind(), "call_expression" | "await_expression" | "new_expression"));
+    let is_of_module = left
+        .and_then(|left| left.child_by_field_name("object"))
+        .is_some_and(|of| matches!(&*trail.text_of(of), "exports" | "module.exports"));
+    // `exports.list = wrapped(async (request) => { … })`.
+    if let Some(name) = name.filter(|_| is_made && is_of_module && !is_require(trail, right)) {
+        return vec![Declared::new(name, Kind::Variable)];
+    }
+    let right = right.filter(|right| is_function(Some(*right)));
     // A function that has the name itself declares it.
     let own = right.and_then(|right| right.child_by_field_name("name"));
     let is_own = |name: &Node<'_>| own.is_some_and(|own| trail.text_of(own) == trail.text_of(*name));

@@ -98,10 +98,7 @@ impl Uses {
         for site in all.iter().skip(most) {
             *rest.entry(shown(&site.path)).or_default() += 1;
         }
-        let dispatched = found
-            .definitions
-            .iter()
-            .any(|one| one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure));
+        let dispatched = found.definitions.iter().any(dispatches);
         Uses {
             head,
             total: all.len(),
@@ -114,6 +111,11 @@ impl Uses {
             below: scope.below.strip_prefix(&scope.root).ok().filter(|below| !below.as_os_str().is_empty()).map(shown),
         }
     }
+}
+
+/// Whether a call of a definition runs another one.
+fn dispatches(one: &Definition) -> bool {
+    one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure)
 }
 
 fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
@@ -129,7 +131,7 @@ fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
         via: match site.class {
             _ if site.unnamed.is_some() => site.unnamed.map_or("", Unnamed::word),
             _ if site.by_interface => "interface",
-            Class::Call if dispatched && site.is_member => "interface",
+            Class::Call if site.is_member && meant.map_or(dispatched, dispatches) => "interface",
             Class::Value => "value",
             _ => "direct",
         },

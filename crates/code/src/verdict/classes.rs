@@ -63,6 +63,30 @@ pub(super) fn is_ambient(path: &Path) -> bool {
     [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end))
 }
 
+/// Whether a file is of the library that comes with TypeScript.
+pub(super) fn is_of_the_library(path: &Path) -> bool {
+    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    file.starts_with("lib.") && file.ends_with(".d.ts")
+}
+
+/// Whether an interface of TypeScript outside of the project, or a type of its library that only changes others (`Omit`), has no such
+/// member: who has an object by it reaches nothing of the name.
+pub(super) fn lacks(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    if !is_ambient(&spot.path) || spot.path.extension().is_some_and(|extension| extension == "pyi") {
+        return false;
+    }
+    let Some((declares, _)) = any_at(sheets, spot) else { return false };
+    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(declares.bytes)).unwrap_or_default();
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c));
+    match declares.kind {
+        Kind::Interface => !words.any(|word| word == "extends" || word == name),
+        // The class itself, as `declare var Map`.
+        Kind::Variable => is_of_the_library(&spot.path),
+        Kind::Type => is_of_the_library(&spot.path) && !words.any(|word| word == name),
+        _ => false,
+    }
+}
+
 /// Whether a class outside of the project uses nothing of this name but what the language itself calls.
 pub(super) fn is_inert(path: &Path, class: &str, name: &str) -> bool {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -80,9 +104,7 @@ pub(super) fn is_inert(path: &Path, class: &str, name: &str) -> bool {
         || class.ends_with("ExceptionGroup");
     // Whoever shows an error reads those.
     let is_shown = matches!(name, "name" | "message" | "stack" | "cause");
-    let is_of_script = file.starts_with("lib.")
-        && file.ends_with(".d.ts")
-        && (class.ends_with("Error") && !is_shown || class == "Object");
+    let is_of_script = is_of_the_library(path) && (class.ends_with("Error") && !is_shown || class == "Object");
     // What only marks a class, or holds what shows an error.
     let is_of_cpp = matches!(class, "enable_shared_from_this" | "noncopyable" | "nested_exception")
         || class != "exception" && (class.ends_with("_error") || class == "bad_alloc") && name != "what";

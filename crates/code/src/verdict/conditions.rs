@@ -23,6 +23,8 @@ pub(super) struct Conditions {
     is_ours: bool,
     /// Whether the name, or all names of a module, are brought somewhere under a condition.
     is_brought: bool,
+    /// Where the functions stand that our prototypes announce.
+    bodies: BTreeMap<(PathBuf, usize), usize>,
     /// What is declared at the spots that were looked at.
     declared: BTreeMap<Spot, Option<(Kind, Option<String>)>>,
 }
@@ -40,6 +42,7 @@ impl Conditions {
             files: BTreeMap::new(),
             is_ours: false,
             is_brought: false,
+            bodies: BTreeMap::new(),
             declared: BTreeMap::new(),
         };
         let is_known = |language| matches!(language, Language::Rust | Language::C | Language::Cpp);
@@ -92,6 +95,16 @@ impl Conditions {
         *is_whole || parts.iter().any(|part| part.contains(&site.at) && part.contains(&spot.start))
     }
 
+    /// Takes where the function stands that a prototype of ours announces.
+    pub(super) fn take_body(&mut self, body: &Spot, number: usize) {
+        self.bodies.insert((body.path.clone(), body.start), number);
+    }
+
+    /// Which of our prototypes announces what stands at a spot.
+    pub(super) fn announced(&self, spot: &Spot) -> Option<usize> {
+        self.bodies.get(&(spot.path.clone(), spot.start)).copied()
+    }
+
     /// What it says of a site that another one is defined at, if that defines what one of ours does, by the same name in the
     /// same place, for another configuration.
     pub(super) fn same(&mut self, found: &Found, asked: &Site, site: &Site) -> Option<Said> {
@@ -107,7 +120,7 @@ impl Conditions {
         let is_header = |path: &Path| path.extension().is_some_and(|extension| extension == "h");
         let is_declared = found.sites.iter().any(|one| one.class == Class::Signature && is_header(&one.path));
         match (asked.path == site.path, is_declared) {
-            (true, _) => None,
+            (true, _) => found.definitions[number].is_signature.then_some(Said::Ours(number)),
             (false, true) => Some(Said::Ours(number)),
             (false, false) => Some(Said::Failed(Code::Inactive)),
         }

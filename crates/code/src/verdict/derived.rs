@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::classes::{declared_at, is_static, spot as place};
 use super::mixins::Classes;
-use super::requests::{answered, asked_at};
+use super::requests::{answered, asked_at, hovered};
 use super::structural::stands_for;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
@@ -78,10 +78,11 @@ pub(super) async fn is_of_another(
     until: Instant,
 ) -> bool {
     let has_heirs = site.language == Language::Python;
-    if !has_heirs && family(site.language) != SCRIPTS {
+    let is_cpp = site.language == Language::Cpp;
+    if !has_heirs && !is_cpp && family(site.language) != SCRIPTS {
         return false;
     }
-    let receiver = found.receiver(site);
+    let receiver = if is_cpp { receiver_in_cpp(found, site) } else { found.receiver(site) };
     let name = last_word(receiver);
     if name.is_empty() {
         return false;
@@ -92,28 +93,79 @@ pub(super) async fn is_of_another(
     let places = answer.unwrap_or_default();
     let of: Option<Vec<Spot>> = blocking(|| places.iter().map(|place| sheets.spot(place)).collect());
     let mut of = of.unwrap_or_default();
+    if is_cpp {
+        // What points to an object is asked for beside its class.
+        of.retain(|class| sheets.below(&class.path).is_some());
+        if !is_an_object(&hovered(&path, at.1, session, sheets, until).await) {
+            return false;
+        }
+    }
     if matches!(name, b"self" | b"this") {
         let here = Spot { path: path.clone(), start: site.at, end: site.at };
         of = blocking(|| class_around(&here, sheets)).into_iter().collect();
     }
     let one = &found.definitions[number];
     let own = own_spot(one, found, sheets).and_then(|own| blocking(|| class_around(&own, sheets)));
+    let own = match own {
+        None if is_cpp => match own_spot(one, found, sheets) {
+            Some(own) => class_of_prototype(&own, session, sheets, until).await,
+            None => None,
+        },
+        own => own,
+    };
     let Some(own) = own.filter(|_| !of.is_empty()) else { return false };
+    // A class below both may have one object of their base.
+    if is_cpp && blocking(|| has_virtual_base(&own, sheets)) {
+        return false;
+    }
     for class in of {
-        let is_class =
-            blocking(|| declared_at(sheets, &class)).is_some_and(|(declares, _)| declares.kind == Kind::Class);
+        let is_class = blocking(|| declared_at(sheets, &class))
+            .is_some_and(|(declares, _)| declares.kind == Kind::Class || is_cpp && declares.kind == Kind::Struct);
         let is_it = (&class.path, class.start) == (&own.path, own.start);
         let may_be = has_heirs && classes.have_heir(sheets.word(&class), sheets.word(&own));
         if !is_class
             || is_it
             || may_be
             || has_base(own.clone(), &class, session, sheets, until).await != Some(false)
-            || !has_heirs && stands_for(&own, &class, session, sheets, until).await
+            || is_cpp && !blocking(|| has_plain_bases(&own, sheets))
+            || !has_heirs && !is_cpp && stands_for(&own, &class, session, sheets, until).await
         {
             return false;
         }
     }
     true
+}
+
+/// What a site of C++ reaches its name through, by a point or an arrow.
+fn receiver_in_cpp<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default().trim_ascii_end();
+    before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
+}
+
+/// Whether what clangd shows of a variable is an object, or what points to one: `Type: const Shape &`, `Type:
+/// std::unique_ptr<Shape>`. Templates may be anything.
+fn is_an_object(shown: &str) -> bool {
+    let of = shown.lines().find_map(|line| line.strip_prefix("Type: ")).unwrap_or_default();
+    let of = of.split(" (aka ").next().unwrap_or_default().trim_matches('`').trim_start_matches("const ");
+    let inner = ["std::unique_ptr<", "std::shared_ptr<"].iter().find_map(|pointer| of.strip_prefix(pointer));
+    let name = inner.unwrap_or(of).trim_end_matches(|c: char| " &*>".contains(c));
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || " _:".contains(c))
+}
+
+/// The head of the class whose name stands at a spot, from there to its body.
+fn head_of<'a>(class: &Spot, sheets: &'a Sheets) -> &'a str {
+    let sheet = sheets.get(&class.path);
+    let rest = sheet.and_then(|sheet| sheet.text.get(class.start.saturating_sub(sheet.skip)..)).unwrap_or_default();
+    rest.split(['{', ';']).next().unwrap_or_default()
+}
+
+fn has_virtual_base(class: &Spot, sheets: &Sheets) -> bool {
+    head_of(class, sheets).split_whitespace().any(|word| word == "virtual")
+}
+
+/// Whether the bases of a class of C++ are no templates, whose own bases may be anything.
+fn has_plain_bases(class: &Spot, sheets: &Sheets) -> bool {
+    !head_of(class, sheets).contains('<')
 }
 
 fn own_spot(one: &Definition, found: &Found, sheets: &Sheets) -> Option<Spot> {

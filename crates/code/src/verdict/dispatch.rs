@@ -2,10 +2,11 @@
 //! only. In Rust it is looked at which trait each belongs to; in C++, Python, TypeScript and JavaScript a call of a base class's
 //! method is a call of its overriders, which the server is asked for.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::classes::declared_at;
+use super::classes::{any_at, declared_at, spot as place};
 use super::derived::{Overrider, overrider};
 use super::meaning::target_at;
 use super::requests::{asked_at, hovered, spots_of};
@@ -209,13 +210,110 @@ pub(super) async fn is_direct(
     }
     // A variable may hold a class below it.
     let mut spots = spots_of(&path, start, session, sheets, until).await.unwrap_or_default();
+    let is_python = site.language == Language::Python;
+    let made = |variable: &Spot| if is_python { made_in_python(variable, sheets) } else { made_as(variable, sheets) };
+    let mut is_made = is_made;
     if let [variable] = &spots[..]
-        && let Some(class) = blocking(|| made_as(variable, sheets))
+        && let Some(class) = blocking(|| made(variable))
     {
+        is_made = is_python;
         spots = spots_of(&class.path, class.start, session, sheets, until).await.unwrap_or_default();
+    }
+    if family(site.language) == SCRIPTS {
+        spots = classes_of(spots, session, sheets, until).await;
     }
     let is_it = |one: &Spot| is_class(one, sheets) && !(is_made && makes_others(one, sheets));
     !spots.is_empty() && blocking(|| spots.iter().all(is_it))
+}
+
+/// How many patterns and exports are followed one after the other.
+const MOST_EXPORTS: usize = 3;
+
+/// The classes that TypeScript leads to by their constructors, and by what modules of CommonJS export.
+async fn classes_of(mut spots: Vec<Spot>, session: &Session, sheets: &mut Sheets, until: Instant) -> Vec<Spot> {
+    for spot in &mut spots {
+        for _ in 0..MOST_EXPORTS {
+            if blocking(|| is_class(spot, sheets)) {
+                break;
+            }
+            if let Some(class) = blocking(|| class_of_constructor(spot, sheets)) {
+                *spot = class;
+                break;
+            }
+            let next = spots_of(&spot.path, spot.start, session, sheets, until).await.unwrap_or_default();
+            match <[Spot; 1]>::try_from(next) {
+                Ok([next]) if (&next.path, next.start) != (&spot.path, spot.start) => *spot = next,
+                _ => break,
+            }
+        }
+    }
+    spots
+}
+
+/// The class around a constructor of TypeScript.
+fn class_of_constructor(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
+    let (declares, skip) = any_at(sheets, spot).filter(|_| sheets.word(spot) == "constructor")?;
+    Some(place(&spot.path, declares.marks.class.as_ref()?, skip))
+}
+
+/// The class of what a local of Python is made as, and nothing else is: `shape = geo.Circle(1)`.
+fn made_in_python(variable: &Spot, sheets: &Sheets) -> Option<Spot> {
+    let sheet = sheets.get(&variable.path)?;
+    let start = variable.start.checked_sub(sheet.skip)?;
+    let name = sheets.word(variable);
+    let line = sheet.text.get(..start)?.rfind('\n').map_or(0, |at| at + 1);
+    let is_local = start > line && sheet.text[line..start].trim().is_empty();
+    let value = sheet.text[start + name.len()..].lines().next()?.trim();
+    let class = called(value.strip_prefix('=')?.trim().as_bytes())?;
+    let is_path = class.iter().all(|byte| is_word(*byte) || *byte == b'.');
+    // Bound anywhere else in its function, it may be another one there.
+    let function = function_around(&sheet.text, start)?;
+    let binds = |at: usize| {
+        let (before, after) = (sheet.text[..at].trim_end(), sheet.text[at + name.len()..].trim_start());
+        let is_whole = !sheet.text[..at].ends_with(|c: char| c.is_alphanumeric() || "_.".contains(c))
+            && !sheet.text[at + name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_assigned =
+            after.starts_with('=') && !after.starts_with("==") || after.starts_with(':') || after.starts_with(',');
+        is_whole
+            && (is_assigned
+                || ["for", "as", "global", "nonlocal"]
+                    .contains(&std::str::from_utf8(last_word(before.as_bytes())).unwrap_or_default()))
+    };
+    let places = sheet.text.match_indices(name).filter(|(at, _)| function.contains(at));
+    let times = places.filter(|(at, _)| binds(*at)).count();
+    let word = last_word(class).len();
+    let end = class.as_ptr().addr() - sheet.text.as_ptr().addr() + class.len() + sheet.skip;
+    (is_local && is_path && times == 1 && word > 0).then(|| Spot {
+        path: variable.path.clone(),
+        start: end - word,
+        end,
+    })
+}
+
+/// The function of Python around a place, by the indentation of lines.
+fn function_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut begin = text[..at].rfind('\n')? + 1;
+    let mut most = at - begin;
+    let head = loop {
+        let line = text[begin..].lines().next()?;
+        let is_less = !line.trim().is_empty() && indent(line) < most;
+        if is_less {
+            most = indent(line);
+            if line.trim_start().starts_with("def ") || line.trim_start().starts_with("async def ") {
+                break begin;
+            }
+        }
+        begin = text[..begin.checked_sub(1)?].rfind('\n').map_or(0, |at| at + 1);
+    };
+    let mut end = at;
+    for line in text[at..].split_inclusive('\n') {
+        if end > at && !line.trim().is_empty() && indent(line) <= most {
+            break;
+        }
+        end += line.len();
+    }
+    Some(head..end)
 }
 
 /// What is called at the end of a text: `geo.Circle(1)`.

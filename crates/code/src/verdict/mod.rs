@@ -11,6 +11,7 @@
 //! - `guessed`: objects of which a judge guesses the class.
 //! - `implicit_callers`: who may call a definition without naming it.
 //! - `invocations`: what a macro of the project is given.
+//! - `named_besides`: what references have beside uses.
 //! - `objects`: what is said of sites, corrected by the objects that they reach their names through.
 //! - `owner`: which type a name belongs to, by the words before it.
 //! - `said`: what a server's answer says of a site.
@@ -37,6 +38,7 @@ mod implicit_callers;
 mod invocations;
 mod meaning;
 mod mixins;
+mod named_besides;
 mod objects;
 mod outside;
 mod owner;

@@ -1,11 +1,13 @@
 //! What is said of sites, as the objects make it through which they reach their names: a call that may run several methods runs that of
 //! the object's class, as far as that is told.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use super::classes::any_at;
 use super::decide::Said;
 use super::derived::is_of_another;
-use super::dispatch::is_direct;
+use super::dispatch::{Dispatched, is_direct, may_be_overridden, overrides};
 use super::guessed::is_guessed;
 use super::mixins::{self, Classes};
 use super::requests::{answered, asked_at};
@@ -142,6 +144,7 @@ pub(super) async fn by_union(
         family(site.language) == SCRIPTS && is_call && are_methods && matches!(said[**at], Said::Other { .. })
     };
     let to_ask: Vec<usize> = sites.iter().filter(may_be).copied().collect();
+    let mut known: BTreeMap<Spot, Option<Dispatched>> = BTreeMap::new();
     for (number, at) in to_ask.into_iter().enumerate() {
         if number >= MOST_GUESSED {
             said[at] = Said::Failed(Code::OverALimit);
@@ -153,8 +156,8 @@ pub(super) async fn by_union(
             said[at] = Said::Failed(Code::OutOfTime);
             continue;
         };
+        let spots: Vec<Spot> = blocking(|| places.iter().filter_map(|place| sheets.spot(place)).collect());
         let ours = blocking(|| {
-            let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
             // Of one that is called on an object of one class the definition tells as much.
             let is_it = |one: &Definition| {
                 let path = sheets.path(&one.path);
@@ -164,6 +167,27 @@ pub(super) async fn by_union(
         });
         if let Some(number) = ours {
             said[at] = Said::Ours(number);
+            continue;
+        }
+        // The signatures of one method are of one class.
+        let classes: BTreeSet<Option<usize>> = blocking(|| {
+            let class =
+                |spot| any_at(sheets, spot).and_then(|(declares, _)| declares.marks.class).map(|class| class.start);
+            spots.iter().map(class).collect()
+        });
+        for spot in spots.iter().filter(|_| classes.len() > 1) {
+            if !known.contains_key(spot) {
+                let come_to = match blocking(|| may_be_overridden(found, spot, sheets)) {
+                    true => overrides(found, spot, None, session, sheets, until).await,
+                    false => None,
+                };
+                known.insert(spot.clone(), come_to);
+            }
+            match known[spot] {
+                Some(Dispatched::To(number)) => said[at] = Said::Dispatched(number),
+                Some(_) if matches!(said[at], Said::Other { .. }) => said[at] = Said::Failed(Code::Dynamic),
+                _ => {}
+            }
         }
     }
 }

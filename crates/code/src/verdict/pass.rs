@@ -12,9 +12,10 @@ use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, overrides};
 use super::grammar::{is_none_of_them, is_silent};
 use super::mixins::Classes;
+use super::named_besides::{imports_default, is_defaulted, is_qualifier};
 use super::objects::{by_guess, by_name, by_object, by_order, by_union};
 use super::owner::{Renamed, owner};
-use super::requests::{defined, left, places, within};
+use super::requests::{defined, left, places, spots_of, within};
 use super::said::{read, stands_for};
 use super::texts::{Sheets, Spot};
 use super::unnamed::unnamed;
@@ -26,7 +27,7 @@ use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -230,6 +231,10 @@ impl Pass {
             if word == "Self" && found.definitions[number].kind == Kind::Type {
                 continue;
             }
+            // It names the namespace of `new app::Item(7)`, too.
+            if !is_name && blocking(|| is_qualifier(sheets, &spot, &found.question.name)) {
+                continue;
+            }
             // clangd names each field where a class has a function made that copies or moves it.
             if !is_name && blocking(|| is_defaulted(sheets, &spot)) {
                 continue;
@@ -315,6 +320,7 @@ impl Pass {
         for &at in sites.iter().skip(MOST_SITES) {
             said[at] = Said::Failed(Code::OverALimit);
         }
+        self.bodies(found, session, sheets, asked.call.until).await;
         let mut known = BTreeMap::new();
         let mut open: Vec<(usize, Vec<Location>)> = Vec::new();
         let mut all = Vec::with_capacity(asking.len());
@@ -364,6 +370,22 @@ impl Pass {
         blocking(|| by_order(found, beside, &self.classes, sheets, said));
         by_union(found, sites, session, sheets, asked.call.until, said).await;
         by_guess(found, sites, session, sheets, asked.call.until, said).await;
+    }
+
+    /// Asks where the functions stand whose prototypes in C and C++ are our definitions.
+    async fn bodies(&mut self, found: &Found, session: &Session, sheets: &mut Sheets, until: Instant) {
+        for (number, one) in found.definitions.iter().enumerate() {
+            let text = found.texts.get(&one.path).and_then(|text| text.get(..one.at)).unwrap_or_default();
+            let statement = text.rsplit(|byte| b";}\n".contains(byte)).next().unwrap_or_default();
+            let is_extern = one.kind == Kind::Variable && statement.trim_ascii().starts_with(b"extern");
+            if family(one.language) != C_AND_CPP || !one.is_signature && !is_extern {
+                continue;
+            }
+            let path = sheets.path(&one.path);
+            for body in spots_of(&path, one.at, session, sheets, until).await.unwrap_or_default() {
+                self.conditions.take_body(&body, number);
+            }
+        }
     }
 
     /// Gives the sites their verdicts, and adds what only the server knows.
@@ -440,24 +462,6 @@ fn is_in_macro(found: &Found) -> bool {
 /// Whether clangd has an index of the project.
 fn has_compile_commands(root: &Path) -> bool {
     ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
-}
-
-/// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
-fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
-    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
-    let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
-    Language::by_name(&spot.path).is_some_and(|language| family(language) == C_AND_CPP)
-        && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
-}
-
-/// Whether a file of TypeScript or JavaScript has a name by an import of what a module exports as a whole: what that is made of may
-/// be ours (`export default memo(Button)`).
-fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
-    let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
-    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
-    let import = format!("import {name}");
-    let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
-    all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
 }
 
 /// Why a server that is ready says nothing of a site.

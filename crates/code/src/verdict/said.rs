@@ -1,8 +1,9 @@
 //! What a server's answer to `textDocument/definition` says of a site: one of our definitions, another one, the way to one.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use super::classes::any_at;
+use super::classes::{any_at, is_ambient};
 use super::conditions::Conditions;
 use super::decide::Said;
 use super::dispatch::{Dispatched, dispatched, may_be_overridden};
@@ -177,6 +178,12 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     let name = &found.question.name;
     let below = sheets.below(&spot.path);
     let word = sheets.word(spot);
+    if let Some(number) = conditions.announced(spot) {
+        return Said::Ours(number);
+    }
+    if let Some(number) = below.and_then(|below| stub_of(found, spot, below, sheets)) {
+        return Said::Ours(number);
+    }
     if let Some(below) = below {
         // Some give the whole declaration.
         let is_ours = |one: &crate::definition::Definition| {
@@ -224,6 +231,12 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => Said::Nothing,
                 _ if leads_on => Said::Through(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
+                // Without an index clangd does not know what it announces.
+                Class::Signature
+                    if family(site.language) == C_AND_CPP && !is_pure(site) && may_announce(found, site) =>
+                {
+                    Said::Nothing
+                }
                 // `module.exports = { area }` declares a property of that name, and means what the name means.
                 Class::Value if family(site.language) == SCRIPTS && at != asked_at => Said::Through(at),
                 Class::FieldWrite if let Some(said) = exported(found, site) => said,
@@ -237,7 +250,9 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     {
         return Said::Through(key);
     }
-    let is_named = word == name || sheets.text(spot) == name || found.names.contains(word);
+    // The keys of JSON have quotes.
+    let text = sheets.text(spot).trim_matches('"');
+    let is_named = word == name || text == name || found.names.contains(word);
     // `export default memo(Button)`, to which an import of it leads.
     if word == "export" && sheets.text(spot).starts_with("export default ") {
         let is_in_there =
@@ -257,6 +272,39 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         true => Said::Other { is_interface: false },
         false => Said::Odd,
     }
+}
+
+/// Which of ours the same name means in the file beside that only tells what it defines, or that defines what it tells: `geo.pyi` of
+/// `geo.py`, `geo.d.ts` of `geo.js`.
+fn stub_of(found: &Found, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
+    let is_beside = |one: &crate::definition::Definition| {
+        is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below)
+    };
+    let number = found.definitions.iter().position(is_beside).filter(|_| sheets.word(spot) == found.question.name)?;
+    let (declares, skip) = any_at(sheets, spot)?;
+    let text = &sheets.get(&spot.path)?.text;
+    let class = declares.marks.class.and_then(|class| text.get(class.start..class.end).filter(|_| skip == 0));
+    let is_it = |one: &crate::definition::Definition| match (one.inside.last(), class) {
+        (Some(names), Some(class)) => names.iter().any(|name| name == class),
+        (names, class) => names.is_none() && class.is_none(),
+    };
+    is_it(&found.definitions[number]).then_some(number)
+}
+
+/// The path of a module, without what tells its language.
+fn module(path: &Path) -> Option<(&Path, &str)> {
+    let name = path.file_name()?.to_str()?;
+    let ends = [".d.ts", ".d.mts", ".d.cts", ".pyi", ".py", ".js", ".mjs", ".cjs", ".jsx"];
+    Some((path.parent()?, ends.iter().find_map(|end| name.strip_suffix(end))?))
+}
+
+/// Whether a prototype of C or C++ stands inside of what one of ours is inside of.
+fn may_announce(found: &Found, prototype: &Site) -> bool {
+    let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
+    found.definitions.iter().any(|one| match (around, one.inside.last()) {
+        (Some(around), Some(names)) => names.iter().any(|name| name == around),
+        (around, names) => around.is_none() && names.is_none(),
+    })
 }
 
 /// The site of the key before a name that a pattern gives what the key names: `{ login: go }`.

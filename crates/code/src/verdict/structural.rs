@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::classes::{declared_at, is_ambient, is_inert, is_of_the_project, is_static, spot as place};
+use super::classes::{
+    declared_at, is_ambient, is_inert, is_of_the_library, is_of_the_project, is_static, spot as place,
+};
 use super::requests::asked_at;
 use super::texts::{Sheet, Sheets, Spot};
 use crate::answer::Found;
@@ -33,6 +36,10 @@ pub(super) async fn may_meet(
     let is_member = |one: &&Definition| matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
     for one in found.definitions.iter().filter(is_member) {
         let path = sheets.path(&one.path);
+        // No interface has it.
+        if one.language != Language::Python && is_private(found, one) {
+            continue;
+        }
         let Some(class) = one.marks.class.as_ref().map(|class| place(&path, class, 0)) else {
             let text = found.texts.get(&one.path).map(|text| &text[..]).unwrap_or_default();
             if literal_has_all(text, one.at, &required) {
@@ -47,13 +54,22 @@ pub(super) async fn may_meet(
     false
 }
 
+/// Whether only the class itself has a member of TypeScript: `private readonly log`, `#log`.
+fn is_private(found: &Found, one: &Definition) -> bool {
+    let before = found.texts.get(&one.path).and_then(|text| text.get(..one.at)).unwrap_or_default();
+    let modifiers = before.rsplit(|byte| b"\n,(;{}".contains(byte)).next().unwrap_or_default();
+    let mut words = modifiers.split(u8::is_ascii_whitespace);
+    found.question.name.starts_with('#') || words.any(|word| matches!(word, b"private" | b"protected"))
+}
+
 /// The members that the interface around a spot asks for; `None` where it is no such interface.
 fn required(spot: &Spot, sheets: &Sheets) -> Option<BTreeSet<String>> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
     let language = Language::of(&spot.path, text)?;
     let start = spot.start.checked_sub(sheet.skip)?;
-    if is_of_the_library(spot) {
+    // Its interfaces are declared in pieces: what a class is for them is not told by the members of one.
+    if is_of_the_library(&spot.path) {
         return None;
     }
     let place = start..start + sheets.word(spot).len();
@@ -153,13 +169,6 @@ pub(super) async fn stands_for(
     }
 }
 
-/// Whether a spot stands in the library that comes with TypeScript, whose interfaces are declared in pieces: what a class is for them
-/// is not told by the members of one.
-fn is_of_the_library(spot: &Spot) -> bool {
-    let file = spot.path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
-    file.starts_with("lib.") && file.ends_with(".d.ts")
-}
-
 /// Whether the object that is written around a member has all of these, or may have them from another one.
 fn literal_has_all(text: &[u8], member: usize, required: &BTreeSet<String>) -> bool {
     let Some(opened) = unclosed(&text[..member], b'{') else { return true };
@@ -203,7 +212,8 @@ async fn has_all(
         if declares.kind == Kind::Class && is_merged(&class, sheets) {
             return true;
         }
-        let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).collect();
+        let own = own_text(&class.path, text);
+        let words: BTreeSet<&str> = own.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).collect();
         missing.retain(|name| !words.contains(name.as_str()));
         if missing.is_empty() || declares.marks.has_nameless_base || at == MOST_CLASSES {
             return true;
@@ -232,6 +242,23 @@ async fn has_all(
         }
     }
     false
+}
+
+/// The text of a class or an interface, of TypeScript without what stands in the braces within it: those are other members.
+fn own_text(path: &Path, text: &str) -> String {
+    if !matches!(Language::by_name(path), Some(Language::TypeScript | Language::Tsx)) {
+        return text.to_owned();
+    }
+    let mut depth = 0usize;
+    let keep = |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > 1 { ' ' } else { c }
+    };
+    text.chars().map(keep).collect()
 }
 
 /// Whether an interface of TypeScript gives a class more members: `class Sprite {} interface Sprite extends Jumps {}`.

@@ -42,7 +42,12 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
     } else if is_operator && !is_word(word[0]) {
         (Unnamed::Implicit, Class::Call)
     } else if found.texts.values().any(|text| is_macro(text, word)) {
-        (Unnamed::Macro, one.as_ref().map(|one| one.class)?)
+        // `COMMAND(list) { … }` looks like a function.
+        let class = match one.as_ref().map(|one| one.class)? {
+            Class::Binding | Class::Signature => Class::Call,
+            class => class,
+        };
+        (Unnamed::Macro, class)
     } else {
         return None;
     };

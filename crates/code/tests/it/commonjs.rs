@@ -74,7 +74,7 @@ fn names_on_both_sides() {
           main.js:8 value confirmed calc.js:1
         Sum final
           barrel.js:1 field_write confirmed calc.js:2
-          barrel.js:1 field_read confirmed calc.js:2
+          barrel.js:1 value confirmed calc.js:2
           calc.js:3 field_write confirmed calc.js:2
           calc.js:3 export confirmed calc.js:2
           main.js:4 import confirmed calc.js:2

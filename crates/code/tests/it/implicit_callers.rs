@@ -136,7 +136,7 @@ fn bases_and_decorators_of_typescript() {
         .write("node_modules/ui/package.json", "{\"name\": \"ui\", \"version\": \"1.0.0\", \"types\": \"index.d.ts\"}\n")
         .write(
             "node_modules/ui/index.d.ts",
-            "export declare class Component<P> { props: P; render(): void; }\nexport interface Shown { shown(): void }\n",
+            "export declare class Component<P> { props: P; render(): void; }\nexport interface Shown { shown(): void; draw?(): void; imported?(): void }\n",
         )
         .write(
             "own.ts",
@@ -149,7 +149,7 @@ fn bases_and_decorators_of_typescript() {
              export class Tag extends HTMLElement { connectedCallback() {} }\n\
              function made(of: unknown) {}\n\
              @made\nexport class Bound { clicked() {} }\n\
-             export class Impl { draw() {} }\nexport class Sub extends Impl implements Shown { shown() {} }\n\
+             export class Impl { draw() {} }\nexport class Sub extends Impl implements Shown { shown() {} besides() {} }\n\
              type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n\
              class Named { named() {} }\nconst Given = Named;\nexport class Last extends Given implements Shown { shown() {} }\n\
              class Held { held() {} }\nfunction register(of: unknown) {}\n\
@@ -175,9 +175,10 @@ fn bases_and_decorators_of_typescript() {
             ("connectedCallback", "Tag.connectedCallback stands below HTMLElement"),
             ("Bound.clicked", "`made` stands at Bound.clicked"),
             ("Impl.draw", "Impl.draw stands below Shown"),
+            ("Sub.besides", ""),
             ("named", "Named.named stands below Given, which is no class by itself"),
             ("held", "Held.held stands below a class without a name"),
-            ("imported", "Imported.imported stands below Shown"),
+            ("Imported.imported", "Imported.imported stands below Shown"),
             ("passed_on", ""),
             ("Aliased.shown", "Aliased.shown stands below Alias, which is no class by itself"),
         ],

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod announced;
 mod back_dated;
 mod beyond;
 mod borderline;
@@ -13,6 +14,7 @@ mod configurations;
 mod constructors;
 mod declared_by_patterns;
 mod destructured;
+mod direct_calls;
 mod dispatch;
 mod disturbed;
 mod embedded;
@@ -33,11 +35,13 @@ mod matches;
 mod matches_in_macros;
 mod matches_judged;
 mod namespaces;
+mod nested_types;
 mod no_judge;
 mod objects;
 mod outside;
 mod overridden;
 mod overridden_without_word;
+mod passed_on;
 mod places;
 mod places_of_c;
 mod predecessor;

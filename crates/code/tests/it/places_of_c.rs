@@ -46,3 +46,13 @@ fn a_header_whose_structs_have_functions_is_cpp() {
     assert_eq!(language("Pts::begin"), ["a.h method"]);
     assert_eq!(language("Row::begin"), ["b.h field"]);
 }
+
+#[test]
+fn macros_where_declarations_stand() {
+    let text = "#define GET(t, f) int get_##f(t *x) { return x->f; }\n#define LIKE(a, b)\nGET(struct a, port)\n\
+                GET(struct a, size)\nstatic int opened(struct a *p) { return p->port; }\nint log_it(const char *f) LIKE(1, 2);\n";
+    assert_eq!(uses("a.c", text, "GET"), ["3:1 value", "4:1 value"]);
+    assert_eq!(uses("a.c", text, "opened"), Vec::<String>::new());
+    assert_eq!(uses("a.c", text, "log_it"), Vec::<String>::new());
+    assert_eq!(uses("a.c", text, "LIKE"), ["6:27 type"]);
+}

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::super::classes::{class_at, is_ambient, is_inert, is_object_type, is_of_the_project, spot};
+use super::super::classes::{class_at, is_ambient, is_inert, is_object_type, is_of_the_project, lacks, spot};
 use super::super::requests::{asked_at, defined, left};
 use super::super::texts::{Sheets, Spot};
 use super::given;
@@ -140,6 +140,9 @@ impl Walk<'_> {
                 let name = self.sheets.word(&target).to_owned();
                 let below = self.sheets.below(&target.path).filter(|below| is_of_the_project(below));
                 if below.is_none() && is_inert(&target.path, &name, self.name) {
+                    continue;
+                }
+                if below.is_none() && blocking(|| lacks(self.sheets, &target, self.name)) {
                     continue;
                 }
                 if below.is_none() || is_ambient(&target.path) {

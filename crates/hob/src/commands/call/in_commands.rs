@@ -56,17 +56,22 @@ fn flags_for(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
     let text = in_commands(text);
     let mut words = text.split('`');
     let mut out = words.next().unwrap_or_default().to_owned();
+    let mut is_value = false;
     // Every other part stands between two signs.
     while let Some(word) = words.next() {
+        // Unknown variant `x`, expected one of `call`, `value`.
+        let begins = out.ends_with("expected ") || out.ends_with("expected one of ");
+        is_value |= begins && out.contains("unknown variant");
         let after = words.next();
         let is_setting = after.is_some_and(|after| after.starts_with(" under [") || after.starts_with(" in hob.toml"));
-        match after.is_some() && !is_setting && is_argument(word) {
+        match after.is_some() && !is_setting && !is_value && is_argument(word) {
             true => out.push_str(&format!("`--{}", word.replace('_', "-"))),
             false => out.push_str(&format!("`{word}")),
         }
         if let Some(after) = after {
             out.push('`');
             out.push_str(after);
+            is_value &= matches!(after, ", " | " or ");
         }
     }
     out
@@ -170,6 +175,10 @@ mod tests {
         for (said, shown) in [
             ("Ask again, with a longer `wait_ms`.", "Ask again, with a longer `--wait-ms`."),
             ("(`profile` under [repl]); name one in `profile`.", "(`profile` under [repl]); name one in `--profile`."),
+            (
+                "`uses`: unknown variant `x`, expected `call` or `value`",
+                "`--uses`: unknown variant `x`, expected `call` or `value`",
+            ),
             ("`hob stop`, then `x` or an open ` mark", "`hob stop`, then `x` or an open ` mark"),
         ] {
             assert_eq!(in_flags(said), shown);

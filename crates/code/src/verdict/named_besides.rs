@@ -1,0 +1,29 @@
+//! What the references of a definition have beside its uses, or under another name.
+
+use super::texts::{Sheets, Spot};
+use crate::syntax::{C_AND_CPP, Language, SCRIPTS, family};
+
+/// Whether what stands at a spot of C++ only says where the name is: `app` in `app::Item(7)`.
+pub(super) fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.saturating_sub(sheet.skip)..));
+    let path = rest.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
+    path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
+}
+
+/// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
+pub(super) fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
+    let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
+    let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
+    Language::by_name(&spot.path).is_some_and(|language| family(language) == C_AND_CPP)
+        && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
+}
+
+/// Whether a file of TypeScript or JavaScript has a name by an import of what a module exports as a whole: what that is made of may
+/// be ours (`export default memo(Button)`).
+pub(super) fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
+    let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
+    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
+    let import = format!("import {name}");
+    let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
+    all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
+}

@@ -1,0 +1,63 @@
+//! Functions that a call, a lambda or a class gives, and who passes them on through their module.
+
+use expect_test::expect;
+
+use crate::projects;
+
+#[test]
+fn what_a_call_makes() {
+    let Some(judged) = projects::javascript() else { return };
+    judged
+        .write(
+            "users.js",
+            "const wrapped = require('./wrapped');\nexports.list = wrapped(() => 1);\n\
+             const remove = wrapped(() => 2);\nmodule.exports.remove = remove;\n",
+        )
+        .write("wrapped.js", "module.exports = (f) => f;\n")
+        .write("routes.js", "const users = require('./users');\n[1].map(users.list);\n[2].map(users.remove);\n");
+    let said = ["list", "remove"].map(|name| judged.told("find_callers", name));
+    expect![[r#"
+        list final
+          routes.js:2 value confirmed users.js:2
+        remove final
+          routes.js:3 value confirmed users.js:3
+    "#]]
+    .assert_eq(&said.concat());
+    let Some(judged) = projects::python() else { return };
+    judged
+        .write("geo.py", "class Circle: pass\n\nhook = lambda x: x\n")
+        .write("main.py", "import geo\n\nlist(map(geo.hook, [1]))\nlist(map(geo.Circle, []))\ngeo.Circle()\n");
+    let said = ["hook", "Circle"].map(|name| judged.told("find_callers", name));
+    expect![[r#"
+        hook final
+          main.py:3 value confirmed geo.py:3
+        Circle final
+          main.py:4 value confirmed geo.py:1
+          main.py:5 construct confirmed geo.py:1
+    "#]]
+    .assert_eq(&said.concat());
+    let Some(judged) = projects::go() else { return };
+    judged.write("geo/geo.go", "package geo\n\nvar Hook = func(x int) int { return x }\n").write(
+        "main.go",
+        "package main\n\nimport \"made/geo\"\n\nvar all = []func(int) int{geo.Hook}\n\nfunc main() {}\n",
+    );
+    expect![[r#"
+        Hook final
+          main.go:5 value confirmed geo/geo.go:3
+    "#]]
+    .assert_eq(&judged.told("find_callers", "Hook"));
+}
+
+#[test]
+fn attributes_that_a_test_makes_first() {
+    let Some(judged) = projects::python() else { return };
+    judged.write(
+        "test_geo.py",
+        "class TestGeo:\n    def setUp(self):\n        self.box = 1\n\n    def test_box(self):\n        assert self.box\n",
+    );
+    expect![[r#"
+        TestGeo.box final
+          test_geo.py:6 field_read confirmed test_geo.py:3
+    "#]]
+    .assert_eq(&judged.told("find_uses", "TestGeo.box"));
+}
