@@ -86,10 +86,18 @@ fn declares_function(text: &[u8], close: usize) -> bool {
     let Some(open) = unclosed(&text[from..close], b'(') else { return false };
     let before = text[..from + open].trim_ascii_end();
     let name = last_word(before);
+    let line = before[..before.len() - name.len()].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let typed = before[..before.len() - name.len()].trim_ascii_end();
-    let of = typed.trim_ascii_end().last().copied().unwrap_or_default();
+    let of = typed.last().copied().unwrap_or_default();
+    // The type may stand on the line before, where a comment or a directive is none.
+    let above = typed.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let is_comment =
+        [&b"//"[..], b"*", b"/*", b"#"].iter().any(|sign| above.starts_with(sign)) || above.ends_with(b"*/");
+    if line.trim_ascii().is_empty() && is_comment || is_macro(name) {
+        return false;
+    }
     let statements = [&b"return"[..], b"else", b"do", b"case", b"goto", b"throw", b"new", b"delete", b"co_return"];
-    let is_branch = matches!(name, b"if" | b"while" | b"for" | b"switch" | b"catch");
+    let is_branch = [&b"if"[..], b"while", b"for", b"switch", b"catch"].contains(&name) || statements.contains(&name);
     !name.is_empty() && !is_branch && (is_word(of) || b"*&>".contains(&of)) && !statements.contains(&last_word(typed))
 }
 
@@ -266,6 +274,9 @@ mod tests {
         check("int log(const char *f, ...) LIKE(1, 2) WUR;\n", Some("int log(const char *f, ...) ;"));
         check("buf_t *make(void) NOTHROW\n  ALLOC(1);\n", Some("buf_t *make(void) ;"));
         check("void f() { if (a) CHECK(b); else if (a) LOG(b); x = g(a) PLUS(b); return g(a) PLUS(b); }", None);
+        check("  // all of it\n  return (int) MAX(a, b);\n#endif\n  FOREACH(p, l) FREE(p);\n", None);
+        check("  // all of it\n  each(p, l) FREE(p);\n", None);
+        check("int\nlog (int a) LIKE(1, 2);\n", Some("int log (int a) ;"));
         check(
             "GETTER(struct peer, port)\nGETTER(struct peer, fd)\nstatic int a;\n",
             Some("GETTER(struct peer, port);GETTER(struct peer, fd);static int a;"),

@@ -198,7 +198,8 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
         }
         // `class API Widget`, as the text is and the grammar does not read it.
         if matches!(language, Language::C | Language::Cpp) && node.child_count() > 0 {
-            return Some(plain(Class::Type));
+            let is_used = trail.text[bytes.end..].trim_ascii_start().starts_with(b"(");
+            return Some(plain(if is_used { Class::Call } else { Class::Type }));
         }
         if let Some(class) = super::quoted::in_text(language, trail) {
             let in_macro = language == Language::Rust;

@@ -168,12 +168,20 @@ fn is_union(trail: &Trail<'_, '_>, assignment: tree_sitter::Node<'_>) -> bool {
 pub(crate) const MAKES_ATTRIBUTES: &[&str] =
     &["__init__", "__post_init__", "setUp", "asyncSetUp", "setup_method", "setup"];
 
-/// `self.radius = …` in `__init__` declares a field.
+/// `self.radius = …` in `__init__` declares a field, and in a method of that kind what nothing before it in the class does.
 fn attribute_of_self<'t>(trail: &Trail<'_, 't>, left: tree_sitter::Node<'t>) -> Vec<Declared<'t>> {
     let function = trail.nearest(&["function_definition"]).and_then(|up| trail.up(up));
-    let is_init = function
-        .and_then(|function| function.child_by_field_name("name"))
-        .is_some_and(|name| MAKES_ATTRIBUTES.contains(&&*trail.text_of(name)));
+    let method = function.and_then(|function| function.child_by_field_name("name")).map(|name| trail.text_of(name));
+    let is_first = || {
+        let class = trail.nearest(&["class_definition"]).and_then(|up| trail.up(up))?;
+        let before = String::from_utf8_lossy(trail.text.get(class.start_byte()..left.start_byte())?).into_owned();
+        let name = trail.text_of(left.child_by_field_name("attribute")?);
+        let mut words = before.split(|c: char| !c.is_alphanumeric() && c != '_');
+        Some(!words.any(|word| word == name))
+    };
+    let is_init = method.is_some_and(|method| {
+        &*method == "__init__" || MAKES_ATTRIBUTES.contains(&&*method) && is_first().unwrap_or_default()
+    });
     let is_self = left.kind() == "attribute"
         && left.child_by_field_name("object").is_some_and(|object| trail.text_of(object) == "self");
     match left.child_by_field_name("attribute").filter(|_| is_init && is_self) {

@@ -78,11 +78,14 @@ pub(super) fn lacks(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     let Some((declares, _)) = any_at(sheets, spot) else { return false };
     let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(declares.bytes)).unwrap_or_default();
     let mut words = text.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c));
+    // `[name: string]: Handler` has any name.
+    let begins = |part: &str| part.trim_start().trim_start_matches("readonly ").starts_with('[');
+    let has_any = text.split(['{', ';', '\n']).any(|part| begins(part) && !part.contains("[Symbol."));
     match declares.kind {
-        Kind::Interface => !words.any(|word| word == "extends" || word == name),
+        Kind::Interface => !has_any && !words.any(|word| word == "extends" || word == name),
         // The class itself, as `declare var Map`.
         Kind::Variable => is_of_the_library(&spot.path),
-        Kind::Type => is_of_the_library(&spot.path) && !words.any(|word| word == name),
+        Kind::Type => is_of_the_library(&spot.path) && sheets.word(spot) != "Record" && !words.any(|word| word == name),
         _ => false,
     }
 }

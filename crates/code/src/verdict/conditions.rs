@@ -14,6 +14,11 @@ use crate::judgement::Code;
 use crate::search::read;
 use crate::syntax::{Class, Kind, Language, conditional, occurrences_at};
 
+/// Whether clangd has an index of the project.
+pub(super) fn has_compile_commands(root: &Path) -> bool {
+    ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
+}
+
 /// The conditions of a question's files.
 pub(super) struct Conditions {
     root: PathBuf,
@@ -23,6 +28,8 @@ pub(super) struct Conditions {
     is_ours: bool,
     /// Whether the name, or all names of a module, are brought somewhere under a condition.
     is_brought: bool,
+    /// Whether clangd knows all files of C and C++.
+    has_index: bool,
     /// Where the functions stand that our prototypes announce.
     bodies: BTreeMap<(PathBuf, usize), usize>,
     /// What is declared at the spots that were looked at.
@@ -42,6 +49,7 @@ impl Conditions {
             files: BTreeMap::new(),
             is_ours: false,
             is_brought: false,
+            has_index: has_compile_commands(root),
             bodies: BTreeMap::new(),
             declared: BTreeMap::new(),
         };
@@ -98,6 +106,20 @@ impl Conditions {
     /// Takes where the function stands that a prototype of ours announces.
     pub(super) fn take_body(&mut self, body: &Spot, number: usize) {
         self.bodies.insert((body.path.clone(), body.start), number);
+    }
+
+    /// Whether a prototype of C or C++ may announce one of ours, which clangd does not know without an index: it stands inside of what
+    /// ours is inside of.
+    pub(super) fn may_announce(&self, found: &Found, prototype: &Site) -> bool {
+        let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
+        let is_of_its_file =
+            |one: &Definition| found.texts.get(&*one.path).is_some_and(|text| is_of_its_file(text, one.at));
+        let mut ours = found.definitions.iter().filter(|one| !is_of_its_file(one));
+        !self.has_index
+            && ours.any(|one| match (around, one.inside.last()) {
+                (Some(around), Some(names)) => names.iter().any(|name| name == around),
+                (around, names) => around.is_none() && names.is_none(),
+            })
     }
 
     /// Which of our prototypes announces what stands at a spot.

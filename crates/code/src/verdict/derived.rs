@@ -96,7 +96,9 @@ pub(super) async fn is_of_another(
     if is_cpp {
         // What points to an object is asked for beside its class.
         of.retain(|class| sheets.below(&class.path).is_some());
-        if !is_an_object(&hovered(&path, at.1, session, sheets, until).await) {
+        let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+        let is_arrow = before.trim_ascii_end().ends_with(b"->");
+        if !is_an_object(&hovered(&path, at.1, session, sheets, until).await, is_arrow) {
             return false;
         }
     }
@@ -115,7 +117,7 @@ pub(super) async fn is_of_another(
     };
     let Some(own) = own.filter(|_| !of.is_empty()) else { return false };
     // A class below both may have one object of their base.
-    if is_cpp && blocking(|| has_virtual_base(&own, sheets)) {
+    if is_cpp && blocking(|| has_virtual_bases(&own, sheets)) {
         return false;
     }
     for class in of {
@@ -127,7 +129,7 @@ pub(super) async fn is_of_another(
             || is_it
             || may_be
             || has_base(own.clone(), &class, session, sheets, until).await != Some(false)
-            || is_cpp && !blocking(|| has_plain_bases(&own, sheets))
+            || is_cpp && blocking(|| has_virtual_bases(&class, sheets) || has_template_base(&own, sheets))
             || !has_heirs && !is_cpp && stands_for(&own, &class, session, sheets, until).await
         {
             return false;
@@ -142,14 +144,15 @@ fn receiver_in_cpp<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
     before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
 }
 
-/// Whether what clangd shows of a variable is an object, or what points to one: `Type: const Shape &`, `Type:
-/// std::unique_ptr<Shape>`. Templates may be anything.
-fn is_an_object(shown: &str) -> bool {
+/// Whether what clangd shows of a variable is an object, or behind an arrow what points to one: `Type: const Shape &`, `Type:
+/// std::unique_ptr<Shape>`. Templates may be anything, and so may what an arrow of a class leads to.
+fn is_an_object(shown: &str, is_arrow: bool) -> bool {
     let of = shown.lines().find_map(|line| line.strip_prefix("Type: ")).unwrap_or_default();
     let of = of.split(" (aka ").next().unwrap_or_default().trim_matches('`').trim_start_matches("const ");
     let inner = ["std::unique_ptr<", "std::shared_ptr<"].iter().find_map(|pointer| of.strip_prefix(pointer));
+    let points = inner.is_some() || of.trim_end_matches(['&', ' ']).trim_end_matches("const").trim_end().ends_with('*');
     let name = inner.unwrap_or(of).trim_end_matches(|c: char| " &*>".contains(c));
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || " _:".contains(c))
+    points == is_arrow && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || " _:".contains(c))
 }
 
 /// The head of the class whose name stands at a spot, from there to its body.
@@ -159,13 +162,16 @@ fn head_of<'a>(class: &Spot, sheets: &'a Sheets) -> &'a str {
     rest.split(['{', ';']).next().unwrap_or_default()
 }
 
-fn has_virtual_base(class: &Spot, sheets: &Sheets) -> bool {
-    head_of(class, sheets).split_whitespace().any(|word| word == "virtual")
+/// Whether a class in the file of one has a virtual base: `struct Reader : virtual Stream {`.
+fn has_virtual_bases(class: &Spot, sheets: &Sheets) -> bool {
+    let text = sheets.get(&class.path).map(|sheet| &sheet.text[..]).unwrap_or_default();
+    let is_base = |rest: &str| rest.find(['{', '(', ';']).is_some_and(|at| rest[at..].starts_with('{'));
+    text.split("virtual ").skip(1).any(is_base)
 }
 
-/// Whether the bases of a class of C++ are no templates, whose own bases may be anything.
-fn has_plain_bases(class: &Spot, sheets: &Sheets) -> bool {
-    !head_of(class, sheets).contains('<')
+/// Whether a base of a class of C++ is a template, whose own bases may be anything.
+fn has_template_base(class: &Spot, sheets: &Sheets) -> bool {
+    head_of(class, sheets).contains('<')
 }
 
 fn own_spot(one: &Definition, found: &Found, sheets: &Sheets) -> Option<Spot> {
@@ -204,7 +210,13 @@ async fn has_base(class: Spot, wanted: &Spot, session: &Session, sheets: &mut Sh
     let mut at = 0;
     while let Some(class) = classes.get(at).cloned().filter(|_| at < MOST_CLASSES) {
         at += 1;
-        let Some((declares, skip)) = blocking(|| declared_at(sheets, &class)) else { continue };
+        let Some((declares, skip)) = blocking(|| declared_at(sheets, &class)) else {
+            // An alias, a parameter of a template.
+            if Language::by_name(&class.path).is_some_and(|language| family(language) == C_AND_CPP) {
+                return None;
+            }
+            continue;
+        };
         for base in &declares.marks.bases {
             let base = place(&class.path, base, skip);
             let answer = asked_at(session, sheets, "textDocument/definition", (&base.path, base.start), until).await;

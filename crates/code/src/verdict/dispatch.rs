@@ -216,10 +216,18 @@ pub(super) async fn is_direct(
     if let [variable] = &spots[..]
         && let Some(class) = blocking(|| made(variable))
     {
+        let text = sheets.get(&class.path).map(|sheet| sheet.text.as_bytes()).unwrap_or_default();
+        if !is_python && is_assigned_again(text, sheets.word(&class).as_bytes()) {
+            return false;
+        }
         is_made = is_python;
         spots = spots_of(&class.path, class.start, session, sheets, until).await.unwrap_or_default();
     }
     if family(site.language) == SCRIPTS {
+        let text = found.texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
+        if is_assigned_again(text, name) {
+            return false;
+        }
         spots = classes_of(spots, session, sheets, until).await;
     }
     let is_it = |one: &Spot| is_class(one, sheets) && !(is_made && makes_others(one, sheets));
@@ -240,7 +248,8 @@ async fn classes_of(mut spots: Vec<Spot>, session: &Session, sheets: &mut Sheets
                 *spot = class;
                 break;
             }
-            let next = spots_of(&spot.path, spot.start, session, sheets, until).await.unwrap_or_default();
+            let Some(at) = blocking(|| leads_on(spot, sheets)) else { break };
+            let next = spots_of(&spot.path, at, session, sheets, until).await.unwrap_or_default();
             match <[Spot; 1]>::try_from(next) {
                 Ok([next]) if (&next.path, next.start) != (&spot.path, spot.start) => *spot = next,
                 _ => break,
@@ -248,6 +257,39 @@ async fn classes_of(mut spots: Vec<Spot>, session: &Session, sheets: &mut Sheets
         }
     }
     spots
+}
+
+/// Where the name stands that a pattern, a variable or an export gives on as it is: `{ Shape }`, `exports.Shape = Shape`,
+/// `module.exports = Shape`. What a condition chooses, or is assigned again, may be another class.
+fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<usize> {
+    let sheet = sheets.get(&spot.path)?;
+    let start = spot.start.checked_sub(sheet.skip)?;
+    let text = sheet.text.get(start..)?;
+    let word = sheets.word(spot);
+    let is_module = text.starts_with("module.exports");
+    let rest = &text[if is_module { "module.exports".len() } else { word.len() }..];
+    let value = rest.trim_start().strip_prefix(['=', ':']).map(str::trim_start);
+    let Some(value) = value else {
+        return (!is_assigned_again(sheet.text.as_bytes(), word.as_bytes())).then_some(spot.start);
+    };
+    let value = value.split([';', ',', '\n', '}']).next().unwrap_or_default().trim_end();
+    let is_name = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
+    let at = value.as_ptr().addr() - sheet.text.as_ptr().addr() + value.len() - last_word(value.as_bytes()).len();
+    match is_module {
+        true => is_name.then_some(at + sheet.skip),
+        false if is_assigned_again(sheet.text.as_bytes(), word.as_bytes()) => None,
+        false => (is_name || value.starts_with("require(")).then_some(spot.start),
+    }
+}
+
+/// Whether a file assigns a name more than once.
+fn is_assigned_again(text: &[u8], name: &[u8]) -> bool {
+    let is_assigned = |at: &usize| {
+        let is_whole = !text[..*at].last().is_some_and(|byte| is_word(*byte) || b".$".contains(byte));
+        let after = text[at + name.len()..].trim_ascii_start();
+        is_whole && after.starts_with(b"=") && !after.starts_with(b"==") && !after.starts_with(b"=>")
+    };
+    memchr::memmem::find_iter(text, name).filter(is_assigned).nth(1).is_some()
 }
 
 /// The class around a constructor of TypeScript.

@@ -10,6 +10,7 @@
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
 //! - `guessed`: objects of which a judge guesses the class.
 //! - `implicit_callers`: who may call a definition without naming it.
+//! - `in_texts`: names in texts by which tests replace what they name.
 //! - `invocations`: what a macro of the project is given.
 //! - `named_besides`: what references have beside uses.
 //! - `objects`: what is said of sites, corrected by the objects that they reach their names through.
@@ -35,6 +36,7 @@ mod dispatch;
 mod grammar;
 mod guessed;
 mod implicit_callers;
+mod in_texts;
 mod invocations;
 mod meaning;
 mod mixins;

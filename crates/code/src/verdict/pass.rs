@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::conditions::Conditions;
+use super::conditions::{Conditions, has_compile_commands};
 use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, overrides};
 use super::grammar::{is_none_of_them, is_silent};
+use super::in_texts::by_text;
 use super::mixins::Classes;
 use super::named_besides::{imports_default, is_defaulted, is_qualifier};
 use super::objects::{by_guess, by_name, by_object, by_order, by_union};
@@ -367,6 +368,7 @@ impl Pass {
             said[at] = by_object(found, at, said[at].clone(), &self.classes, session, sheets, asked.call.until).await;
         }
         by_name(found, sites, said);
+        by_text(found, sites, session, sheets, asked.call.until, said).await;
         blocking(|| by_order(found, beside, &self.classes, sheets, said));
         by_union(found, sites, session, sheets, asked.call.until, said).await;
         by_guess(found, sites, session, sheets, asked.call.until, said).await;
@@ -457,11 +459,6 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
 /// Whether a macro of C or C++ has the name in its text.
 fn is_in_macro(found: &Found) -> bool {
     found.sites.iter().any(|site| site.tokens.is_some() && family(site.language) == C_AND_CPP)
-}
-
-/// Whether clangd has an index of the project.
-fn has_compile_commands(root: &Path) -> bool {
-    ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
 }
 
 /// Why a server that is ready says nothing of a site.

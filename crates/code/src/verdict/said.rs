@@ -233,7 +233,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 // Without an index clangd does not know what it announces.
                 Class::Signature
-                    if family(site.language) == C_AND_CPP && !is_pure(site) && may_announce(found, site) =>
+                    if family(site.language) == C_AND_CPP && !is_pure(site) && conditions.may_announce(found, site) =>
                 {
                     Said::Nothing
                 }
@@ -296,15 +296,6 @@ fn module(path: &Path) -> Option<(&Path, &str)> {
     let name = path.file_name()?.to_str()?;
     let ends = [".d.ts", ".d.mts", ".d.cts", ".pyi", ".py", ".js", ".mjs", ".cjs", ".jsx"];
     Some((path.parent()?, ends.iter().find_map(|end| name.strip_suffix(end))?))
-}
-
-/// Whether a prototype of C or C++ stands inside of what one of ours is inside of.
-fn may_announce(found: &Found, prototype: &Site) -> bool {
-    let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
-    found.definitions.iter().any(|one| match (around, one.inside.last()) {
-        (Some(around), Some(names)) => names.iter().any(|name| name == around),
-        (around, names) => around.is_none() && names.is_none(),
-    })
 }
 
 /// The site of the key before a name that a pattern gives what the key names: `{ login: go }`.

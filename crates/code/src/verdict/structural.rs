@@ -33,11 +33,17 @@ pub(super) async fn may_meet(
     until: Instant,
 ) -> bool {
     let Some(required) = blocking(|| required(spot, sheets)) else { return false };
+    let is_data = blocking(|| is_data(spot, sheets));
     let is_member = |one: &&Definition| matches!(one.kind, Kind::Method | Kind::Field) && !one.is_outside();
     for one in found.definitions.iter().filter(is_member) {
         let path = sheets.path(&one.path);
-        // No interface has it.
-        if one.language != Language::Python && is_private(found, one) {
+        // No interface has what is private, and no data is a function.
+        let modifiers = modifiers(found, one);
+        let is_accessor = modifiers.iter().any(|word| matches!(*word, b"get" | b"set"));
+        let is_private = modifiers.iter().any(|word| matches!(*word, b"private" | b"protected"))
+            || found.question.name.starts_with('#');
+        let is_called = one.kind == Kind::Method && !is_accessor;
+        if one.language != Language::Python && (is_private || is_data && is_called) {
             continue;
         }
         let Some(class) = one.marks.class.as_ref().map(|class| place(&path, class, 0)) else {
@@ -54,12 +60,19 @@ pub(super) async fn may_meet(
     false
 }
 
-/// Whether only the class itself has a member of TypeScript: `private readonly log`, `#log`.
-fn is_private(found: &Found, one: &Definition) -> bool {
+/// The words before the name of a member of TypeScript: `private readonly log`, `get area`.
+fn modifiers<'a>(found: &'a Found, one: &Definition) -> Vec<&'a [u8]> {
     let before = found.texts.get(&one.path).and_then(|text| text.get(..one.at)).unwrap_or_default();
-    let modifiers = before.rsplit(|byte| b"\n,(;{}".contains(byte)).next().unwrap_or_default();
-    let mut words = modifiers.split(u8::is_ascii_whitespace);
-    found.question.name.starts_with('#') || words.any(|word| matches!(word, b"private" | b"protected"))
+    let words = before.rsplit(|byte| b"\n,(;{}".contains(byte)).next().unwrap_or_default();
+    words.split(u8::is_ascii_whitespace).collect()
+}
+
+/// Whether a member of an object type of TypeScript is no function: `table: string`.
+fn is_data(spot: &Spot, sheets: &Sheets) -> bool {
+    let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.checked_sub(sheet.skip)?..));
+    let of = rest.unwrap_or_default().trim_start_matches('?').trim_start().strip_prefix(':').map(str::trim_start);
+    let of = of.and_then(|of| of.split([';', ',', '}', '\n', ')']).next()).unwrap_or_default().trim_end();
+    matches!(of, "string" | "number" | "boolean" | "bigint" | "symbol")
 }
 
 /// The members that the interface around a spot asks for; `None` where it is no such interface.
@@ -244,21 +257,32 @@ async fn has_all(
     false
 }
 
-/// The text of a class or an interface, of TypeScript without what stands in the braces within it: those are other members.
+/// The text of a class or an interface, of TypeScript without the object types of its members: what they have are other members.
 fn own_text(path: &Path, text: &str) -> String {
+    let mut own = text.to_owned();
     if !matches!(Language::by_name(path), Some(Language::TypeScript | Language::Tsx)) {
-        return text.to_owned();
+        return own;
     }
-    let mut depth = 0usize;
-    let keep = |c: char| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
+    for (at, _) in text.match_indices('{') {
+        let before = &text[..at];
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let is_in_text =
+            ['\'', '"', '`'].iter().any(|quote| line.matches(*quote).count() % 2 == 1) || line.contains("//");
+        let mut depth = 0usize;
+        let closed = text[at..].find(|c| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        if let Some(length) = closed.filter(|_| before.trim_end().ends_with(':') && !is_in_text) {
+            let of_type = &text[at..at + length];
+            own.replace_range(at..at + length, &" ".repeat(of_type.len()));
         }
-        if depth > 1 { ' ' } else { c }
-    };
-    text.chars().map(keep).collect()
+    }
+    own
 }
 
 /// Whether an interface of TypeScript gives a class more members: `class Sprite {} interface Sprite extends Jumps {}`.
@@ -277,6 +301,22 @@ fn is_implemented(class: &Spot, base: &Spot, sheets: &Sheets) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_within_the_types_of_members() {
+        let check = |text: &str, wanted: &str| {
+            let own = own_text(Path::new("a.ts"), text);
+            assert_eq!(own.split_whitespace().collect::<Vec<_>>().join(" "), wanted, "{text}");
+        };
+        check(
+            "class A { of: { host: string }; go(): { size: number } { return 1; } }",
+            "class A { of: }; go(): } { return 1; } }",
+        );
+        check(
+            "class A { go() { if (c === '{') {} } label = ': {'; }",
+            "class A { go() { if (c === '{') {} } label = ': {'; }",
+        );
+    }
 
     #[test]
     fn members_of_an_object_type() {

@@ -44,7 +44,7 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
     } else if found.texts.values().any(|text| is_macro(text, word)) {
         // `COMMAND(list) { … }` looks like a function.
         let class = match one.as_ref().map(|one| one.class)? {
-            Class::Binding | Class::Signature => Class::Call,
+            Class::Binding | Class::Signature if !definition.kind.is_type() => Class::Call,
             class => class,
         };
         (Unnamed::Macro, class)

@@ -94,8 +94,8 @@ fn objects_of_classes_beside_ours_in_cpp() {
     let said = ["Mail::go", "Shared::go"].map(|name| judged.told("find_callers", name));
     expect![[r#"
         Mail::go final
-          job.cpp:5 call refuted -
-          job.cpp:7 call refuted -
+          job.cpp:5 call confirmed job.cpp:2 interface
+          job.cpp:7 call confirmed job.cpp:2 interface
           job.cpp:8 call confirmed job.cpp:2 interface
           job.cpp:9 call confirmed job.cpp:2
         Shared::go final
@@ -124,6 +124,52 @@ fn overrides_of_one_of_several_classes() {
         Wolf.speak final
           pets.ts:5 call refuted -
           pets.ts:6 call refuted -
+    "#]]
+    .assert_eq(&said.concat());
+}
+
+#[test]
+fn a_class_that_a_module_chooses() {
+    let Some(judged) = projects::javascript() else { return };
+    judged
+        .write("base.js", "class Store { constructor(x) {} save() {} }\nmodule.exports = Store;\n")
+        .write("redis.js", "const Store = require('./base');\nclass Redis extends Store { save() {} }\nmodule.exports = Redis;\n")
+        .write("pick.js", "const Store = require('./base');\nconst Redis = require('./redis');\nmodule.exports = process.env.R ? Redis : Store;\n")
+        .write("again.js", "let Store = require('./base');\nif (process.env.R) Store = require('./redis');\nmodule.exports = { Store };\n")
+        .write(
+            "main.js",
+            "const Pick = require('./pick');\nconst { Store } = require('./again');\nlet Own = require('./base');\n\
+             if (process.env.R) Own = require('./redis');\nnew Pick(1).save();\nnew Store(2).save();\nconst own = new Own(3);\n\
+             own.save();\nnew Own(4).save();\n",
+        );
+    expect![[r#"
+        Redis.save final
+          main.js:5 call confirmed redis.js:2 interface
+          main.js:6 call confirmed redis.js:2 interface
+          main.js:8 call confirmed redis.js:2 interface
+          main.js:9 call confirmed redis.js:2 interface
+    "#]]
+    .assert_eq(&judged.told("find_callers", "Redis.save"));
+}
+
+#[test]
+fn what_may_lead_to_objects_of_ours_in_cpp() {
+    let Some(judged) = projects::c(&["job.cpp"]) else { return };
+    judged.write(
+        "job.cpp",
+        "struct Job { virtual int go() { return 1; } };\nstruct Sms : Job {};\n\
+         struct Mail : Job { int go() override { return 2; } };\nusing Plain = Sms;\n\
+         struct Tel : Plain { int go() override { return 3; } };\nstruct Ref { Job *job; Job *operator->() { return job; } };\n\
+         int a(Ref r) { return r->go(); }\nint b(Sms &s) { return s.go(); }\n",
+    );
+    let said = ["Mail::go", "Tel::go"].map(|name| judged.told("find_callers", name));
+    expect![[r#"
+        Mail::go final
+          job.cpp:7 call confirmed job.cpp:3 interface
+          job.cpp:8 call refuted -
+        Tel::go open
+          job.cpp:7 call confirmed job.cpp:5 interface
+          job.cpp:8 call confirmed job.cpp:5 interface
     "#]]
     .assert_eq(&said.concat());
 }

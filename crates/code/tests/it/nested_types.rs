@@ -73,3 +73,24 @@ fn what_only_a_class_itself_has() {
     "#]]
     .assert_eq(&said.concat());
 }
+
+#[test]
+fn what_a_class_may_be_given_for() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write(
+        "parser.ts",
+        "interface Tool { parse(text: string): string; label: string }\n\
+         class Json {\n  skip(c: string) { if (c === '{') { this.label = ': {'; } }\n  parse(text: string) { return text; }\n\
+         \x20 label = 'json';\n}\nfunction run(tool: Tool) { return tool.parse('x'); }\nrun(new Json());\n\
+         class Repo { constructor(private opts: { table: string }) {}\n  table() { return this.opts.table; }\n}\n",
+    );
+    let said = [judged.told("find_callers", "Json.parse"), judged.told("find_uses", "Repo.table")];
+    expect![[r#"
+        Json.parse open
+          parser.ts:7 call undecided -
+        Repo.table final
+          parser.ts:9 binding refuted -
+          parser.ts:10 value refuted -
+    "#]]
+    .assert_eq(&said.concat());
+}

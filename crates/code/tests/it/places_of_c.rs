@@ -54,5 +54,5 @@ fn macros_where_declarations_stand() {
     assert_eq!(uses("a.c", text, "GET"), ["3:1 value", "4:1 value"]);
     assert_eq!(uses("a.c", text, "opened"), Vec::<String>::new());
     assert_eq!(uses("a.c", text, "log_it"), Vec::<String>::new());
-    assert_eq!(uses("a.c", text, "LIKE"), ["6:27 type"]);
+    assert_eq!(uses("a.c", text, "LIKE"), ["6:27 call"]);
 }

@@ -42,7 +42,7 @@ fn a_name_that_python_looks_up() {
     let Some(judged) = projects::python() else { return };
     judged
         .write("geo.py", "def area(x):\n    return x\n\ndef run():\n    return area(1)\n")
-        .write("uses.py", "import geo\n\nprint(getattr(geo, \"area\")(1), \"area\")\n");
+        .write("uses.py", "import geo\n\ndef shown(of): print(getattr(of, \"area\")(1), \"area\")\n");
     let sites = not_final(&judged, "geo.py:area");
     assert_eq!(sites, ["geo.py:5 call confirmed geo.py:1", "uses.py:3 value undecided -"]);
 }
@@ -138,4 +138,37 @@ fn the_key_of_an_access_in_typescript() {
     );
     let (answer, _) = judged.until_final("find_callers", json!({"name": "area"}));
     assert_eq!(sites(&answer), ["uses.ts:2 call confirmed geo.ts:1", "uses.ts:3 call confirmed geo.ts:1"]);
+}
+
+#[test]
+fn what_tests_of_python_replace() {
+    let Some(judged) = projects::python() else { return };
+    judged
+        .write("geo.py", "def area(x):\n    return x\n\nclass Box:\n    def get(self): pass\n\nclass Own(Box):\n    def get(self): pass\n")
+        .write("use.py", "from geo import area\n\ndef run():\n    return area(1)\n")
+        .write(
+            "test_use.py",
+            "from unittest.mock import patch\nimport geo\nimport use\n\n\
+             @patch(\"geo.area\")\n@patch(\"use.area\")\ndef test_a(m, n):\n    use.run()\n\n\
+             def test_b(monkeypatch):\n    monkeypatch.setattr(use, \"area\", 1)\n    patch.object(geo.Own, \"get\")\n\
+             \x20   patch(\"geo.Box.get\")\n",
+        );
+    let said = ["area", "Box.get", "Own.get"].map(|name| judged.told("find_uses", name));
+    expect_test::expect![[r#"
+        area final
+          test_use.py:5 value confirmed geo.py:1
+          test_use.py:6 value confirmed geo.py:1
+          test_use.py:11 field_write confirmed geo.py:1
+          use.py:1 import confirmed geo.py:1
+          use.py:4 call confirmed geo.py:1
+        Box.get final
+          geo.py:8 binding refuted -
+          test_use.py:12 value refuted -
+          test_use.py:13 value confirmed geo.py:5
+        Own.get final
+          geo.py:5 binding confirmed geo.py:8 interface
+          test_use.py:12 value confirmed geo.py:8
+          test_use.py:13 value refuted -
+    "#]]
+    .assert_eq(&said.concat());
 }
