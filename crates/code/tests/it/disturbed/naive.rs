@@ -168,9 +168,10 @@ impl Naive {
             let path = place["uri"].as_str()?.strip_prefix("file://")?;
             let path = Path::new(path).strip_prefix(&self.root).ok()?.to_str()?.to_owned();
             let line = place["range"]["start"]["line"].as_u64()? as usize;
-            // Imports and prototypes are no calls; a file that is gone cannot be shown.
+            // Imports, prototypes and overrides are no calls; a file that is gone cannot be shown.
             let text = wanted.shown.files.get(&path)?.lines().nth(line).unwrap_or_default();
-            let is_call = path != "geo.h" && !["use ", "import ", "from "].iter().any(|word| text.starts_with(word));
+            let is_declared = path == "geo.h" || path == wanted.home;
+            let is_call = !is_declared && !["use ", "import ", "from "].iter().any(|word| text.starts_with(word));
             is_call.then(|| format!("{path}:{}", line + 1))
         });
         places.collect::<BTreeSet<String>>() == *wanted.truth
