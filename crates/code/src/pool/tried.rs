@@ -42,7 +42,7 @@ pub fn tries(root: &Path) -> Vec<Tried> {
 fn name(root: &Path, language: &str, files: &BTreeSet<PathBuf>) -> Option<String> {
     let question = |file: &Path, name: &str| Some(format!("{}:{name}", file.strip_prefix(root).ok()?.to_str()?));
     let certain = canary::choose(root, language);
-    if let Some(probe) = certain.first() {
+    if let Some(probe) = certain.probes.first() {
         return question(&probe.documents.first()?.path, &probe.name);
     }
     let until = Instant::now() + BUDGET;

@@ -1,7 +1,7 @@
 //! What is known for certain, to ask a server that says it is ready: definitions whose uses in other files the syntax tier
 //! cannot mistake. A server that does not name them all has not read everything, whatever it says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,15 @@ pub(crate) struct Probe {
     pub uses: Vec<(usize, usize)>,
 }
 
+/// What there is to ask.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen {
+    /// Empty if nothing is certain.
+    pub probes: Vec<Probe>,
+    /// Then any document, for those (clangd) that load nothing before they have one.
+    pub any: Option<Document>,
+}
+
 /// How many are asked for.
 const MOST: usize = 3;
 /// How many files are looked at for them, how many names are tried, and how long.
@@ -35,12 +44,18 @@ const BUDGET: Duration = Duration::from_secs(2);
 /// In how many files uses of one are expected.
 const USES: usize = 4;
 
-/// Chooses what to ask. Blocks; empty if nothing is certain.
-pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
+/// Chooses what to ask. Blocks.
+pub(crate) fn choose(root: &Path, wanted: &str) -> Chosen {
     let scope = Scope::of(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
-    let files: Vec<_> =
+    let files: Vec<PathBuf> =
         files.into_iter().filter(|path| Language::by_name(path).is_some_and(|one| family(one) == wanted)).collect();
+    let probes = certain(root, &scope, &files);
+    let any = if probes.is_empty() { files.into_iter().find_map(Document::read) } else { None };
+    Chosen { probes, any }
+}
+
+fn certain(root: &Path, scope: &Scope, files: &[PathBuf]) -> Vec<Probe> {
     let mut probes: Vec<Probe> = Vec::new();
     let mut tried = 0;
     // Spread over the tree: neighbours have much in common.
@@ -65,7 +80,7 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Vec<Probe> {
                 continue;
             }
             tried += 1;
-            probes.extend(probe(&scope, &one.name));
+            probes.extend(probe(scope, &one.name));
         }
     }
     probes
@@ -320,7 +335,7 @@ mod tests {
         write("uses.py", "from geo import surface, twin\nprint(surface(1), twin(2))\n");
         write("local.py", "def run(surface):\n    surface(2)\n");
         let root = folder.path().canonicalize().unwrap();
-        let probes = choose(&root, "Python");
+        let Chosen { probes, any } = choose(&root, "Python");
         let shown: Vec<_> = probes
             .iter()
             .map(|probe| {
@@ -332,6 +347,10 @@ mod tests {
             })
             .collect();
         assert_eq!(shown, [("surface", 4, vec!["uses.py 36".to_owned()])]);
-        assert!(choose(&root, "Rust").is_empty());
+        assert!(any.is_none());
+        write("lib.rs", "pub fn alone() {}\n");
+        let Chosen { probes, any } = choose(&root, "Rust");
+        assert!(probes.is_empty() && any.is_some_and(|any| any.path.ends_with("lib.rs")));
+        assert!(choose(&root, "Go").any.is_none());
     }
 }

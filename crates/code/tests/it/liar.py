@@ -103,6 +103,12 @@ def answer(method, params):
     return places
 
 
+def load():
+    value = {"kind": "begin", "title": "Setting up workspace"}
+    send({"method": "$/progress", "params": {"token": 1, "value": value}})
+    send({"method": "$/progress", "params": {"token": 1, "value": {"kind": "end"}}})
+
+
 while True:
     message = receive()
     method, params = message.get("method"), message.get("params")
@@ -112,10 +118,10 @@ while True:
             sys.exit(3)
         send({"id": message["id"], "result": {"capabilities": {}, "serverInfo": {"name": "liar", "version": "0.1"}}})
     elif method == "initialized" and MODE == "early":
-        value = {"kind": "begin", "title": "Setting up workspace"}
-        send({"method": "$/progress", "params": {"token": 1, "value": value}})
-        send({"method": "$/progress", "params": {"token": 1, "value": {"kind": "end"}}})
+        load()
     elif method == "textDocument/didOpen":
+        if MODE == "lazy" and not OPEN:
+            load()
         OPEN[params["textDocument"]["uri"][len("file://") :]] = params["textDocument"]["text"]
     elif method == "textDocument/didChange":
         OPEN[params["textDocument"]["uri"][len("file://") :]] = params["contentChanges"][0]["text"]

@@ -152,6 +152,29 @@ fn progress_that_ends_early() {
 }
 
 #[test]
+fn one_that_loads_with_its_first_document_is_given_one_at_once() {
+    if !has_python() {
+        return;
+    }
+    let judged = lying("gopls", "lazy", 0.0);
+    // Too short a name to be certain of: nothing is asked before the question.
+    judged
+        .write("go.mod", "module made\n")
+        .write("geo.go", "package geo\n\nfunc run() int { return 1 }\n")
+        .write("uses.go", "package geo\n\nvar x = run()\n");
+    let times = (0..3).map(|_| {
+        let began = Instant::now();
+        judged.until_final("find_callers", json!({"name": "run"}));
+        let took = began.elapsed();
+        judged.ask("code_status", json!({"restart": true})).unwrap();
+        took
+    });
+    // One that has nothing to load is believed after a second.
+    let fastest = times.min().unwrap();
+    assert!(fastest < Duration::from_secs(1), "{fastest:?}");
+}
+
+#[test]
 fn a_file_that_is_withheld() {
     if !has_python() {
         return;

@@ -1,5 +1,7 @@
 //! One life of a server's program, from its start to its end.
 
+mod singing;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +13,10 @@ use process::{Group, Nonce};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
+use self::singing::{Sung, sung};
 use super::actor::Actor;
 use super::beyond::Beyond;
-use super::canary::{Probe, ask, choose};
+use super::canary::Probe;
 use super::documents::{Changed, Documents, caught_up, read_again};
 use super::scratch::Scratch;
 use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
@@ -47,12 +50,6 @@ enum Happening {
     Tick,
 }
 
-/// What became of the questions whose answers are known.
-struct Sung {
-    probes: Vec<Probe>,
-    canary: Canary,
-}
-
 pub(super) struct Life<'a> {
     actor: &'a mut Actor,
     group: Group,
@@ -63,6 +60,8 @@ pub(super) struct Life<'a> {
     signals: Signals,
     changes: Option<::watch::Subscription>,
     beyond: Beyond,
+    /// Whether it says when it begins to load.
+    announces: bool,
     /// After `initialize` was answered.
     is_up: bool,
     since: Instant,
@@ -140,6 +139,9 @@ impl Life<'_> {
         let answering = Answering { settings: settings.clone(), folders };
         let (client, events) = Client::new(stdin, stdout, answering);
         let changes = start.watcher.as_ref().map(|watcher| watcher.subscribe().1);
+        // Without what it copies it has no index to load.
+        let has_index = has_copies || start.profile.copies.is_empty();
+        let announces = has_index && matches!(start.profile.signal, super::profile::Signal::Progress(_));
         let life = Life {
             client: client.clone(),
             settings,
@@ -147,6 +149,7 @@ impl Life<'_> {
             documents: Documents::default(),
             signals: Signals::new(&start.profile.signal),
             changes,
+            announces,
             is_up: false,
             since: Instant::now(),
             says_ready_since: None,
@@ -225,7 +228,7 @@ impl Life<'_> {
                 Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
                 Happening::Order(Some(Order::LookBeyond(files))) => self.look_beyond(files).await,
                 Happening::Order(Some(Order::Open { documents, reply })) => {
-                    let session = self.open(&documents).await.filter(|_| !self.is_outdated);
+                    let session = self.open(&documents).await;
                     let _ = reply.send(session);
                     if self.is_outdated {
                         return Ending::Parked;
@@ -248,7 +251,7 @@ impl Life<'_> {
                     self.since = Instant::now();
                     let _ = self.client.notify("initialized", json!({})).await;
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
-                    if self.announces() {
+                    if self.announces {
                         // Some (clangd) begin to load with the first document.
                         self.sing();
                     }
@@ -257,7 +260,7 @@ impl Life<'_> {
                 Happening::Initialized(Err(problem)) => {
                     return crashed(&mut exit, problem.to_string()).await;
                 }
-                Happening::Sang(sung) => self.sang(sung),
+                Happening::Sang(sung) => self.sang(sung).await,
                 Happening::Tick => {
                     self.look();
                     if self.is_hung().await {
@@ -275,7 +278,7 @@ impl Life<'_> {
         }
         // One that announces its loading may not have come to it yet.
         let is_early = !self.signals.has_begun() && self.since.elapsed() < ANNOUNCES_WITHIN;
-        let waits = self.announces() && is_early;
+        let waits = self.announces && is_early;
         if !self.signals.says_ready() || waits {
             (self.says_ready_since, self.sing_at) = (None, None);
             self.pause = FIRST_PAUSE;
@@ -310,79 +313,6 @@ impl Life<'_> {
         self.actor.show(state, |seen| (seen.canary, seen.trouble) = (canary, trouble));
     }
 
-    /// Whether it says when it begins to load.
-    fn announces(&self) -> bool {
-        matches!(self.actor.start.profile.signal, super::profile::Signal::Progress(_))
-    }
-
-    /// Asks what is known, in a task of its own.
-    fn sing(&mut self) {
-        let (reply, singing) = oneshot::channel();
-        self.singing = Some(singing);
-        let known = std::mem::take(&mut self.probes);
-        let (root, family) = (self.actor.start.root.clone(), self.actor.start.profile.family.clone());
-        // What is certain may have changed: it is chosen again when its files are others.
-        tokio::spawn(async move {
-            let chosen = tokio::task::spawn_blocking(move || {
-                let is_same = |document: &Document| {
-                    std::fs::read(&document.path).is_ok_and(|text| text == document.text.as_bytes())
-                };
-                let is_known = !known.is_empty() && known.iter().flat_map(|probe| &probe.documents).all(is_same);
-                if is_known { known } else { choose(&root, &family) }
-            });
-            // Nobody waits any more if the server loads again.
-            let _ = reply.send(chosen.await.ok().map(|probes| Sung { probes, canary: Canary::None }));
-        });
-    }
-
-    /// The questions are chosen, or answered.
-    fn sang(&mut self, sung: Option<Sung>) {
-        self.singing = None;
-        let Some(Sung { probes, canary }) = sung else {
-            self.sing_later();
-            return self.look();
-        };
-        let is_chosen_only = canary == Canary::None && !probes.is_empty();
-        self.probes = probes;
-        if !is_chosen_only {
-            let agrees = !matches!(canary, Canary::Lacks(_));
-            if canary == Canary::None {
-                self.settled = Settled::not_yet();
-            }
-            self.canary = Some(canary);
-            if !agrees {
-                self.sing_later();
-            }
-            return self.look();
-        }
-        let documents: Vec<Document> = self.probes.iter().flat_map(|probe| probe.documents.clone()).collect();
-        let told = self.documents.bring(&documents);
-        let (client, encoding, probes) = (self.client.clone(), self.encoding, self.probes.clone());
-        let within = self.actor.start.timing.request;
-        let (reply, singing) = oneshot::channel();
-        self.singing = Some(singing);
-        tokio::spawn(async move {
-            for (method, params) in told {
-                if client.notify(method, params).await.is_err() {
-                    return;
-                }
-            }
-            let canary = ask(&client, encoding, &probes, within).await;
-            let _ = reply.send(Some(Sung { probes, canary }));
-        });
-    }
-
-    fn sing_later(&mut self) {
-        self.sing_at = Some(Instant::now() + self.pause);
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-    }
-
-    fn sing_soon(&mut self) {
-        if self.says_ready_since.is_some() && self.singing.is_none() {
-            self.sing_at = Some(Instant::now());
-        }
-    }
-
     /// Makes the server have these texts and know of all changes before them.
     async fn open(&mut self, documents: &[Document]) -> Option<Session> {
         if !self.is_up {
@@ -397,6 +327,9 @@ impl Life<'_> {
         }
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
             self.tell_changes(batch).await.ok()?;
+        }
+        if self.is_outdated {
+            return None;
         }
         let told = self.documents.bring(&self.changed.with(documents).await);
         let fresh = self.changed.among(&told);
@@ -439,21 +372,25 @@ impl Life<'_> {
         let files: Vec<_> =
             self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
         self.is_outdated |= batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path)));
+        let family = &self.actor.start.profile.family;
+        let is_of_family = |path: &Path| Language::by_name(path).is_some_and(|one| language_family(one) == family);
+        if !self.actor.start.profile.included.is_empty() {
+            let files = batch.changes.iter().map(|change| worktree.join(&change.path));
+            self.is_outdated |= self.changed.add(files.filter(|path| is_of_family(path)));
+        }
+        if self.is_outdated {
+            // It ends: what it would do with all that only delays the next one.
+            return Ok(());
+        }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
             if batch.changes.iter().filter(is_file).any(|change| self.actor.start.profile.may_read(&change.path)) {
                 self.settled = Settled::not_yet();
             }
             self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
-            let family = &self.actor.start.profile.family;
-            let is_of_family = |path: &Path| Language::by_name(path).is_some_and(|one| language_family(one) == family);
             let is_read = |path: &PathBuf| is_of_family(path) && !self.documents.has(path);
             let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
             let files: Vec<PathBuf> = files.filter(is_read).collect();
-            if !self.actor.start.profile.included.is_empty() {
-                let files = batch.changes.iter().map(|change| worktree.join(&change.path));
-                self.is_outdated |= self.changed.add(files.filter(|path| is_of_family(path)));
-            }
             let mut told = tokio::task::spawn_blocking(move || read_again(files)).await.unwrap_or_default();
             if batch.changes.iter().any(|change| self.actor.start.profile.is_included(&change.path)) {
                 told.extend(self.documents.close_all());
@@ -481,13 +418,6 @@ impl Life<'_> {
             self.quiet_since = now;
         }
         !matches!(doing, Doing::Computing) && self.group.exit().borrow().is_none()
-    }
-}
-
-async fn sung(singing: &mut Option<oneshot::Receiver<Option<Sung>>>) -> Option<Sung> {
-    match singing {
-        Some(singing) => singing.await.ok().flatten(),
-        None => std::future::pending().await,
     }
 }
 

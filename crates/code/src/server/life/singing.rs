@@ -1,0 +1,97 @@
+//! Asking a server what is known for certain, beside everything else that happens to it.
+
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use super::super::canary::{Chosen, ask, choose};
+use super::super::{Canary, Document, Settled};
+use super::{LONGEST_PAUSE, Life};
+
+/// What became of the questions whose answers are known.
+pub(super) struct Sung {
+    chosen: Chosen,
+    canary: Canary,
+}
+
+impl Life<'_> {
+    /// Asks what is known, in a task of its own.
+    pub(super) fn sing(&mut self) {
+        let (reply, singing) = oneshot::channel();
+        self.singing = Some(singing);
+        let known = std::mem::take(&mut self.probes);
+        let (root, family) = (self.actor.start.root.clone(), self.actor.start.profile.family.clone());
+        // What is certain may have changed: it is chosen again when its files are others.
+        tokio::spawn(async move {
+            let chosen = tokio::task::spawn_blocking(move || {
+                let is_same = |document: &Document| {
+                    std::fs::read(&document.path).is_ok_and(|text| text == document.text.as_bytes())
+                };
+                let is_known = !known.is_empty() && known.iter().flat_map(|probe| &probe.documents).all(is_same);
+                if is_known { Chosen { probes: known, any: None } } else { choose(&root, &family) }
+            });
+            // Nobody waits any more if the server loads again.
+            let _ = reply.send(chosen.await.ok().map(|chosen| Sung { chosen, canary: Canary::None }));
+        });
+    }
+
+    /// The questions are chosen, or answered.
+    pub(super) async fn sang(&mut self, sung: Option<Sung>) {
+        self.singing = None;
+        let Some(Sung { chosen, canary }) = sung else {
+            self.sing_later();
+            return self.look();
+        };
+        let is_chosen_only = canary == Canary::None && !chosen.probes.is_empty();
+        self.probes = chosen.probes;
+        if !is_chosen_only {
+            if let Some(any) = chosen.any.filter(|_| self.announces && !self.signals.has_begun()) {
+                self.bring(&[any]).await;
+            }
+            let agrees = !matches!(canary, Canary::Lacks(_));
+            if canary == Canary::None {
+                self.settled = Settled::not_yet();
+            }
+            self.canary = Some(canary);
+            if !agrees {
+                self.sing_later();
+            }
+            return self.look();
+        }
+        let documents: Vec<Document> = self.probes.iter().flat_map(|probe| probe.documents.clone()).collect();
+        self.bring(&documents).await;
+        let (client, encoding, probes) = (self.client.clone(), self.encoding, self.probes.clone());
+        let within = self.actor.start.timing.request;
+        let (reply, singing) = oneshot::channel();
+        self.singing = Some(singing);
+        tokio::spawn(async move {
+            let canary = ask(&client, encoding, &probes, within).await;
+            let _ = reply.send(Some(Sung { chosen: Chosen { probes, any: None }, canary }));
+        });
+    }
+
+    /// Here and not in a task: a question that comes next tells of the same documents. A server that is gone is seen by its end.
+    async fn bring(&mut self, documents: &[Document]) {
+        for (method, params) in self.documents.bring(documents) {
+            let _ = self.client.notify(method, params).await;
+        }
+    }
+
+    fn sing_later(&mut self) {
+        self.sing_at = Some(Instant::now() + self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+
+    pub(super) fn sing_soon(&mut self) {
+        if self.says_ready_since.is_some() && self.singing.is_none() {
+            self.sing_at = Some(Instant::now());
+        }
+    }
+}
+
+pub(super) async fn sung(singing: &mut Option<oneshot::Receiver<Option<Sung>>>) -> Option<Sung> {
+    match singing {
+        Some(singing) => singing.await.ok().flatten(),
+        None => std::future::pending().await,
+    }
+}
