@@ -6,12 +6,9 @@ use serde_json::json;
 use crate::judged::{Judged, sites};
 use crate::projects;
 
-/// One server for all: it learns of each text.
-#[test]
-fn rust() {
-    let Some(judged) = projects::rust() else { return };
-    what_a_condition_leaves_out_is_not_judged(&judged);
-    what_one_condition_decides_about_stays_together(&judged);
+pub(crate) fn rust(judged: &Judged) {
+    what_a_condition_leaves_out_is_not_judged(judged);
+    what_one_condition_decides_about_stays_together(judged);
 }
 
 fn what_a_condition_leaves_out_is_not_judged(judged: &Judged) {

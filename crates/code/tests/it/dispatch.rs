@@ -5,13 +5,10 @@ use serde_json::json;
 use crate::judged::{Judged, sites};
 use crate::projects;
 
-/// One server for all: it learns of each text.
-#[test]
-fn traits() {
-    let Some(judged) = projects::rust() else { return };
-    a_call_through_a_trait_is_a_use_of_both_sides(&judged);
-    two_traits_of_one_name_are_told_apart(&judged);
-    a_trait_of_another_crate_may_have_the_name_of_one_of_ours(&judged);
+pub(crate) fn traits(judged: &Judged) {
+    a_call_through_a_trait_is_a_use_of_both_sides(judged);
+    two_traits_of_one_name_are_told_apart(judged);
+    a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged);
 }
 
 fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {

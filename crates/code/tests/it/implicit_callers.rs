@@ -263,9 +263,7 @@ fn bases_of_cpp() {
     );
 }
 
-#[test]
-fn attributes_of_rust() {
-    let Some(judged) = projects::rust() else { return };
+pub(crate) fn attributes_of_rust(judged: &Judged) {
     judged.write(
         "src/lib.rs",
         "#[inline]\n#[must_use]\npub fn plain() -> u8 { 1 }\n\
@@ -274,7 +272,7 @@ fn attributes_of_rust() {
              #[cfg(test)]\nmod tests {\n    #[test]\n    fn it() {}\n}\n",
     );
     check(
-        &judged,
+        judged,
         &[
             ("plain", ""),
             ("exported", "`no_mangle` stands at exported"),

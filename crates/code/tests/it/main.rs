@@ -49,6 +49,7 @@ mod projects;
 mod qualified;
 mod quoted;
 mod revision;
+mod rust;
 mod servers;
 mod silent;
 mod structural;

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 
+use crate::judged::Judged;
 use crate::projects;
 
 #[test]
@@ -158,9 +159,7 @@ fn interfaces_of_go_with_type_parameters() {
     .assert_eq(&said.concat());
 }
 
-#[test]
-fn names_of_rust_that_modules_and_traits_share() {
-    let Some(judged) = projects::rust() else { return };
+pub(crate) fn names_of_rust_that_modules_and_traits_share(judged: &Judged) {
     judged
         .write(
             "src/parse.rs",

@@ -24,12 +24,9 @@ fn check(judged: &Judged, tool: &str, name: &str, expected: Expect) -> Value {
     answer
 }
 
-/// One server for all: it learns of each text.
-#[test]
-fn rust() {
-    let Some(judged) = projects::rust() else { return };
-    what_the_standard_library_of_rust_has(&judged);
-    what_a_macro_of_the_project_makes_is_defined_there(&judged);
+pub(crate) fn rust(judged: &Judged) {
+    what_the_standard_library_of_rust_has(judged);
+    what_a_macro_of_the_project_makes_is_defined_there(judged);
 }
 
 fn what_the_standard_library_of_rust_has(judged: &Judged) {
