@@ -53,6 +53,23 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize> {
     Ok(lines)
 }
 
+/// A dependency of ours that needs none itself.
+pub(crate) const ALONE: &str = "regex-syntax";
+
+/// Copies the sources of [`ALONE`] as a crate that needs no others; how many lines they have.
+pub(crate) fn crate_alone(to: &Path) -> Result<usize> {
+    let all = dependencies()?;
+    let one = all.iter().rfind(|one| one.name == ALONE).with_context(|| format!("{ALONE} is no dependency"))?;
+    let lines = copy(&one.dir.join("src"), &to.join("src"))?;
+    let manifest = "[package]\nname = \"regex-syntax\"\nversion = \"0.8.0\"\nedition = \"2021\"\n\n[features]\ndefault = [\"std\", \
+                    \"unicode\"]\nstd = []\nunicode = [\"unicode-age\", \"unicode-bool\", \"unicode-case\", \"unicode-gencat\", \"unicode-perl\", \
+                    \"unicode-script\", \"unicode-segment\"]\nunicode-age = []\nunicode-bool = []\nunicode-case = []\nunicode-gencat = []\n\
+                    unicode-perl = []\nunicode-script = []\nunicode-segment = []\n\n[workspace]\n";
+    std::fs::write(to.join("Cargo.toml"), manifest).context("could not write the crate's manifest")?;
+    read(cargo().args(["generate-lockfile", "--offline"]).current_dir(to))?;
+    Ok(lines)
+}
+
 /// Copies dependencies until they have so many lines; how many they have then. Those with most generated code, bindings of
 /// whole systems, are left out: nobody asks about them.
 pub(crate) fn copy_lines(to: &Path, wanted: usize) -> Result<usize> {

@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser};
 
 use exit::{Exit, Failure};
 
-/// Live REPLs, mail between coding agents and a Cure compiler, kept warm by one daemon per project.
+/// Live REPLs, answers about code, mail, questions and a Cure compiler for coding agents, kept warm by one daemon per project.
 #[derive(Debug, Parser)]
 #[command(name = "hob", version, disable_help_subcommand = true)]
 struct Cli {

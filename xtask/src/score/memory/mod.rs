@@ -14,13 +14,11 @@ use serde_json::{Value, json};
 use self::curve::{Curve, Parking, parkings};
 use crate::agent::{Agent, text};
 use crate::bench::machine;
-use crate::dependencies::dependencies;
+use crate::dependencies::{ALONE, crate_alone};
 use crate::setup;
 use crate::workspace::{Profile, build, read, write_page};
 
 const PAGE: &str = "docs/generated/score-code-memory.md";
-/// A dependency of ours that needs none itself.
-const CRATE: &str = "regex-syntax";
 const WORKTREES: [&str; 4] = ["main", "one", "two", "three"];
 const BUDGET_MIB: u64 = 1536;
 /// How far above it is tolerated, and for how long.
@@ -101,20 +99,12 @@ fn measure(
 
 /// Makes a repository with the crate, and its worktrees; the definitions to ask for, and how many lines it has.
 fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
-    let all = dependencies()?;
-    let one = all.iter().rfind(|one| one.name == CRATE).with_context(|| format!("{CRATE} is no dependency"))?;
     let main = scratch.join("main");
     std::fs::create_dir(&main)?;
     std::fs::create_dir(scratch.join("run"))?;
-    let lines = crate::dependencies::copy(&one.dir.join("src"), &main.join("src"))?;
-    let manifest = "[package]\nname = \"regex-syntax\"\nversion = \"0.8.0\"\nedition = \"2021\"\n\n[features]\ndefault = [\"std\", \
-                    \"unicode\"]\nstd = []\nunicode = [\"unicode-age\", \"unicode-bool\", \"unicode-case\", \"unicode-gencat\", \"unicode-perl\", \
-                    \"unicode-script\", \"unicode-segment\"]\nunicode-age = []\nunicode-bool = []\nunicode-case = []\nunicode-gencat = []\n\
-                    unicode-perl = []\nunicode-script = []\nunicode-segment = []\n\n[workspace]\n";
-    std::fs::write(main.join("Cargo.toml"), manifest)?;
+    let lines = crate_alone(&main)?;
     std::fs::write(main.join("hob.toml"), format!("[code]\nmemory = {BUDGET_MIB}\n"))?;
     std::fs::write(main.join(".gitignore"), "target\n")?;
-    read(Command::new("cargo").args(["generate-lockfile", "--offline"]).current_dir(&main))?;
     let git = |args: &[&str]| {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=score", "-c", "user.email=score@localhost", "-c", "init.defaultBranch=main"]);
@@ -191,7 +181,7 @@ fn page(curve: &Curve, parked: &[Parking], answered: &[Answered], lines: usize) 
     let budget = BUDGET_MIB as f64;
     let above = curve.longest_above(budget * ABOVE).as_secs_f64();
     let mut page = format!(
-        "# What language servers take of memory\n\nWritten by `cargo xtask score code memory`. Four worktrees of one repository ({CRATE}, {lines} lines) \
+        "# What language servers take of memory\n\nWritten by `cargo xtask score code memory`. Four worktrees of one repository ({ALONE}, {lines} lines) \
          have one daemon and want a rust-analyzer each; `[code] memory` is {BUDGET_MIB} MiB. Each worktree asks `find_callers` until the answer \
          is final, {IN_TURN} times in its turn, then {TOGETHER} times while all ask at once. The memory is what `/proc` says is resident, four times a second, of \
          all processes below the daemon.\n\n\

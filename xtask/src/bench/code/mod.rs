@@ -1,6 +1,10 @@
 //! `cargo xtask bench code`: questions about code over the sources of our own dependencies, beside ripgrep with the same
-//! names, and what another call waits meanwhile. No language server runs: it is the first answer that is measured, which
-//! says how sure it is.
+//! names, and what another call waits meanwhile. There no language server runs: it is the first answer that is measured, which
+//! says how sure it is. Then what a question costs where one is warm, and what the part takes of the daemon's memory.
+
+mod memory;
+mod server;
+mod warm;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,7 +26,9 @@ const PAGE: Page = Page {
     about: "Random names of functions, each asked once with `find_callers` by a real front-end of a daemon that has just started, \
             which waits for no language server (`wait_ms` 0). The sources are those of our own dependencies, at least 500,000 lines. The floor is \
             `rg -n -w -C1` for the same name in the same folder, in between the questions. A name with more than eight \
-            definitions is refused with a list of them; its time counts too.",
+            definitions is refused with a list of them; its time counts too. The answers of a warm rust-analyzer are about functions of \
+            regex-syntax, chosen by chance from those whose names are defined once, beside `textDocument/references` asked of another rust-analyzer \
+            by a bare client.",
 };
 
 /// How many lines are searched, and how many names are asked for.
@@ -36,14 +42,17 @@ const OTHERS: usize = 2_000;
 /// Measures everything; fails when a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     setup::ripgrep()?;
+    let path = setup::judges_path()?;
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
-    let bench = Bench::new(programs, is_quick)?;
+    let bench = Bench::new(programs.clone(), is_quick)?;
     let lines = copy_lines(bench.dir(), if is_quick { LINES / 10 } else { LINES })?;
     println!("bench: code, {lines} lines …");
     let names = names(bench.dir(), bench.times(NAMES))?;
     let mut figures = questions(&bench, &names, lines)?;
     figures.extend(beside(&bench, &names)?);
     bench.stop()?;
+    figures.push(memory::unused(&bench)?);
+    figures.extend(warm::measure(&Bench::new(programs, is_quick)?, &path)?);
     let missed = report::print(&figures);
     if !is_quick {
         report::write(&PAGE, &figures)?;
@@ -91,6 +100,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
     let started = Instant::now();
     let mut agent = Agent::start(bench.hob(&["mcp", "code"]).stderr(Stdio::null()))?;
     agent.initialize()?;
+    let before = memory::resident(bench)?;
     let (mut grep, mut ours, mut labelled) = (Samples::default(), Samples::default(), Samples::default());
     let (mut grep_bytes, mut our_bytes, mut refused) = (0, 0, 0);
     for (number, name) in names.iter().enumerate() {
@@ -130,6 +140,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
         agent.call("find_callees", json!({ "name": name, "wait_ms": 0 }))?;
         callees.push(begun.elapsed());
     }
+    let after = memory::resident(bench)?;
     agent.finish()?;
     let seconds = |samples: &Samples, percent| samples.percentile(percent) / 1e6;
     let figure = |what: &str, unit, value, floor, target| Figure { what: what.to_owned(), unit, value, floor, target };
@@ -152,6 +163,13 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
             our_bytes as f64 / answered as f64,
             Some(("rg -n -w -C1", grep_bytes as f64 / answered as f64)),
             None,
+        ),
+        figure(
+            "daemon that has answered all of them, resident",
+            "MiB",
+            after,
+            Some(("before", before)),
+            Some(Target::MaxAboveFloor(30.0)),
         ),
     ])
 }

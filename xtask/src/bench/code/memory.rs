@@ -1,0 +1,41 @@
+//! What the part takes of the daemon's memory: where nobody uses it, and after every question.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::super::echo::daemon_pid;
+use super::super::procfs::Memory;
+use super::super::report::{Figure, Target};
+use super::Bench;
+use crate::agent::Agent;
+
+/// How many daemons are started of each kind.
+const STARTS: usize = 10;
+
+/// Of the project's daemon, resident, in MiB.
+pub(super) fn resident(bench: &Bench) -> Result<f64> {
+    Ok(Memory::of(daemon_pid(bench)?)?.resident)
+}
+
+/// A daemon whose agents have the toolset and do not use it, beside one without it.
+pub(super) fn unused(bench: &Bench) -> Result<Figure> {
+    let mut memory = [Vec::new(), Vec::new()];
+    for _ in 0..bench.times(STARTS) {
+        for (of, toolsets) in ["mail", "mail,code"].iter().enumerate() {
+            let mut agent = Agent::start(&mut bench.hob(&["mcp", toolsets]))?;
+            agent.initialize()?;
+            agent.request("tools/list", json!({}), std::time::Duration::from_secs(20))?;
+            memory[of].push(resident(bench)?);
+            agent.finish()?;
+            bench.stop()?;
+        }
+    }
+    let [without, with] = memory.map(super::super::median);
+    Ok(Figure {
+        what: "daemon that was asked nothing, resident".to_owned(),
+        unit: "MiB",
+        value: with,
+        floor: Some(("without the toolset", without)),
+        target: Some(Target::MaxAboveFloor(2.0)),
+    })
+}
