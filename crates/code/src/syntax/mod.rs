@@ -20,6 +20,7 @@ mod rules;
 mod rust;
 mod script;
 mod trail;
+mod trees;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -263,6 +264,15 @@ fn processor_time() -> Option<Duration> {
 
 /// The tree of a text, errors included. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
+    if let Some(tree) = trees::kept(language, text) {
+        return Some(tree);
+    }
+    let tree = parse_anew(language, text, until)?;
+    trees::keep(language, text, &tree);
+    Some(tree)
+}
+
+fn parse_anew(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     let respaced = match language {
         Language::Haskell => haskell::respaced(text),
         Language::Rust => rust::respaced(text),

@@ -1,0 +1,107 @@
+//! The trees that were parsed last, by the whole text: one question looks at a file from several sides, and the next one often at
+//! the same file. What has changed on disk has another text, so nothing here is ever out of date.
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+
+use parking_lot::Mutex;
+use tree_sitter::Tree;
+
+use super::Language;
+
+/// How many bytes the texts have together; their trees take some ten times that.
+const MOST_BYTES: usize = 1 << 20;
+/// How many there are.
+const MOST: usize = 64;
+
+static LAST: LazyLock<Mutex<Trees>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Trees {
+    /// The one that was used last is at the end.
+    kept: VecDeque<Kept>,
+    bytes: usize,
+}
+
+struct Kept {
+    language: Language,
+    text: Box<[u8]>,
+    tree: Tree,
+}
+
+/// The tree of this very text, if it is there.
+pub(super) fn kept(language: Language, text: &[u8]) -> Option<Tree> {
+    LAST.lock().find(language, text)
+}
+
+pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
+    if text.len() <= MOST_BYTES / 2 {
+        let kept = Kept { language, text: text.into(), tree: tree.clone() };
+        // To free a tree takes a while, during which nobody has to wait.
+        let over = LAST.lock().add(kept);
+        drop(over);
+    }
+}
+
+impl Trees {
+    fn find(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
+        let at = self.kept.iter().position(|one| one.language == language && *one.text == *text)?;
+        let one = self.kept.remove(at)?;
+        let tree = one.tree.clone();
+        self.kept.push_back(one);
+        Some(tree)
+    }
+
+    /// What there is no room for any more.
+    fn add(&mut self, one: Kept) -> Vec<Kept> {
+        self.bytes += one.text.len();
+        self.kept.push_back(one);
+        let mut over = Vec::new();
+        while self.bytes > MOST_BYTES || self.kept.len() > MOST {
+            let Some(first) = self.kept.pop_front() else { break };
+            self.bytes -= first.text.len();
+            over.push(first);
+        }
+        over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::syntax::parse;
+
+    fn one(text: &str) -> Kept {
+        let tree = parse(Language::Rust, text.as_bytes(), Instant::now() + Duration::from_secs(60)).unwrap();
+        Kept { language: Language::Rust, text: text.as_bytes().into(), tree }
+    }
+
+    #[test]
+    fn the_very_text_is_found_and_no_other() {
+        let mut trees = Trees::default();
+        trees.add(one("fn a() {}"));
+        let found = trees.find(Language::Rust, b"fn a() {}").unwrap();
+        assert_eq!(found.root_node().to_sexp(), one("fn a() {}").tree.root_node().to_sexp());
+        assert!(trees.find(Language::Rust, b"fn b() {}").is_none());
+        assert!(trees.find(Language::Cpp, b"fn a() {}").is_none());
+    }
+
+    #[test]
+    fn the_one_that_was_used_last_stays() {
+        let mut trees = Trees::default();
+        let text = |number: usize| format!("// {number} {}", "x".repeat(MOST_BYTES / 4));
+        for number in 0..3 {
+            assert!(trees.add(one(&text(number))).is_empty());
+        }
+        assert!(trees.find(Language::Rust, text(0).as_bytes()).is_some());
+        let over = trees.add(one(&text(3)));
+        assert_eq!(over.iter().map(|one| one.text[3]).collect::<Vec<_>>(), [b'1']);
+        assert!(trees.bytes <= MOST_BYTES && trees.find(Language::Rust, text(0).as_bytes()).is_some());
+        for number in 0..MOST {
+            trees.add(one(&format!("// {number}")));
+        }
+        assert!(trees.kept.len() == MOST && trees.bytes < MOST_BYTES / 4);
+    }
+}
