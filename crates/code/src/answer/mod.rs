@@ -23,7 +23,7 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences};
+use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences, unkept};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -217,6 +217,10 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
 
 /// How many files are parsed at once.
 const THREADS: usize = 2;
+/// Of so many the trees are kept for what comes next.
+const FEW: usize = 8;
+/// What parsing more than this, in bytes, has left of free memory is given back.
+const MUCH: usize = 1 << 20;
 
 /// Parses and reads all files that mention the name.
 fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
@@ -246,7 +250,7 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
         let mut parsed = Vec::new();
         while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
         {
-            parsed.push((at, parse(hit)));
+            parsed.push((at, if hits.len() <= FEW { parse(hit) } else { unkept(|| parse(hit)) }));
         }
         parsed
     };
@@ -258,6 +262,9 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
         own.into_iter().chain(others).collect()
     });
     parsed.sort_by_key(|(at, _)| *at);
+    if hits.iter().map(|hit| hit.text.len()).sum::<usize>() > MUCH {
+        process::allocator::trim();
+    }
     hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
 }
 

@@ -1,6 +1,7 @@
 //! The trees that were parsed last, by the whole text: one question looks at a file from several sides, and the next one often at
 //! the same file. What has changed on disk has another text, so nothing here is ever out of date.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
@@ -9,10 +10,14 @@ use tree_sitter::Tree;
 
 use super::Language;
 
-/// How many bytes the texts have together; their trees take some ten times that.
-const MOST_BYTES: usize = 1 << 20;
+/// How many bytes the texts have together; their trees take some thirty times that.
+const MOST_BYTES: usize = 256 << 10;
 /// How many there are.
 const MOST: usize = 64;
+
+thread_local! {
+    static IS_UNKEPT: Cell<bool> = const { Cell::new(false) };
+}
 
 static LAST: LazyLock<Mutex<Trees>> = LazyLock::new(Mutex::default);
 
@@ -35,12 +40,25 @@ pub(super) fn kept(language: Language, text: &[u8]) -> Option<Tree> {
 }
 
 pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
-    if text.len() <= MOST_BYTES / 2 {
+    if text.len() <= MOST_BYTES && !IS_UNKEPT.get() {
         let kept = Kept { language, text: text.into(), tree: tree.clone() };
         // To free a tree takes a while, during which nobody has to wait.
         let over = LAST.lock().add(kept);
         drop(over);
     }
+}
+
+/// What this thread parses meanwhile is not kept: of many files each is looked at once, and a tree that is freed at once costs
+/// less.
+pub(crate) fn unkept<T>(parse: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_UNKEPT.set(self.0);
+        }
+    }
+    let _before = Before(IS_UNKEPT.replace(true));
+    parse()
 }
 
 impl Trees {
@@ -86,6 +104,15 @@ mod tests {
         assert_eq!(found.root_node().to_sexp(), one("fn a() {}").tree.root_node().to_sexp());
         assert!(trees.find(Language::Rust, b"fn b() {}").is_none());
         assert!(trees.find(Language::Cpp, b"fn a() {}").is_none());
+    }
+
+    #[test]
+    fn what_is_parsed_unkept_is_not_kept() {
+        let soon = || Instant::now() + Duration::from_secs(60);
+        let (one, other) = (b"fn kept_of_many() {}", b"fn kept_of_few() {}");
+        unkept(|| parse(Language::Rust, one, soon())).unwrap();
+        parse(Language::Rust, other, soon()).unwrap();
+        assert!(kept(Language::Rust, one).is_none() && kept(Language::Rust, other).is_some());
     }
 
     #[test]
