@@ -23,7 +23,7 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences, unkept};
+use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences, unkept, used};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -219,8 +219,6 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
 const THREADS: usize = 2;
 /// Of so many the trees are kept for what comes next.
 const FEW: usize = 8;
-/// What parsing more than this, in bytes, has left of free memory is given back.
-const MUCH: usize = 1 << 20;
 
 /// Parses and reads all files that mention the name.
 fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
@@ -245,6 +243,7 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
 
 /// What is parsed of each file, by several threads, in the order of the files.
 pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
+    used();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
@@ -262,9 +261,6 @@ pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) 
         own.into_iter().chain(others).collect()
     });
     parsed.sort_by_key(|(at, _)| *at);
-    if hits.iter().map(|hit| hit.text.len()).sum::<usize>() > MUCH {
-        process::allocator::trim();
-    }
     hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
 }
 

@@ -1,9 +1,11 @@
 //! The trees that were parsed last, by the whole text: one question looks at a file from several sides, and the next one often at
-//! the same file. What has changed on disk has another text, so nothing here is ever out of date.
+//! the same file. What has changed on disk has another text, so nothing here is ever out of date. What nobody has
+//! used for some seconds goes, and its memory with it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tree_sitter::Tree;
@@ -11,9 +13,11 @@ use tree_sitter::Tree;
 use super::Language;
 
 /// How many bytes the texts have together; their trees take some thirty times that.
-const MOST_BYTES: usize = 256 << 10;
+const MOST_BYTES: usize = 1 << 20;
 /// How many there are.
 const MOST: usize = 64;
+/// How long nobody must have asked for anything, until all are dropped.
+const REST: Duration = Duration::from_secs(5);
 
 thread_local! {
     static IS_UNKEPT: Cell<bool> = const { Cell::new(false) };
@@ -26,6 +30,8 @@ struct Trees {
     /// The one that was used last is at the end.
     kept: VecDeque<Kept>,
     bytes: usize,
+    /// When it was asked for something, while a thread waits for the rest that follows.
+    used: Option<Instant>,
 }
 
 struct Kept {
@@ -40,12 +46,34 @@ pub(super) fn kept(language: Language, text: &[u8]) -> Option<Tree> {
 }
 
 pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
-    if text.len() <= MOST_BYTES && !IS_UNKEPT.get() {
+    if text.len() <= MOST_BYTES / 2 && !IS_UNKEPT.get() {
         let kept = Kept { language, text: text.into(), tree: tree.clone() };
         // To free a tree takes a while, during which nobody has to wait.
         let over = LAST.lock().add(kept);
         drop(over);
     }
+}
+
+/// Notes that a question parses. Once none has for a while, what is kept and what all of them left of free memory goes back.
+pub(crate) fn used() {
+    if LAST.lock().used.replace(Instant::now()).is_none() {
+        let spawned = std::thread::Builder::new().name("code-trees".to_owned()).spawn(rest);
+        if spawned.is_err() {
+            LAST.lock().used = None;
+        }
+    }
+}
+
+fn rest() {
+    let over = loop {
+        let left = LAST.lock().left(Instant::now());
+        match left {
+            Ok(over) => break over,
+            Err(left) => std::thread::sleep(left),
+        }
+    };
+    drop(over);
+    process::allocator::trim();
 }
 
 /// What this thread parses meanwhile is not kept: of many files each is looked at once, and a tree that is freed at once costs
@@ -68,6 +96,15 @@ impl Trees {
         let tree = one.tree.clone();
         self.kept.push_back(one);
         Some(tree)
+    }
+
+    /// All that is kept, if nothing was asked for so long; else how long it still takes.
+    fn left(&mut self, now: Instant) -> Result<Trees, Duration> {
+        let passed = self.used.map_or(REST, |used| now.saturating_duration_since(used));
+        match REST.checked_sub(passed).filter(|left| !left.is_zero()) {
+            Some(left) => Err(left),
+            None => Ok(std::mem::take(self)),
+        }
     }
 
     /// What there is no room for any more.
@@ -113,6 +150,17 @@ mod tests {
         unkept(|| parse(Language::Rust, one, soon())).unwrap();
         parse(Language::Rust, other, soon()).unwrap();
         assert!(kept(Language::Rust, one).is_none() && kept(Language::Rust, other).is_some());
+    }
+
+    #[test]
+    fn what_nobody_uses_goes() {
+        let began = Instant::now();
+        let mut trees = Trees { used: Some(began), ..Trees::default() };
+        trees.add(one("fn a() {}"));
+        assert_eq!(trees.left(began + Duration::from_secs(2)).err(), Some(REST - Duration::from_secs(2)));
+        assert_eq!(trees.left(began + REST).map(|over| over.kept.len()).ok(), Some(1));
+        // The next question has another thread wait.
+        assert!(trees.kept.is_empty() && trees.bytes == 0 && trees.used.is_none());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What the part takes of the daemon's memory: where nobody uses it, and after every question.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use serde_json::json;
 
@@ -11,6 +13,15 @@ use crate::agent::Agent;
 
 /// How many daemons are started of each kind.
 const STARTS: usize = 10;
+
+/// How long after the last question the daemon is at rest.
+const REST: Duration = Duration::from_secs(8);
+
+/// At rest, as [`resident`].
+pub(super) fn at_rest(bench: &Bench) -> Result<f64> {
+    std::thread::sleep(REST);
+    resident(bench)
+}
 
 /// Of the project's daemon, resident, in MiB.
 pub(super) fn resident(bench: &Bench) -> Result<f64> {
@@ -24,7 +35,7 @@ pub(super) fn unused(bench: &Bench) -> Result<Figure> {
         for (of, toolsets) in ["mail", "mail,code"].iter().enumerate() {
             let mut agent = Agent::start(&mut bench.hob(&["mcp", toolsets]))?;
             agent.initialize()?;
-            agent.request("tools/list", json!({}), std::time::Duration::from_secs(20))?;
+            agent.request("tools/list", json!({}), Duration::from_secs(20))?;
             memory[of].push(resident(bench)?);
             agent.finish()?;
             bench.stop()?;
