@@ -23,7 +23,7 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences, unkept, used};
+use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences, unkept};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -217,7 +217,7 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
 
 /// How many files are parsed at once.
 const THREADS: usize = 2;
-/// Of so many the trees are kept for what comes next.
+/// Of at most so many files the trees are kept for what comes next.
 const FEW: usize = 8;
 
 /// Parses and reads all files that mention the name.
@@ -243,7 +243,6 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
 
 /// What is parsed of each file, by several threads, in the order of the files.
 pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
-    used();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();

@@ -44,7 +44,7 @@ pub(crate) use occurrence::{
 pub(crate) use python::MAKES_ATTRIBUTES;
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
 use trail::{Declared, Trail};
-pub(crate) use trees::{unkept, used};
+pub(crate) use trees::unkept;
 
 /// What a name does where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]

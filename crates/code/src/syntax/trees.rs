@@ -16,7 +16,7 @@ use super::Language;
 const MOST_BYTES: usize = 1 << 20;
 /// How many there are.
 const MOST: usize = 64;
-/// How long nobody must have asked for anything, until all are dropped.
+/// How long nobody must have parsed anything, until all are dropped.
 const REST: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -30,7 +30,7 @@ struct Trees {
     /// The one that was used last is at the end.
     kept: VecDeque<Kept>,
     bytes: usize,
-    /// When it was asked for something, while a thread waits for the rest that follows.
+    /// When something was parsed last, while a thread waits for the rest that follows.
     used: Option<Instant>,
 }
 
@@ -40,9 +40,17 @@ struct Kept {
     tree: Tree,
 }
 
-/// The tree of this very text, if it is there.
+/// The tree of this very text, if it is there. Whoever parses asks first, so this is also what counts as use.
 pub(super) fn kept(language: Language, text: &[u8]) -> Option<Tree> {
-    LAST.lock().find(language, text)
+    let (found, was_at_rest) = {
+        let mut last = LAST.lock();
+        (last.find(language, text), last.used.replace(Instant::now()).is_none())
+    };
+    if was_at_rest && std::thread::Builder::new().name("code-trees".to_owned()).spawn(rest).is_err() {
+        // The next one tries again.
+        LAST.lock().used = None;
+    }
+    found
 }
 
 pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
@@ -54,16 +62,7 @@ pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
     }
 }
 
-/// Notes that a question parses. Once none has for a while, what is kept and what all of them left of free memory goes back.
-pub(crate) fn used() {
-    if LAST.lock().used.replace(Instant::now()).is_none() {
-        let spawned = std::thread::Builder::new().name("code-trees".to_owned()).spawn(rest);
-        if spawned.is_err() {
-            LAST.lock().used = None;
-        }
-    }
-}
-
+/// Waits until nobody has parsed for a while; then what is kept, and what all the parsing left of free memory, goes back.
 fn rest() {
     let over = loop {
         let left = LAST.lock().left(Instant::now());
@@ -98,7 +97,7 @@ impl Trees {
         Some(tree)
     }
 
-    /// All that is kept, if nothing was asked for so long; else how long it still takes.
+    /// All that is kept, if nothing was parsed for so long; else how long it still takes.
     fn left(&mut self, now: Instant) -> Result<Trees, Duration> {
         let passed = self.used.map_or(REST, |used| now.saturating_duration_since(used));
         match REST.checked_sub(passed).filter(|left| !left.is_zero()) {
@@ -109,6 +108,10 @@ impl Trees {
 
     /// What there is no room for any more.
     fn add(&mut self, one: Kept) -> Vec<Kept> {
+        // Two may parse one text at the same time.
+        if self.find(one.language, &one.text).is_some() {
+            return vec![one];
+        }
         self.bytes += one.text.len();
         self.kept.push_back(one);
         let mut over = Vec::new();
@@ -153,13 +156,26 @@ mod tests {
     }
 
     #[test]
+    fn whoever_parses_has_a_thread_wait_for_the_rest() {
+        parse(Language::Rust, b"fn any() {}", Instant::now() + Duration::from_secs(60)).unwrap();
+        assert!(LAST.lock().used.is_some());
+    }
+
+    #[test]
+    fn one_text_is_kept_once() {
+        let mut trees = Trees::default();
+        assert!(trees.add(one("fn a() {}")).is_empty());
+        assert_eq!((trees.add(one("fn a() {}")).len(), trees.kept.len(), trees.bytes), (1, 1, 9));
+    }
+
+    #[test]
     fn what_nobody_uses_goes() {
         let began = Instant::now();
         let mut trees = Trees { used: Some(began), ..Trees::default() };
         trees.add(one("fn a() {}"));
         assert_eq!(trees.left(began + Duration::from_secs(2)).err(), Some(REST - Duration::from_secs(2)));
         assert_eq!(trees.left(began + REST).map(|over| over.kept.len()).ok(), Some(1));
-        // The next question has another thread wait.
+        // The next parse has another thread wait.
         assert!(trees.kept.is_empty() && trees.bytes == 0 && trees.used.is_none());
     }
 
