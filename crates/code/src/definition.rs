@@ -250,15 +250,19 @@ pub(crate) fn chosen(
         .cloned()
         .collect();
     if kept.len() > MAX_DEFINITIONS {
-        let more = format!(
-            "`{}` has {} definitions: name one as path:name or Type::name. {}",
-            question.whole,
-            kept.len(),
-            listed(&kept)
-        );
-        return Err(NoAnswer(more));
+        return Err(too_many(question, &kept, true));
     }
     Ok(kept)
+}
+
+/// That a name has these definitions, and others if they are not all, of which one is to be named.
+pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool) -> NoAnswer {
+    let (whole, many) = (&question.whole, known.len());
+    let (more, listed) = match are_all {
+        true => ("", listed(known)),
+        false => ("more than ", format!("{}; and others", listed(known.get(..MAX_LISTED).unwrap_or(known)))),
+    };
+    NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
 }
 
 /// That there is no definition, as far as that is known.

@@ -28,6 +28,11 @@ pub(crate) struct Question {
 const MAX_NAME: usize = 500;
 
 impl Question {
+    /// Whether it is a name and nothing else: all definitions of it are meant.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.file.is_none() && self.place.is_none() && self.line.is_none() && self.qualifiers.is_empty()
+    }
+
     /// Reads a name; `Err` says what is wrong with it.
     pub(crate) fn read(whole: &str) -> Result<Question, String> {
         let whole = whole.trim();

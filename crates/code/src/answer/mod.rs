@@ -3,11 +3,11 @@
 mod aliases;
 mod attributes;
 mod classes;
+mod in_turns;
 mod locals;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,15 +15,17 @@ use std::time::Instant;
 
 use classes::{Definitions, leave_out_other_languages, reclassify};
 
+pub(crate) use in_turns::in_turns;
+
 use crate::definition::{
-    Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, undefined,
+    Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, too_many, undefined,
 };
 use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences, unkept};
+use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -130,7 +132,7 @@ pub(crate) struct Shown {
 pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, NoAnswer> {
     let question = crate::asked::asked(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
+    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
     let Reader { definitions, sites, aliases, .. } = reader;
     let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
     let traits = definitions.iter().filter_map(declared_in).collect();
@@ -170,7 +172,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     let question = crate::asked::asked(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let shown = Shown { context_lines: 0, most: 0 };
-    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown);
+    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown, scope.below == scope.root)?;
     let Reader { mut definitions, sites, .. } = reader;
     let mentions = mentions(&hits, &sites);
     if scope.below != scope.root {
@@ -215,18 +217,39 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
     Some(Site { class, ..site })
 }
 
-/// How many files are parsed at once.
-const THREADS: usize = 2;
-/// Of at most so many files the trees are kept for what comes next.
-const FEW: usize = 8;
+/// More definitions of a plain name than these are not looked for.
+const MANY: usize = 200;
 
-/// Parses and reads all files that mention the name.
-fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<'a>, Searched) {
+/// Parses and reads all files that mention the name. Where `is_refused` says that many definitions of the plain name are an error
+/// anyway, it ends with that error once they are found, and parses no more.
+fn read_all<'a>(
+    scope: &Scope,
+    question: &'a Question,
+    shown: Shown,
+    is_refused: bool,
+) -> Result<(Reader<'a>, Searched), NoAnswer> {
     let mut searched = search(scope, &question.name);
     let mut reader = Reader::new(question, shown);
-    let parse = |hit: &Hit| occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until);
+    let defined = AtomicUsize::new(0);
+    let are_many = || is_refused && question.is_plain() && defined.load(Ordering::Relaxed) > MANY;
+    let parse = |hit: &Hit| {
+        if are_many() {
+            return None;
+        }
+        let parsed = occurrences(hit.language, &hit.text, &question.name, &hit.starts, scope.until)?;
+        defined.fetch_add(defines(hit.language, &parsed.all), Ordering::Relaxed);
+        Some(parsed)
+    };
     let mut skipped = Vec::new();
-    for (hit, all) in in_turns(&searched.hits, parse) {
+    let parsed = in_turns(&searched.hits, parse);
+    if are_many() {
+        parsed
+            .for_each(|(hit, all)| reader.read(hit, &all.map(|all| all.all).unwrap_or_default(), &question.name, None));
+        reader.definitions.retain(|one| !one.is_signature && !one.is_embedded);
+        reader.definitions.truncate(MANY);
+        return Err(too_many(question, &reader.definitions, false));
+    }
+    for (hit, all) in parsed {
         match all {
             Some(parsed) => {
                 reader.read(hit, &parsed.all, &question.name, None);
@@ -238,29 +261,15 @@ fn read_all<'a>(scope: &Scope, question: &'a Question, shown: Shown) -> (Reader<
     let functions = functions(&reader.definitions);
     tell_functions(&mut reader.definitions, &functions);
     searched.skipped.extend(skipped);
-    (reader, searched)
+    Ok((reader, searched))
 }
 
-/// What is parsed of each file, by several threads, in the order of the files.
-pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut parsed = Vec::new();
-        while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
-        {
-            parsed.push((at, if hits.len() <= FEW { parse(hit) } else { unkept(|| parse(hit)) }));
-        }
-        parsed
-    };
-    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
-        let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
-        let own = work();
-        // A panic there is one here.
-        let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        own.into_iter().chain(others).collect()
-    });
-    parsed.sort_by_key(|(at, _)| *at);
-    hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
+/// At least how many definitions of its own a file has, of those in it.
+fn defines(language: Language, all: &[Occurrence]) -> usize {
+    let is_one = |one: &&Occurrence| one.declares.as_ref().is_some_and(|one| !one.is_signature) && !one.embeds();
+    let all = all.iter().filter(is_one).count();
+    // Its clauses are one.
+    if language == Language::Haskell { all.min(1) } else { all }
 }
 
 /// A file that could not be parsed in time.

@@ -119,6 +119,35 @@ fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
 }
 
 #[test]
+fn of_very_many_homonyms_the_first_are_listed_and_the_rest_is_not_parsed() {
+    let worktree = Worktree::new();
+    for number in 0..220 {
+        worktree.write(&format!("src/m{number:03}.rs"), "pub fn new() {}\nstruct A { new: u8 }\n");
+    }
+    // A file that is found late and does not parse is not told of: it was not looked at.
+    worktree.write("src/z.rs", "fn new( {\n");
+    for (tool, args) in [
+        ("find_callers", json!({"name": "new"})),
+        ("find_uses", json!({"name": "new", "path": "src/m219.rs"})),
+        ("show_definition", json!({"name": "new"})),
+        ("find_callees", json!({"name": "new"})),
+    ] {
+        let said = worktree.ask(tool, args).expect_err("too many");
+        assert!(
+            said.starts_with(
+                "`new` has more than 200 definitions: name one as path:name or Type::name. src/m000.rs:1 function new; "
+            ),
+            "{tool} {said}"
+        );
+        assert!(said.ends_with("; src/m009.rs:2 field A::new; and others"), "{tool} {said}");
+    }
+    // The clauses of Haskell are one definition.
+    let clauses: String = (0..220).map(|number| format!("area {number} = {number}\n")).collect();
+    worktree.write("Geo.hs", "module Geo where\n".to_owned() + &clauses);
+    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["definition_file"], "Geo.hs");
+}
+
+#[test]
 fn fifty_thousand_mentions_are_counted_and_some_are_shown() {
     let worktree = Worktree::new();
     worktree.write("a.py", "def area():\n    pass\n".to_owned() + &"area()\n".repeat(50_000));

@@ -1,0 +1,34 @@
+//! Parsing the files that mention a name, several at once.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::search::Hit;
+use crate::syntax::unkept;
+
+/// How many files are parsed at once.
+const THREADS: usize = 2;
+/// Of at most so many files the trees are kept for what comes next.
+const FEW: usize = 8;
+
+/// What is parsed of each file, by several threads, in the order of the files.
+pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut parsed = Vec::new();
+        while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
+        {
+            parsed.push((at, if hits.len() <= FEW { parse(hit) } else { unkept(|| parse(hit)) }));
+        }
+        parsed
+    };
+    let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
+        let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
+        let own = work();
+        // A panic there is one here.
+        let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        own.into_iter().chain(others).collect()
+    });
+    parsed.sort_by_key(|(at, _)| *at);
+    hits.iter().zip(parsed).map(|(hit, (_, one))| (hit, one))
+}
