@@ -11,7 +11,7 @@ use super::Canary;
 use super::documents::Document;
 use crate::answer::{Shown, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
-use crate::search::{Scope, list, read};
+use crate::search::{MAX_PARSED, Scope, list, read};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
 
 /// A definition with uses that are certain.
@@ -51,7 +51,9 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Chosen {
     let files: Vec<PathBuf> =
         files.into_iter().filter(|path| Language::by_name(path).is_some_and(|one| family(one) == wanted)).collect();
     let probes = certain(root, &scope, &files);
-    let any = if probes.is_empty() { files.into_iter().find_map(Document::read) } else { None };
+    let is_small = |document: &Document| document.text.len() as u64 <= MAX_PARSED;
+    let mut any = files.into_iter().filter(|_| probes.is_empty()).filter_map(Document::read).filter(is_small);
+    let any = any.next();
     Chosen { probes, any }
 }
 

@@ -77,10 +77,28 @@ impl Reading<'_> {
                         named_children(inner).into_iter().filter_map(renamed).for_each(|one| add(one, false));
                     }
                     "export_specifier" => renamed(inner).into_iter().for_each(|one| add(one, true)),
+                    // `import * as geo from "./geo"`, then `geo.default(1)`.
+                    "namespace_import" if self.takes_default(inner) => add(String::new(), false),
                     _ => {}
                 }
             }
         }
+    }
+
+    /// Whether the file may take the default export out of the module that it has under this name.
+    fn takes_default(&self, namespace: Node<'_>) -> bool {
+        let name = namespace.named_child(0).map(|name| self.said(name)).unwrap_or_default();
+        memchr::memmem::find_iter(self.text, DEFAULT).any(|at| {
+            let (before, after) = (self.text[..at].trim_ascii_end(), &self.text[at + DEFAULT.len()..]);
+            match before.strip_suffix(b".") {
+                Some(of) => of.strip_suffix(b"?").unwrap_or(of).trim_ascii_end().ends_with(name.as_bytes()),
+                // `geo["default"]`, `const { default: area } = geo`.
+                None => match before.last() {
+                    Some(b'{' | b',') => after.trim_ascii_start().starts_with(b":"),
+                    _ => before.ends_with(b"[\"") || before.ends_with(b"['"),
+                },
+            }
+        })
     }
 
     fn is_require(&self, call: Node<'_>) -> bool {

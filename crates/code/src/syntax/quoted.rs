@@ -11,7 +11,7 @@ pub(super) fn in_text(language: Language, trail: &Trail<'_, '_>) -> Option<Class
     match language {
         Language::Rust => (in_attribute(trail) || is_captured(trail)).then_some(Class::Value),
         Language::Python => looked_up(trail)
-            .or_else(|| (is_run(trail) || is_formatted(trail)).then_some(Class::Value))
+            .or_else(|| (is_run(trail) || is_formatted(trail) || is_entry_point(trail)).then_some(Class::Value))
             .or_else(|| listed(trail, computes_attributes)),
         Language::JavaScript | Language::TypeScript | Language::Tsx => key(trail)
             .or_else(|| (is_run(trail) || is_given_to(trail, REFLECTS) && !is_first(trail)).then_some(Class::Value))
@@ -185,6 +185,14 @@ fn is_formatted(trail: &Trail<'_, '_>) -> bool {
         && after.starts_with(['}', ':', '!', '.', '['])
 }
 
+/// Whether a text of a `setup.py` is where a program begins: `"area = geo.cli:area"`.
+fn is_entry_point(trail: &Trail<'_, '_>) -> bool {
+    let (before, after) = around(trail);
+    let is_begin =
+        before.ends_with(':') && before.contains('=') && (after.is_empty() || after.starts_with(['.', ' ', '[']));
+    is_begin && memchr::memmem::find(trail.text, b"entry_points").is_some()
+}
+
 /// Whether a text of Go reaches a member as a template does: `{{ .Area }}`.
 fn is_in_template(trail: &Trail<'_, '_>) -> bool {
     let is_text = trail.node().kind().contains("string_literal");
@@ -238,8 +246,13 @@ fn looked_up(trail: &Trail<'_, '_>) -> Option<Class> {
         let is_class = last(of).starts_with(char::is_uppercase) && last(of).contains(char::is_lowercase);
         return (is_namespace || is_class).then_some(Class::Value);
     }
+    let mut up = 2;
+    // `getattr(geo, "area" if is_flat else "volume")`.
+    while matches!(trail.kind(up), "conditional_expression" | "boolean_operator" | "parenthesized_expression") {
+        up += 1;
+    }
     // `patch(target="geo.area")`.
-    let up = if trail.kind(2) == "keyword_argument" { 3 } else { 2 };
+    up += usize::from(trail.kind(up) == "keyword_argument");
     if trail.kind(up) != "argument_list" || trail.kind(up + 1) != "call" {
         return None;
     }
@@ -273,12 +286,14 @@ fn key(trail: &Trail<'_, '_>) -> Option<Class> {
 }
 
 /// A text that is the whole name is passed on, where the file looks a name up that is computed: it may be that one. A key of a
-/// map and what `__all__` lists are not.
+/// map, a type, and what `__all__` lists are not.
 fn listed(trail: &Trail<'_, '_>, computes: fn(&[u8]) -> bool) -> Option<Class> {
     let is_text = matches!(trail.node().kind(), "string_content" | "string_fragment");
     let is_whole = is_text && trail.node().byte_range() == (trail.at.0..trail.at.1);
-    let is_key =
-        matches!(trail.kind(2), "subscript" | "subscript_expression" | "import_statement" | "export_statement");
+    let is_key = matches!(
+        trail.kind(2),
+        "subscript" | "subscript_expression" | "import_statement" | "export_statement" | "literal_type"
+    );
     let is_all = || {
         let assignment = trail.nearest(&["assignment"]).and_then(|up| trail.up(up));
         let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
@@ -351,6 +366,11 @@ mod tests {
             ("x = '{geo.area:>3} {1}'", true),
             ("x = geo.Kind['area']", true),
             ("x = kinds['area']", false),
+            ("x = getattr(geo, 'area' if flat else 'volume')", true),
+            ("x = getattr(geo, kind or ('area'))", true),
+            ("x = show('area' if flat else 'volume')", false),
+            ("setup(entry_points={'console_scripts': ['geo = geo.cli:area']})", true),
+            ("x = 'geo = geo.cli:area'", false),
             ("x = '{area}'", false),
             ("x = '{0} geo.area'", false),
             ("x = show('geo.area(1)')", false),
@@ -367,6 +387,9 @@ mod tests {
         ] {
             check(Language::JavaScript, text, means);
         }
+        let text = "function f(kind: 'area') { return x[name] }";
+        let found = occurrences(Language::TypeScript, text.as_bytes(), "area", &[18], soon()).unwrap().all;
+        assert_eq!(found.iter().map(|one| one.class).collect::<Vec<_>>(), [Class::Mention]);
         let found = occurrences(Language::TypeScript, b"type A = Shape['area'];", "area", &[16], soon()).unwrap().all;
         assert_eq!(found.iter().map(|one| one.class).collect::<Vec<_>>(), [Class::Type]);
         for (text, means) in [

@@ -62,7 +62,7 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
                 text.push(one.definition.shown());
                 text.extend(one.shape.fields.iter().map(line));
                 if one.shape.fields.is_empty() {
-                    text.push("  no fields".to_owned());
+                    text.push("  no fields of its own".to_owned());
                 }
             }
             let (file, line) = only(&types);

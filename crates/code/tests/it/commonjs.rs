@@ -42,6 +42,26 @@ fn what_a_module_is_as_a_whole() {
 }
 
 #[test]
+fn modules_that_pass_on_all_that_another_has() {
+    let Some(judged) = projects::javascript() else { return };
+    judged
+        .write("one.js", "function deepFn(x) { return x; }\nmodule.exports = { deep: deepFn };\n")
+        .write("two.js", "module.exports = { ...require('./one') };\n")
+        .write("three.js", "const two = require('./two');\ntwo.deep(1);\n")
+        .write("four.js", "module.exports = require('./one');\n")
+        .write("five.js", "require('./four').deep(6);\n")
+        .write("six.js", "const six = { deep() {} };\nsix.deep();\n");
+    expect![[r#"
+        deepFn final
+          five.js:1 call confirmed one.js:1
+          one.js:2 field_write confirmed one.js:1
+          one.js:2 export confirmed one.js:1
+          three.js:2 call confirmed one.js:1
+    "#]]
+    .assert_eq(&judged.told("find_uses", "deepFn"));
+}
+
+#[test]
 fn names_on_both_sides() {
     let Some(judged) = projects::javascript() else { return };
     judged

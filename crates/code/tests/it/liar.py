@@ -1,7 +1,7 @@
 """A language server that lies on purpose, for tests. It knows the truth of small projects by their words: a word means what
 `other.*` declares where it stands in that file or after `other.`, and what any other file declares everywhere else.
 
-Usage: liar.py MODE SECONDS (for `heavy`, MiB more; for `dies`, how many requests for references it answers)"""
+Usage: liar.py MODE SECONDS (for `heavy`, MiB more; for `dies` and `deaf`, how many requests for references it answers)"""
 
 import json
 import os
@@ -138,6 +138,8 @@ while True:
             sys.stdout.buffer.write(b'Content-Length: 4000\r\n\r\n{"id"')
             sys.stdout.buffer.flush()
             sys.exit(7)
+        if MODE == "deaf" and COUNT["textDocument/references"] > SECONDS:
+            time.sleep(3600)
         send({"id": message["id"], "result": answer(method, params)})
     elif "id" in message and method is not None:
         send({"id": message["id"], "result": None})

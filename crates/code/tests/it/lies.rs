@@ -239,6 +239,35 @@ fn endless_silence() {
 }
 
 #[test]
+fn one_that_reads_nothing_while_it_is_told_a_lot_is_seen_as_hung() {
+    if !has_python() {
+        return;
+    }
+    let servers = BTreeMap::from([("ty".to_owned(), liar("deaf", 4.0))]);
+    let timing = Timing { hung_after: Duration::from_secs(4), ..timing() };
+    let judged = Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
+    project(&judged);
+    // More documents than wait for one that reads nothing.
+    for number in 0..1500 {
+        let name = number / 190;
+        judged.write(&format!("many/f{number:04}.py"), format!("from many.of{name} import twin{name}\ntwin{name}()\n"));
+    }
+    for name in 0..8 {
+        judged.write(&format!("many/of{name}.py"), format!("def twin{name}():\n    pass\n"));
+    }
+    let mut states = Vec::new();
+    let until = Instant::now() + testkit::patience().max(Duration::from_secs(60));
+    while !states.iter().any(|state: &String| state == "hung") {
+        assert!(Instant::now() < until, "{states:?}");
+        for name in 0..8 {
+            let asked = json!({"name": format!("many/of{name}.py:twin{name}"), "wait_ms": 100});
+            let (answer, _) = judged.ask("find_callers", asked).unwrap();
+            states.push(answer["head"]["judges"][0]["state"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+#[test]
 fn death_in_the_middle_of_an_answer() {
     if !has_python() {
         return;

@@ -120,16 +120,16 @@ fn another_name_of_a_type_leads_to_it() {
         rust,
         "Many",
         expect![[r#"
-        src/geo.rs:6 type Many
-          no fields"#]],
+            src/geo.rs:6 type Many
+              no fields of its own"#]],
     );
     fields(
         "src/geo.rs",
         rust,
         "Own",
         expect![[r#"
-        src/geo.rs:7 type Own
-          no fields"#]],
+            src/geo.rs:7 type Own
+              no fields of its own"#]],
     );
     constructors(
         "src/geo.rs",

@@ -61,3 +61,23 @@ fn attributes_that_a_test_makes_first() {
     "#]]
     .assert_eq(&judged.told("find_uses", "TestGeo.box"));
 }
+
+#[test]
+fn a_default_export_that_a_namespace_is_asked_for() {
+    let Some(judged) = projects::typescript() else { return };
+    judged
+        .write("m.ts", "export const konst = () => 2;\nexport default konst;\n")
+        .write("o.ts", "export const other = () => 2;\nexport default other;\n")
+        .write("n.ts", "import * as m from './m';\nimport * as o from './o';\nexport const z = m.default();\nexport const y = o.other();\n")
+        .write("p.ts", "import * as o from './o';\nexport const y = o.other();\n");
+    let said = ["konst", "other"].map(|name| judged.told("find_uses", name));
+    expect![[r#"
+        konst open
+          m.ts:2 export confirmed m.ts:1
+        other final
+          n.ts:4 call confirmed o.ts:1
+          o.ts:2 export confirmed o.ts:1
+          p.ts:2 call confirmed o.ts:1
+    "#]]
+    .assert_eq(&said.concat());
+}

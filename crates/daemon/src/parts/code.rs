@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{BoxFuture, Finding, Health, Part, Setup, Toolset, Trial};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields and show_constructors take names, \
-outline a path. An answer that is not final proves no absence.";
+outline a path. An answer is final if it says `0 undecided` and not `not final`; no other one proves an absence.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";

@@ -79,6 +79,8 @@ pub(super) struct Life<'a> {
     caught_up: watch::Receiver<bool>,
     /// What it read at its start has changed: the next question starts it anew.
     is_outdated: bool,
+    /// It reads nothing of what it is told.
+    is_deaf: bool,
     quiet_since: Instant,
     prober: Prober,
     /// Given back once it has said hello.
@@ -163,6 +165,7 @@ impl Life<'_> {
             changed: Changed::default(),
             caught_up: watch::channel(true).1,
             is_outdated: false,
+            is_deaf: false,
             quiet_since: Instant::now(),
             prober: Prober::new(&group),
             starting,
@@ -249,7 +252,7 @@ impl Life<'_> {
                     self.is_up = true;
                     self.starting = None;
                     self.since = Instant::now();
-                    let _ = self.client.notify("initialized", json!({})).await;
+                    let _ = self.tell("initialized", json!({})).await;
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
                     if self.announces {
                         // Some (clangd) begin to load with the first document.
@@ -268,7 +271,23 @@ impl Life<'_> {
                     }
                 }
             }
+            if self.is_deaf {
+                return Ending::Hung;
+            }
         }
+    }
+
+    /// Tells the server something; only while it reads what it is told, else nobody would see that it is hung.
+    async fn tell(&mut self, method: &'static str, params: Value) -> Result<(), Failure> {
+        let after = self.actor.start.timing.hung_after;
+        let deaf = Err(Failure::TimedOut { method, after });
+        if self.is_deaf {
+            return deaf;
+        }
+        tokio::time::timeout(after, self.client.notify(method, params)).await.unwrap_or_else(|_| {
+            self.is_deaf = true;
+            deaf
+        })
     }
 
     /// Takes what has happened into the state that is shown.
@@ -334,7 +353,7 @@ impl Life<'_> {
         let told = self.documents.bring(&self.changed.with(documents).await);
         let fresh = self.changed.among(&told);
         for (method, params) in told {
-            self.client.notify(method, params).await.ok()?;
+            self.tell(method, params).await.ok()?;
         }
         self.caught_up = caught_up(&self.client, fresh, self.caught_up.clone());
         Some(Session {
@@ -354,12 +373,12 @@ impl Life<'_> {
         self.beyond = beyond;
         if self.is_up && !changes.is_empty() {
             self.settled = Settled::not_yet();
-            let _ = self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
+            let _ = self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
         }
     }
 
     async fn tell_changes(&mut self, batch: ::watch::Batch) -> Result<(), Failure> {
-        let worktree = &self.actor.start.worktree;
+        let worktree = self.actor.start.worktree.clone();
         let is_file = |change: &&::watch::Change| change.file == ::watch::FileKind::File;
         let one = |change: &::watch::Change| {
             let kind = match change.kind {
@@ -372,7 +391,7 @@ impl Life<'_> {
         let files: Vec<_> =
             self.actor.start.profile.copies.iter().map(|name| self.actor.start.root.join(name)).collect();
         self.is_outdated |= batch.changes.iter().any(|change| files.contains(&worktree.join(&change.path)));
-        let family = &self.actor.start.profile.family;
+        let family = self.actor.start.profile.family.clone();
         let is_of_family = |path: &Path| Language::by_name(path).is_some_and(|one| language_family(one) == family);
         if !self.actor.start.profile.included.is_empty() {
             let files = batch.changes.iter().map(|change| worktree.join(&change.path));
@@ -387,7 +406,7 @@ impl Life<'_> {
             if batch.changes.iter().filter(is_file).any(|change| self.actor.start.profile.may_read(&change.path)) {
                 self.settled = Settled::not_yet();
             }
-            self.client.notify("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
+            self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let is_read = |path: &PathBuf| is_of_family(path) && !self.documents.has(path);
             let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
             let files: Vec<PathBuf> = files.filter(is_read).collect();
@@ -396,7 +415,7 @@ impl Life<'_> {
                 told.extend(self.documents.close_all());
             }
             for (method, params) in told {
-                self.client.notify(method, params).await?;
+                self.tell(method, params).await?;
             }
         }
         Ok(())

@@ -73,7 +73,7 @@ impl Life<'_> {
     /// Here and not in a task: a question that comes next tells of the same documents. A server that is gone is seen by its end.
     async fn bring(&mut self, documents: &[Document]) {
         for (method, params) in self.documents.bring(documents) {
-            let _ = self.client.notify(method, params).await;
+            let _ = self.tell(method, params).await;
         }
     }
 

@@ -54,6 +54,9 @@ pub(crate) struct Callees {
     /// How many to show
     #[arg(long, value_name = "N")]
     max: Option<u64>,
+    /// How long to wait for a language server that is not ready; 0 takes what is known now
+    #[arg(long, value_name = "MS")]
+    wait_ms: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -202,8 +205,12 @@ impl Uses {
 
 impl Callees {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let arguments =
-            vec![("name", json!(self.name)), ("external", json!(self.external)), ("max_results", json!(self.max))];
+        let arguments = vec![
+            ("name", json!(self.name)),
+            ("external", json!(self.external)),
+            ("max_results", json!(self.max)),
+            ("wait_ms", json!(self.wait_ms)),
+        ];
         ask(project, "find_callees", arguments, self.json)
     }
 }
