@@ -13,11 +13,22 @@ const FEW: usize = 8;
 
 /// What is parsed of each file, by several threads, in the order of the files.
 pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
+    first(hits, |_| true, parse)
+}
+
+/// The same; some of the files are parsed before the others.
+pub(super) fn first<T: Send>(
+    hits: &[Hit],
+    is_first: impl Fn(&Hit) -> bool,
+    parse: impl Fn(&Hit) -> T + Sync,
+) -> impl Iterator<Item = (&Hit, T)> {
+    let (mut order, others): (Vec<usize>, Vec<usize>) = (0..hits.len()).partition(|at| is_first(&hits[*at]));
+    order.extend(others);
     let next = AtomicUsize::new(0);
     let work = || {
         let mut parsed = Vec::new();
-        while let Some((at, hit)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hits.get(at)?)))
-        {
+        while let Some(at) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+            let hit = &hits[at];
             parsed.push((at, if hits.len() <= FEW { parse(hit) } else { unkept(|| parse(hit)) }));
         }
         parsed

@@ -25,7 +25,7 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, occurrences};
+use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, is_word, occurrences};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -218,7 +218,7 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
 }
 
 /// More definitions of a plain name than these are not looked for.
-const MANY: usize = 200;
+const MANY: usize = 20;
 
 /// Parses and reads all files that mention the name. Where `is_refused` says that many definitions of the plain name are an error
 /// anyway, it ends with that error once they are found, and parses no more.
@@ -241,7 +241,7 @@ fn read_all<'a>(
         Some(parsed)
     };
     let mut skipped = Vec::new();
-    let parsed = in_turns(&searched.hits, parse);
+    let parsed = in_turns::first(&searched.hits, may_define, parse);
     if are_many() {
         parsed
             .for_each(|(hit, all)| reader.read(hit, &all.map(|all| all.all).unwrap_or_default(), &question.name, None));
@@ -262,6 +262,12 @@ fn read_all<'a>(
     tell_functions(&mut reader.definitions, &functions);
     searched.skipped.extend(skipped);
     Ok((reader, searched))
+}
+
+/// Whether a file may define what it mentions, at a first look: a word stands before it, as in `fn area` and `int area`, or nothing.
+fn may_define(hit: &Hit) -> bool {
+    let before = |start: &usize| hit.text[..*start].iter().rev().find(|byte| !b" \t".contains(byte)).copied();
+    hit.starts.iter().map(before).any(|before| before.is_none_or(|byte| byte == b'\n' || is_word(byte)))
 }
 
 /// At least how many definitions of its own a file has, of those in it.

@@ -30,6 +30,11 @@ impl Document {
         let text = String::from_utf8(crate::search::read(&path).ok()?).ok()?;
         Some(Document { path, language, text: text.into() })
     }
+
+    /// Whether its file has this text still. Blocks.
+    pub(super) fn is_on_disk(&self) -> bool {
+        crate::search::read(&self.path).is_ok_and(|text| text == self.text.as_bytes())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +47,7 @@ pub(crate) struct Documents {
 struct Open {
     version: i64,
     text: Arc<str>,
+    /// The file's, if it surely has that text.
     stamp: Option<Stamp>,
     used: u64,
 }
@@ -60,10 +66,13 @@ impl Documents {
         for document in wanted {
             let uri = of_path(&document.path);
             let stamp = stamp(&document.path);
+            // The text was read before: what stands in the file by now may be another one.
+            let of_text = |known: Option<Stamp>| stamp.filter(|_| known == stamp || document.is_on_disk());
             match self.open.get_mut(&document.path) {
                 Some(open) => {
-                    (open.used, open.stamp) = (self.clock, stamp);
-                    if open.text != document.text {
+                    let is_same = open.text == document.text;
+                    (open.used, open.stamp) = (self.clock, of_text(open.stamp.filter(|_| is_same)));
+                    if !is_same {
                         open.version += 1;
                         open.text = document.text.clone();
                         let identifier = json!({"uri": uri, "version": open.version});
@@ -76,7 +85,7 @@ impl Documents {
                 }
                 None => {
                     told.push(opened(document));
-                    let open = Open { version: 1, text: document.text.clone(), stamp, used: self.clock };
+                    let open = Open { version: 1, text: document.text.clone(), stamp: of_text(None), used: self.clock };
                     self.open.insert(document.path.clone(), open);
                 }
             }
@@ -235,6 +244,11 @@ mod tests {
         assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didClose"]);
         assert!(documents.open.contains_key(&a.path) && !documents.open.contains_key(&b.path));
         std::fs::remove_file(&a.path).unwrap();
+        assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
+        // Changed between being read and being brought.
+        let read = file("c.rs", "c");
+        file("c.rs", "d");
+        assert_eq!(methods(documents.bring(std::slice::from_ref(&read))), ["textDocument/didOpen"]);
         assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
         // The least recently used go first.
         let many: Vec<Document> = (0..MOST).map(|number| file(&format!("{number}.rs"), "x")).collect();

@@ -24,10 +24,8 @@ impl Life<'_> {
         // What is certain may have changed: it is chosen again when its files are others.
         tokio::spawn(async move {
             let chosen = tokio::task::spawn_blocking(move || {
-                let is_same = |document: &Document| {
-                    std::fs::read(&document.path).is_ok_and(|text| text == document.text.as_bytes())
-                };
-                let is_known = !known.is_empty() && known.iter().flat_map(|probe| &probe.documents).all(is_same);
+                let mut documents = known.iter().flat_map(|probe| &probe.documents);
+                let is_known = !known.is_empty() && documents.all(Document::is_on_disk);
                 if is_known { Chosen { probes: known, any: None } } else { choose(&root, &family) }
             });
             // Nobody waits any more if the server loads again.
@@ -59,6 +57,11 @@ impl Life<'_> {
             return self.look();
         }
         let documents: Vec<Document> = self.probes.iter().flat_map(|probe| probe.documents.clone()).collect();
+        if !documents.iter().all(Document::is_on_disk) {
+            // A question may have brought what stands there now.
+            self.sing_later();
+            return self.look();
+        }
         self.bring(&documents).await;
         let (client, encoding, probes) = (self.client.clone(), self.encoding, self.probes.clone());
         let within = self.actor.start.timing.request;
