@@ -31,9 +31,10 @@ impl Document {
         Some(Document { path, language, text: text.into() })
     }
 
-    /// Whether its file has this text still. Blocks.
+    /// Whether its file has this text still; a byte order mark is no part of a text. Blocks.
     pub(super) fn is_on_disk(&self) -> bool {
-        crate::search::read(&self.path).is_ok_and(|text| text == self.text.as_bytes())
+        let bare = |text: &[u8]| text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).to_vec();
+        crate::search::read(&self.path).is_ok_and(|text| bare(&text) == bare(self.text.as_bytes()))
     }
 }
 
