@@ -82,7 +82,7 @@ impl Definition {
 /// How many definitions are answered for together.
 const MAX_DEFINITIONS: usize = 8;
 /// How many of them an error lists.
-const MAX_LISTED: usize = 20;
+pub(crate) const MAX_LISTED: usize = 20;
 
 pub(crate) fn definition(
     hit: &Hit,
@@ -260,7 +260,7 @@ pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool)
     let (whole, many) = (&question.whole, known.len());
     let (more, listed) = match are_all {
         true => ("", listed(known)),
-        false => ("more than ", format!("{}; and others", listed(known.get(..MAX_LISTED).unwrap_or(known)))),
+        false => ("more than ", format!("{}; and others", listed(known))),
     };
     NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
 }

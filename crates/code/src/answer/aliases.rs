@@ -54,7 +54,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
         let Reader { sites, aliases: mut given, .. } = reader;
         aliases.append(&mut given);
         if let Some(module) = module.as_deref().filter(|_| is_script && alias.is_open && alias.depth < MAX_RENAMES) {
-            aliases.extend(passed_on(scope, &alias, module));
+            aliases.extend(passed_on(scope, found, &alias, module));
         }
         // What another file has by that name, it has by an import that others may use.
         let may_use = |one: &&Skipped| alias.is_open || *one.path == *alias.path;
@@ -81,17 +81,25 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
 
 /// The same name of the modules that pass on all that one has: `module.exports = require("./geo")`,
 /// `module.exports = { ...require("./geo") }`.
-fn passed_on(scope: &Scope, alias: &Alias, module: &str) -> Vec<Alias> {
-    let hits =
-        search(scope, module).hits.into_iter().filter(|hit| has(&hit.text, "require") && *hit.path != *alias.path);
-    let passes_on = |hit: &Hit| {
-        let all = default_imports(hit.language, &hit.text, &hit.path, &alias.path, scope.until).unwrap_or_default();
-        all.iter().any(|one| one.name.is_empty() || one.name == DEFAULT && one.is_export)
-    };
-    let passing = hits.filter(passes_on);
+fn passed_on(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+    let searched = search(scope, module);
+    found.leave_out(searched.skipped.iter(), &BTreeSet::from([SCRIPTS]));
+    let mut passing = Vec::new();
+    for hit in searched.hits.iter().filter(|hit| has(&hit.text, "require") && *hit.path != *alias.path) {
+        match default_imports(hit.language, &hit.text, &hit.path, &alias.path, scope.until) {
+            Some(all) if all.iter().any(|one| one.name.is_empty() || one.name == DEFAULT && one.is_export) => {
+                passing.push(Alias {
+                    path: hit.path.as_path().into(),
+                    line: 0,
+                    depth: alias.depth + 1,
+                    ..alias.clone()
+                });
+            }
+            Some(_) => {}
+            None => found.skipped.push(unparsed(scope, hit)),
+        }
+    }
     passing
-        .map(|hit| Alias { path: hit.path.as_path().into(), line: 0, depth: alias.depth + 1, ..alias.clone() })
-        .collect()
 }
 
 /// The files that a folder may stand for: `require("..")`.

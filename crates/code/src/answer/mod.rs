@@ -18,7 +18,8 @@ use classes::{Definitions, leave_out_other_languages, reclassify};
 pub(crate) use in_turns::in_turns;
 
 use crate::definition::{
-    Definition, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, too_many, undefined,
+    Definition, MAX_LISTED, Mentions, chosen, definition, functions, is_clause, separator, tell_functions, too_many,
+    undefined,
 };
 use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
@@ -217,9 +218,6 @@ pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until:
     Some(Site { class, ..site })
 }
 
-/// More definitions of a plain name than these are not looked for.
-const MANY: usize = 20;
-
 /// Parses and reads all files that mention the name. Where `is_refused` says that many definitions of the plain name are an error
 /// anyway, it ends with that error once they are found, and parses no more.
 fn read_all<'a>(
@@ -231,7 +229,7 @@ fn read_all<'a>(
     let mut searched = search(scope, &question.name);
     let mut reader = Reader::new(question, shown);
     let defined = AtomicUsize::new(0);
-    let are_many = || is_refused && question.is_plain() && defined.load(Ordering::Relaxed) > MANY;
+    let are_many = || is_refused && question.is_plain() && defined.load(Ordering::Relaxed) > MAX_LISTED;
     let parse = |hit: &Hit| {
         if are_many() {
             return None;
@@ -246,7 +244,7 @@ fn read_all<'a>(
         parsed
             .for_each(|(hit, all)| reader.read(hit, &all.map(|all| all.all).unwrap_or_default(), &question.name, None));
         reader.definitions.retain(|one| !one.is_signature && !one.is_embedded);
-        reader.definitions.truncate(MANY);
+        reader.definitions.truncate(MAX_LISTED);
         return Err(too_many(question, &reader.definitions, false));
     }
     for (hit, all) in parsed {

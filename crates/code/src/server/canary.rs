@@ -52,8 +52,8 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Chosen {
         files.into_iter().filter(|path| Language::by_name(path).is_some_and(|one| family(one) == wanted)).collect();
     let probes = certain(root, &scope, &files);
     let is_small = |document: &Document| document.text.len() as u64 <= MAX_PARSED;
-    let mut any = files.into_iter().filter(|_| probes.is_empty()).filter_map(Document::read).filter(is_small);
-    let any = any.next();
+    let any = || files.into_iter().filter_map(Document::read).find(is_small);
+    let any = if probes.is_empty() { any() } else { None };
     Chosen { probes, any }
 }
 
@@ -245,7 +245,8 @@ fn is_of_the_file(text: &[u8], import: &Site, definition: &Path) -> bool {
 }
 
 fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::answer::Texts) -> Option<Document> {
-    let text = std::str::from_utf8(texts.get(path)?).ok()?;
+    // Servers do not agree on whether a byte order mark is a character of the first line.
+    let text = std::str::from_utf8(texts.get(path)?).ok().filter(|text| !text.starts_with('\u{feff}'))?;
     Some(Document { path: scope.root.join(path), language, text: text.into() })
 }
 

@@ -33,7 +33,9 @@ impl Document {
 
     /// Whether its file has this text still; a byte order mark is no part of a text. Blocks.
     pub(super) fn is_on_disk(&self) -> bool {
-        let bare = |text: &[u8]| text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).to_vec();
+        fn bare(text: &[u8]) -> &[u8] {
+            text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+        }
         crate::search::read(&self.path).is_ok_and(|text| bare(&text) == bare(self.text.as_bytes()))
     }
 }

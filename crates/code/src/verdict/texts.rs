@@ -18,7 +18,19 @@ pub(super) struct Sheet {
     pub skip: usize,
 }
 
+/// The byte order mark.
+const MARK: char = '\u{feff}';
+
 impl Sheet {
+    /// Whether a word begins at an offset of the file.
+    fn begins_word(&self, at: usize) -> bool {
+        let Some((before, after)) = at.checked_sub(self.skip).and_then(|at| self.text.split_at_checked(at)) else {
+            return false;
+        };
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        after.starts_with(is_word) && !before.ends_with(is_word)
+    }
+
     /// `None` for what is no text: a server would have other bytes than the disk.
     pub(super) fn of(bytes: &[u8]) -> Option<Sheet> {
         let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -86,9 +98,19 @@ impl Sheets {
     pub(super) fn spot(&mut self, place: &Location) -> Option<Spot> {
         self.read(&place.path);
         let sheet = self.get(&place.path)?;
-        let positions = Positions::of(&sheet.text, self.encoding);
-        let start = positions.offset(place.range.start)? + sheet.skip;
-        let end = positions.offset(place.range.end)? + sheet.skip;
+        let offsets = |text: &str, skip: usize| {
+            let positions = Positions::of(text, self.encoding);
+            Some((positions.offset(place.range.start)? + skip, positions.offset(place.range.end)? + skip))
+        };
+        let bare = || offsets(&sheet.text, sheet.skip);
+        // A server that read the file itself may count the mark as a character of the first line.
+        let marked = || offsets(&format!("{MARK}{}", sheet.text), 0).filter(|(start, _)| sheet.begins_word(*start));
+        let is_first = sheet.skip > 0 && place.range.start.line == 0;
+        let (start, end) = match bare() {
+            Some((start, _)) if is_first && !sheet.begins_word(start) => marked().or_else(bare)?,
+            None if is_first => marked()?,
+            known => known?,
+        };
         Some(Spot { path: place.path.clone(), start, end: end.max(start) })
     }
 

@@ -175,6 +175,22 @@ fn ty_confirms_and_refutes() {
 }
 
 #[test]
+fn what_a_server_read_itself_may_begin_with_a_byte_order_mark() {
+    if !testkit::has_program("ty") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n")
+        .write("uses.py", "from geo import area\n\ndef run() -> float:\n    return area(2.0)\n");
+    expect![[r#"
+        1 callee, 0 undecided · ty ready
+        defined: uses.py:3 function run
+          area  function geo.py:1  at 4"#]]
+    .assert_eq(&final_callees(&judged, "uses.py:run"));
+}
+
+#[test]
 fn typescript_confirms_and_refutes() {
     if !testkit::has_program("tsc") || !testkit::has_program("node") {
         return;
