@@ -243,7 +243,7 @@ fn one_that_reads_nothing_while_it_is_told_a_lot_is_seen_as_hung() {
     if !has_python() {
         return;
     }
-    let servers = BTreeMap::from([("ty".to_owned(), liar("deaf", 4.0))]);
+    let servers = BTreeMap::from([("ty".to_owned(), liar("deaf", 2.0))]);
     let timing = Timing { hung_after: Duration::from_secs(2), restarts: Vec::new(), ..timing() };
     let judged = Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
     project(&judged);
