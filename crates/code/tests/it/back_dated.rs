@@ -58,16 +58,18 @@ fn check(program: &str, judged: &Judged, asked: (&str, &str), api: (&str, &str, 
     assert_eq!(places(asked.1), [uses], "{program}");
 }
 
-#[test]
-fn others_know_it_too() {
-    let rust = Judged::new();
-    rust.write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+pub(crate) fn rust_analyzer_knows_it_too(judged: &Judged) {
+    judged
         .write("src/lib.rs", "pub mod alt;\npub mod api;\npub mod geo;\npub mod uses;\n")
         .write("src/geo.rs", "pub fn area() {}\n")
         .write("src/alt.rs", "pub fn area() {}\n")
         .write("src/uses.rs", "use crate::api::area;\n\npub fn run() {\n    area();\n}\n");
     let api = ("src/api.rs", "pub use crate::geo::*;\n", "pub use crate::alt::*;\n");
-    check("rust-analyzer", &rust, ("src/geo.rs:area", "src/alt.rs:area"), api, "src/uses.rs");
+    check("rust-analyzer", judged, ("src/geo.rs:area", "src/alt.rs:area"), api, "src/uses.rs");
+}
+
+#[test]
+fn others_know_it_too() {
     let script = Judged::new();
     script
         .write("tsconfig.json", "{}\n")

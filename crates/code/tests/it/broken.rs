@@ -45,19 +45,11 @@ fn a_file_that_has_another_name_of_it_and_does_not_parse_is_told() {
     assert_eq!(answer["head"]["searched"]["skipped"], 2, "{text}");
 }
 
-#[test]
-fn a_declaration_that_does_not_parse_is_no_use_of_itself() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write("src/main.rs", "mod geo;\nfn main( {{\n    geo::fine();\n")
-        .write(
-            "src/geo.rs",
-            "pub fn fine() {}\n<<<<<<< ours\npub fn dead() {}\n=======\n>>>>>>> theirs\npub fn below() {}\n",
-        );
+pub(crate) fn a_declaration_that_does_not_parse_is_no_use_of_itself(judged: &Judged) {
+    judged.write("src/lib.rs", "mod geo;\nfn main( {{\n    geo::fine();\n").write(
+        "src/geo.rs",
+        "pub fn fine() {}\n<<<<<<< ours\npub fn dead() {}\n=======\n>>>>>>> theirs\npub fn below() {}\n",
+    );
     for name in ["main", "dead", "below"] {
         let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
         assert_eq!(answer["head"]["final"], false, "{text}");

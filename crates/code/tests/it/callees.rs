@@ -183,15 +183,8 @@ fn homonyms_are_all_given_and_outsiders_counted() {
         .assert_eq(&refused);
 }
 
-#[test]
-fn what_a_macro_makes_has_a_kind() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = crate::judged::Judged::new();
-    judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .write(
+pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged::Judged) {
+    judged.write(
             "src/lib.rs",
             "macro_rules! made {\n    ($name:ident) => {\n        pub fn $name() -> u8 { 1 }\n    };\n}\nmade!(one);\n\n\
              #[derive(Clone)]\npub struct Shape;\n\npub fn run(shape: &Shape) -> Shape {\n    one();\n    shape.clone()\n}\n",

@@ -194,7 +194,7 @@ fn positions_that_are_old() {
     }
     let judged = lying("ty", "old", 0.0);
     project(&judged);
-    let states = never_final(&judged, 4, 1_000);
+    let states = never_final(&judged, 4, 600);
     assert_eq!(states.last().unwrap(), "doubtful loading");
 }
 
@@ -205,7 +205,7 @@ fn a_wrong_file() {
     }
     let judged = lying("ty", "wrong", 0.0);
     project(&judged);
-    let states = never_final(&judged, 4, 1_000);
+    let states = never_final(&judged, 4, 600);
     assert_eq!(states.last().unwrap(), "doubtful loading");
 }
 

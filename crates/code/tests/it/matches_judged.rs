@@ -22,14 +22,8 @@ fn check(judged: &Judged, type_name: &str, expected: Expect) {
     expected.assert_eq(&lines.join("\n"));
 }
 
-#[test]
-fn rust() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = Judged::new();
+pub(crate) fn rust(judged: &Judged) {
     judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
         .write("src/lib.rs", "pub mod geo;\npub mod other;\npub mod silent;\npub mod uses;\n")
         .write(
             "src/silent.rs",
@@ -52,7 +46,7 @@ fn rust() {
                  vec![match r { Circle => 1, Oval => 2 }][0]\n}\n",
         );
     check(
-        &judged,
+        judged,
         "Shape",
         expect![[r#"
         4 matches (2 absorbs, 2 breaks), 2 refuted, 0 undecided · rust-analyzer ready

@@ -1,6 +1,9 @@
 //! What is asked of rust-analyzer in a project of one crate: it takes so long to start that one server learns of all the texts.
 
-use crate::{configurations, dispatch, implicit_callers, objects, outside, projects, quoted};
+use crate::{
+    back_dated, beyond, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
+    projects, quoted, servers,
+};
 
 #[test]
 fn one_server_for_all() {
@@ -12,4 +15,17 @@ fn one_server_for_all() {
     configurations::rust(&judged);
     objects::names_of_rust_that_modules_and_traits_share(&judged);
     quoted::rust(&judged);
+    // These have a project for themselves.
+    let parts = [
+        servers::rust_analyzer_confirms_and_refutes,
+        matches_judged::rust,
+        callees::what_a_macro_makes_has_a_kind,
+        back_dated::rust_analyzer_knows_it_too,
+        beyond::a_module_in_a_linked_folder,
+        broken::a_declaration_that_does_not_parse_is_no_use_of_itself,
+    ];
+    for part in parts {
+        std::fs::remove_dir_all(judged.path().join("src")).unwrap();
+        part(&judged);
+    }
 }

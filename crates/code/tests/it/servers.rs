@@ -57,10 +57,8 @@ fn version(judged: &Judged) -> String {
     version
 }
 
-fn rust_crate() -> Judged {
-    let judged = Judged::new();
+fn rust_crate(judged: &Judged) {
     judged
-        .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
         .write(
             "src/lib.rs",
             "pub mod geo;\npub mod other;\npub mod uses;\npub use geo::area as surface;\n",
@@ -84,16 +82,11 @@ fn rust_crate() -> Judged {
                  area()\n\
              }\n",
         );
-    judged
 }
 
-#[test]
-fn rust_analyzer_confirms_and_refutes() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = rust_crate();
-    let answer = final_answer(&judged, "src/geo.rs:area");
+pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &Judged) {
+    rust_crate(judged);
+    let answer = final_answer(judged, "src/geo.rs:area");
     expect![[r#"
         src/uses.rs:4 value confirmed src/geo.rs:1
         src/uses.rs:5 call confirmed src/geo.rs:1
@@ -119,7 +112,7 @@ fn rust_analyzer_confirms_and_refutes() {
           area  function src/geo.rs:1  at 5, 7
           area  function src/other.rs:1  at 6
           perimeter  function src/geo.rs:5  at 7"#]]
-    .assert_eq(&final_callees(&judged, "src/uses.rs:run"));
+    .assert_eq(&final_callees(judged, "src/uses.rs:run"));
     // Edited, added and removed by others.
     judged
         .write("src/lib.rs", "pub mod geo;\npub mod more;\npub mod other;\n")

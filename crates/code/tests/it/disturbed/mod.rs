@@ -335,7 +335,8 @@ fn judge(tongue: Tongue) {
     let times_of = |how| match (times, tongue, how) {
         (Some(times), ..) => times,
         (None, Tongue::RustAnalyzer, Disturbance::MidLoad | Disturbance::Stop | Disturbance::Switch) => 0,
-        (None, Tongue::RustAnalyzer | Tongue::Clangd, Disturbance::OverBudget) => 0,
+        (None, Tongue::Tsc | Tongue::Clangd, Disturbance::Stop) => 0,
+        (None, Tongue::RustAnalyzer | Tongue::Clangd | Tongue::Tsc, Disturbance::OverBudget) => 0,
         (None, ..) => 1,
     };
     let mut trial = Trial::new(tongue, 20_261_126, times.is_some());
