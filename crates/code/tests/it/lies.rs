@@ -116,7 +116,7 @@ fn empty_for_a_while() {
     if !has_python() {
         return;
     }
-    let judged = lying("ty", "empty", 3.0);
+    let judged = lying("ty", "empty", 2.0);
     project(&judged);
     let states = until_final(&judged, &TRUTH, 200);
     assert!(states.len() > 2, "{states:?}");
@@ -131,7 +131,7 @@ fn progress_that_ends_early() {
     if !has_python() {
         return;
     }
-    let judged = lying("gopls", "early", 2.0);
+    let judged = lying("gopls", "early", 1.5);
     judged
         .write("go.mod", "module made\n")
         .write("geo.go", "package geo\n\nfunc area(side int) int { return side }\n\nfunc surface() int { return 1 }\n")

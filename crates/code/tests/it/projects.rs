@@ -5,10 +5,13 @@ use serde_json::json;
 
 use crate::judged::Judged;
 
-/// A crate.
+/// A crate with a feature, `extra`; its lock file says that all it needs is there.
 pub(crate) fn rust() -> Option<Judged> {
-    let manifest = "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
-    made(&["rust-analyzer"], "Cargo.toml", manifest)
+    let manifest =
+        "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nextra = []\n[workspace]\n";
+    let judged = made(&["rust-analyzer"], "Cargo.toml", manifest)?;
+    judged.write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"made\"\nversion = \"0.1.0\"\n");
+    Some(judged)
 }
 
 pub(crate) fn python() -> Option<Judged> {

@@ -2,7 +2,7 @@
 
 use crate::{
     back_dated, beyond, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
-    projects, quoted, servers,
+    projects, quoted, servers, silent,
 };
 
 #[test]
@@ -17,6 +17,7 @@ fn one_server_for_all() {
     quoted::rust(&judged);
     // These have a project for themselves.
     let parts = [
+        silent::what_is_silent_is_judged_by_its_words,
         servers::rust_analyzer_confirms_and_refutes,
         matches_judged::rust,
         callees::what_a_macro_makes_has_a_kind,

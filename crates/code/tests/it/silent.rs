@@ -4,37 +4,26 @@
 use serde_json::json;
 
 use crate::judged::{Judged, sites};
-
-const MANIFEST: &str =
-    "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nextra = []\n[workspace]\n";
-const LOCK: &str = "version = 4\n\n[[package]]\nname = \"made\"\nversion = \"0.1.0\"\n";
+use crate::projects;
 
 /// A module that only a feature compiles uses a method.
-fn featured() -> Judged {
-    let judged = Judged::new();
+fn featured(judged: &Judged) {
     judged
-        .write("Cargo.toml", MANIFEST)
-        .write("Cargo.lock", LOCK)
         .write(
             "src/lib.rs",
             "pub struct A;\nimpl A { pub fn area(&self) {} }\n#[cfg(feature = \"extra\")]\nmod more;\npub fn always(a: A) { a.area() }\n",
         )
         .write("src/more.rs", "use crate::A;\nfn more(a: &A) { a.area() }\n");
-    judged
 }
 
 /// One server for all: it learns of each text.
-#[test]
-fn what_is_silent_is_judged_by_its_words() {
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let judged = featured();
-    what_only_a_feature_compiles_is_judged(&judged);
-    what_another_type_owns_is_none_of_it(&judged);
-    a_type_with_another_name_may_be_it(&judged);
-    a_function_of_another_module_is_none_of_it(&judged);
-    a_macro_that_is_given_self_or_handed_on_may_mean_anything(&judged);
+pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &Judged) {
+    featured(judged);
+    what_only_a_feature_compiles_is_judged(judged);
+    what_another_type_owns_is_none_of_it(judged);
+    a_type_with_another_name_may_be_it(judged);
+    a_function_of_another_module_is_none_of_it(judged);
+    a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged);
 }
 
 fn what_only_a_feature_compiles_is_judged(judged: &Judged) {
@@ -47,10 +36,8 @@ fn what_only_a_feature_compiles_is_judged(judged: &Judged) {
 fn where_something_is_missing_the_usual_features_are() {
     use std::os::unix::fs::PermissionsExt;
 
-    if !testkit::has_program("rust-analyzer") {
-        return;
-    }
-    let mut judged = featured();
+    let Some(mut judged) = projects::rust() else { return };
+    featured(&judged);
     // A cargo that says what it says where a crate was never fetched.
     let programs = tempfile::tempdir().unwrap();
     let path = std::env::var("PATH").unwrap();

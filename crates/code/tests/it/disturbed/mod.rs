@@ -334,9 +334,10 @@ fn judge(tongue: Tongue) {
     // What takes a server's whole start is tried once where there is no more time.
     let times_of = |how| match (times, tongue, how) {
         (Some(times), ..) => times,
-        (None, Tongue::RustAnalyzer, Disturbance::MidLoad | Disturbance::Stop | Disturbance::Switch) => 0,
-        (None, Tongue::Tsc | Tongue::Clangd, Disturbance::Stop) => 0,
-        (None, Tongue::RustAnalyzer | Tongue::Clangd | Tongue::Tsc, Disturbance::OverBudget) => 0,
+        (None, Tongue::RustAnalyzer, Disturbance::Cold | Disturbance::MidLoad | Disturbance::Switch) => 0,
+        (None, Tongue::RustAnalyzer, Disturbance::Stop | Disturbance::OverBudget) => 0,
+        // One judge shows these; the first question of each finds it cold anyway.
+        (None, Tongue::Tsc | Tongue::Clangd | Tongue::Gopls, Disturbance::Stop | Disturbance::OverBudget) => 0,
         (None, ..) => 1,
     };
     let mut trial = Trial::new(tongue, 20_261_126, times.is_some());
