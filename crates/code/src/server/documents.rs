@@ -124,7 +124,8 @@ impl Documents {
     }
 }
 
-/// Files that changed, of which a server's index is as old as its start: they are open for each question.
+/// Files that changed, of which a server's index is as old as its start, or what it keeps of them may be: they are open for each
+/// question.
 #[derive(Debug, Default)]
 pub(crate) struct Changed(BTreeSet<PathBuf>);
 
@@ -192,7 +193,7 @@ pub(super) fn caught_up(
 /// What to tell a server of files that changed and are not open, so that it reads those that it would take for what they were:
 /// some (ty) look at size and time alone, unless a file was open. Blocks.
 pub(crate) fn read_again(changed: Vec<PathBuf>) -> Vec<(&'static str, Value)> {
-    let documents = changed.into_iter().filter(|path| is_back_dated(path)).filter_map(Document::read).take(MOST);
+    let documents = back_dated(changed).into_iter().filter_map(Document::read).take(MOST);
     documents.flat_map(|document| [opened(&document), closed(&document.path)]).collect()
 }
 
@@ -214,6 +215,12 @@ fn closed(path: &Path) -> (&'static str, Value) {
 pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     Some((metadata.ctime(), metadata.ctime_nsec(), metadata.ino(), metadata.len()))
+}
+
+/// Those that say that they changed earlier than they did. Blocks.
+pub(super) fn back_dated(mut changed: Vec<PathBuf>) -> Vec<PathBuf> {
+    changed.retain(|path| is_back_dated(path));
+    changed
 }
 
 /// Whether a file says that it changed earlier than it did, as one that was copied with its time.

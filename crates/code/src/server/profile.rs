@@ -36,6 +36,10 @@ pub(crate) struct Profile {
     /// after it surely reads them anew.
     #[serde(default)]
     pub included: Vec<String>,
+    /// Whether it keeps what it read by a file's time of change alone, and takes it up again when the file is closed: what has
+    /// that of an earlier text stays open.
+    #[serde(default)]
+    pub keeps_by_time: bool,
     /// What a person runs to get it.
     pub install: String,
     /// The section of its settings that it takes with `initialize`.

@@ -78,6 +78,17 @@ fn others_know_it_too() {
         .write("uses.ts", "import { area } from './api';\narea();\n");
     let api = ("api.ts", "export * from './geo';\n", "export * from './alt';\n");
     check("tsc", &script, ("geo.ts:area", "alt.ts:area"), api, "uses.ts");
+    if let Some(go) = projects::go() {
+        go.write("geo/geo.go", "package geo\n\ntype Geo struct{}\n\nfunc (g Geo) Area() {}\n")
+            .write("geo/alt.go", "package geo\n\ntype Alt struct{}\n\nfunc (a Alt) Area() {}\n")
+            .write("uses/uses.go", "package uses\n\nimport \"made/geo\"\n\nfunc Run(it geo.Api) { it.Area() }\n");
+        let api = ("geo/api.go", "package geo\n\ntype Api = Geo\n", "package geo\n\ntype Api = Alt\n");
+        check("gopls", &go, ("geo/geo.go:Area", "geo/alt.go:Area"), api, "uses/uses.go");
+        // And back, now that it is open.
+        edit(&go, api.0, api.1);
+        assert_eq!(go.final_places("geo/geo.go:Area"), ["uses/uses.go:5"]);
+        assert!(go.final_places("geo/alt.go:Area").is_empty());
+    }
     let Some(c) = projects::c(&["uses.c"]) else { return };
     c.write("geo.h", "static inline int area(void) { return 1; }\n")
         .write("alt.h", "static inline int area(void) { return 2; }\n")

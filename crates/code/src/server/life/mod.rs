@@ -17,7 +17,7 @@ use self::singing::{Sung, sung};
 use super::actor::Actor;
 use super::beyond::Beyond;
 use super::canary::Probe;
-use super::documents::{Changed, Documents, caught_up, read_again};
+use super::documents::{Changed, Documents, back_dated, caught_up, read_again};
 use super::scratch::Scratch;
 use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
@@ -396,6 +396,12 @@ impl Life<'_> {
         if !self.actor.start.profile.included.is_empty() {
             let files = batch.changes.iter().map(|change| worktree.join(&change.path));
             self.is_outdated |= self.changed.add(files.filter(|path| is_of_family(path)));
+        }
+        if self.actor.start.profile.keeps_by_time {
+            let files = batch.changes.iter().filter(is_file).map(|change| worktree.join(&change.path));
+            let files: Vec<PathBuf> = files.filter(|path| is_of_family(path)).collect();
+            let files = tokio::task::spawn_blocking(move || back_dated(files)).await.unwrap_or_default();
+            self.is_outdated |= self.changed.add(files.into_iter());
         }
         if self.is_outdated {
             // It ends: what it would do with all that only delays the next one.
