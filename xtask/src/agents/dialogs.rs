@@ -174,8 +174,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
         take(terminal, steps)?;
     }
     // It closes the question.
-    dialog(terminal, "Push?")?;
-    leave(terminal)?;
+    leave(terminal, "Push?")?;
     // What was answered elsewhere stands in the way of the agent until the dialog is closed, and comes then.
     dialog(terminal, "Merge?")?;
     answer(stage)?;
@@ -183,7 +182,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     if !terminal.text()?.contains("Merge?") {
         bail!("the dialog is gone, though nobody closed it");
     }
-    leave(terminal)?;
+    leave(terminal, "Merge?")?;
     // Its ticket outlives the daemon.
     dialog(terminal, "Tag?")?;
     let pid = stage.status()?["daemon"]["pid"].to_string();
@@ -229,18 +228,20 @@ fn begin(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
 
 /// Waits for the dialog of a question.
 fn dialog(terminal: &Terminal<'_>, title: &str) -> Result<()> {
-    until(&format!("the dialog of {title:?}"), || {
-        let screen = terminal.text()?;
-        let dialog = screen.split_once(DIALOG).map(|(_, dialog)| dialog);
-        Ok(dialog.is_some_and(|dialog| dialog.contains(title)).then_some(()))
-    })
-    .with_context(|| format!("the screen shows {:?}", terminal.text()))
+    until(&format!("the dialog of {title:?}"), || Ok(is_up(&terminal.text()?, title).then_some(())))
+        .with_context(|| format!("the screen shows {:?}", terminal.text()))
 }
 
-/// Closes the dialog, after a look at it: what is closed sooner than a person can read was closed by nobody.
-fn leave(terminal: &Terminal<'_>) -> Result<()> {
+fn is_up(screen: &str, title: &str) -> bool {
+    screen.split_once(DIALOG).is_some_and(|(_, dialog)| dialog.contains(title))
+}
+
+/// Closes the dialog, after a look at it: what is closed sooner than a person can read was closed by nobody. The next one may
+/// be up at once, and is left alone.
+fn leave(terminal: &Terminal<'_>, title: &str) -> Result<()> {
+    dialog(terminal, title)?;
     std::thread::sleep(LOOK);
-    terminal.press_away("Escape", DIALOG)
+    terminal.press_while("Escape", |screen| is_up(screen, title))
 }
 
 /// Goes through the steps, and accepts.

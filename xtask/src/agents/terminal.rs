@@ -42,11 +42,16 @@ impl<'a> Terminal<'a> {
         self.until(shown).map(drop).with_context(|| format!("after {key}"))
     }
 
-    /// Presses a key until this is not shown any more: what was drawn just now may not take keys yet.
+    /// Presses a key until this is not shown any more.
     pub(super) fn press_away(&self, key: &str, shown: &str) -> Result<()> {
+        self.press_while(key, |screen| screen.contains(shown))
+    }
+
+    /// Presses a key while the screen is such a one: what was drawn just now may not take keys yet.
+    pub(super) fn press_while(&self, key: &str, is_there: impl Fn(&str) -> bool) -> Result<()> {
         let mut pressed: Option<Instant> = None;
-        let gone = until(&format!("{shown:?} to go"), || {
-            if !self.text()?.contains(shown) {
+        let gone = until(&format!("what {key} ends"), || {
+            if !is_there(&self.text()?) {
                 return Ok(Some(()));
             }
             if pressed.is_none_or(|at| at.elapsed() > AGAIN) {
