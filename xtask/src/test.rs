@@ -56,7 +56,7 @@ fn everything(steps: &mut Steps) -> Result<()> {
     tests.env("PATH", path);
     if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
         // Half of a test's time is waiting.
-        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get() * 3 / 2);
+        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
         tests.args([
             "nextest",
             "run",

@@ -42,11 +42,7 @@ async fn a_package_of_two_modules() {
         let running =
             session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(endless) }).await.expect("taken");
         assert_eq!(running.status, Status::Running);
-        assert_eq!(
-            session.interrupt(100).await.expect("an answer").outcome,
-            InterruptOutcome::Interrupted,
-            "{endless}"
-        );
+        assert_eq!(interrupt("ghci", &session).await.outcome, InterruptOutcome::Interrupted, "{endless}");
         assert_eq!(line(&eval(&session, "two + 1").await), "done | \"3\\n\" | \"\"");
     }
 
