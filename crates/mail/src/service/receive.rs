@@ -178,10 +178,14 @@ impl Mail {
             claimed = accept(&mut coming) => return Ok((self.noted(&claim.session, claimed?), false)),
             woken = tokio::time::timeout_at(deadline, ticket.woken()) => woken.is_err(),
         };
-        if ticket.take_on_wake() {
-            return Ok((self.claim(claim.clone(), deadline).await?, is_over));
+        if !ticket.take_on_wake() {
+            let claimed = self.noted(&claim.session, accept(&mut coming).await?);
+            if !claimed.messages.is_empty() {
+                return Ok((claimed, is_over));
+            }
+            // This wake may be for news from after that claim had looked.
         }
-        Ok((self.noted(&claim.session, accept(&mut coming).await?), is_over))
+        Ok((self.claim(claim.clone(), deadline).await?, is_over))
     }
 
     /// Settles messages as done or declined. Confirms what the session has in hand.

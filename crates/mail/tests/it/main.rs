@@ -24,5 +24,6 @@ mod regressions;
 mod round_trips;
 mod spaces;
 mod spool;
+mod under_way;
 mod unwritable;
 mod waiting;
