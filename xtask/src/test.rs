@@ -74,13 +74,14 @@ fn everything(steps: &mut Steps) -> Result<()> {
     let seconds = (FUZZING / soak::target_names().count()).to_string();
     let mut fuzzing = xtask(&["soak", "--seconds", &seconds]);
     fuzzing.args(soak::target_names());
+    // What may have to be built comes first: language servers, whose tests come last, need the processors.
     let beside = vec![
+        ("fuzzing", fuzzing),
+        ("made-up part", xtask(&["part"])),
         ("clients", xtask(&["clients"])),
         // One agent of those of the page.
         ("agents", xtask(&["clients", "agents", "claude code"])),
         ("conformance", xtask(&["conformance"])),
-        ("made-up part", xtask(&["part"])),
-        ("fuzzing", fuzzing),
         ("documentation", doc_tests),
     ];
     steps.side_by_side(("tests", tests), beside)

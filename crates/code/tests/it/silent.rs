@@ -46,7 +46,7 @@ fn where_something_is_missing_the_usual_features_are() {
     std::fs::write(&cargo, script).unwrap();
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
     judged.search_path = Some(format!("{}:{path}", programs.path().display()));
-    let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 20_000})).unwrap();
+    let (answer, text) = judged.until_judged("find_callers", json!({"name": "area"}));
     assert_eq!(answer["head"]["final"], false, "{text}");
     assert!(text.contains("inactive code"), "{text}");
 }
