@@ -158,8 +158,8 @@ pub fn read(field: &Field, word: &str) -> Value {
             _ => text(),
         },
         FieldKind::Boolean => match word.trim().to_lowercase().as_str() {
-            "y" | "yes" | "true" => Value::Bool(true),
-            "n" | "no" | "false" => Value::Bool(false),
+            "yes" | "true" => Value::Bool(true),
+            "no" | "false" => Value::Bool(false),
             _ => text(),
         },
         FieldKind::Multichoice => {
@@ -332,12 +332,14 @@ mod tests {
         let values = [
             said("copies", "3"),
             said("ship", "Yes"),
+            // A letter is no answer.
+            said("ship", "y"),
             said("where", "europe"),
             said("where", "mars"),
             said("with", "docs, source"),
             // An option without a label is not what an empty word means.
             said("where", ""),
         ];
-        assert_eq!(Value::from(values.to_vec()), json!([3, true, "eu", "mars", ["docs", "source"], ""]));
+        assert_eq!(Value::from(values.to_vec()), json!([3, true, "y", "eu", "mars", ["docs", "source"], ""]));
     }
 }

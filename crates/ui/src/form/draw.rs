@@ -6,16 +6,20 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::editor::Editor;
 use super::question::{Attachment, Field, Kind};
-use super::state::{Entry, Focus, Options, State, Warned};
+use super::state::{Entry, Focus, Options, State, yes_or_no};
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
+
+/// On a narrower screen nothing is sent: it could not show what.
+const NARROWEST: u16 = 20;
 
 /// The lines of a form, and where the cursor is among them.
 struct Page {
@@ -40,6 +44,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let height = usize::from(body);
     let first = page.first(state.scroll, height);
     state.shown.set((first, height, page.lines.len()));
+    let shows_send = state.focus == Focus::Send && page.row.is_some_and(|row| (first..first + height).contains(&row));
+    let shows_warning = state.warns_of_refusal && foot > 0;
+    state.is_ready.set(state.is_settled && area.width >= NARROWEST && (shows_send || shows_warning));
     let line_at = |row: u16| Rect { y: area.y + row, height: 1, ..area };
     for (row, line) in head.iter().enumerate() {
         frame.render_widget(line, line_at(row as u16));
@@ -62,7 +69,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
 /// The title, at most a third of the screen, and that it is dangerous.
 fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    if state.question.danger == "high" {
+    if state.question.is_dangerous() {
         lines.push(Line::styled("DANGEROUS", ALARM));
     }
     // In one line: a break in it would look like the end of what is asked.
@@ -86,31 +93,28 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
         (*fits.or(ways.last()).expect("there is a way to say it")).to_owned()
     };
     let always = fitting(&[
-        "Ctrl-S send · Tab next · Ctrl-D refuse · Esc leave",
-        "^S send · Tab · ^D refuse · Esc",
-        "^S send ^D no Esc",
+        "Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave",
+        "Tab · ^S to Send · ^D refuse · Esc",
+        "Tab ^S ^D Esc",
     ]);
     let always = Line::styled(always, DIM);
-    let keys = match (state.warned, state.focus) {
-        (Some(Warned::Decline), _) => {
-            let again = fitting(&["Ctrl-D again refuses to answer.", "^D again refuses"]);
-            return [Line::styled(again, ALARM), Line::default()];
-        }
-        (Some(Warned::Leave), _) => {
-            let again = fitting(&[
-                "Esc again leaves, and forgets what you typed. The question stays open.",
-                "Esc again forgets what you typed.",
-                "Esc again leaves",
-            ]);
-            return [Line::styled(again, ALARM), Line::default()];
-        }
-        (_, Focus::Send) => "Enter sends",
-        (_, Focus::Note) => "Enter goes on",
-        (_, Focus::Field(at)) => match &state.entries[at] {
-            Entry::Boolean(_) => "y or n",
+    if state.warns_of_refusal {
+        let again = fitting(&["Ctrl-D again refuses to answer.", "^D again refuses"]);
+        return [Line::styled(again, ALARM), Line::default()];
+    }
+    let keys = match state.focus {
+        Focus::Send if state.is_settled => "Enter sends",
+        Focus::Send => "",
+        Focus::Note => "Enter goes on",
+        Focus::Field(at) => match &state.entries[at] {
             Entry::Options(options) if options.are_many => "↑ ↓ and Space choose, Enter goes on",
+            Entry::Options(options) if options.other.is_some() => "↑ ↓ and Enter choose, or type another",
             Entry::Options(_) => "↑ ↓ and Enter choose",
             Entry::Text(editor) if editor.is_multiline => "Enter begins a line, Tab goes on",
+            Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean => match state.question.is_dangerous() {
+                true => "Type yes or no, then Enter",
+                false => "← yes, → no, or type it; then Enter",
+            },
             _ => "Enter goes on",
         },
     };
@@ -176,10 +180,17 @@ fn page(state: &State, width: usize) -> Page {
         page.name(field, has_focus);
         match &state.entries[at] {
             Entry::Nothing => {}
-            Entry::Text(editor) => page.editor(editor, has_focus),
-            Entry::Boolean(value) => {
-                let mark = |on: bool| if *value == Some(on) { "(•)" } else { "( )" };
-                page.lines.push(Line::raw(format!("  {} yes   {} no", mark(true), mark(false))));
+            Entry::Text(editor) => {
+                let is_choice = field.kind == Kind::Boolean && !question.is_dangerous();
+                let word = yes_or_no(editor.text());
+                if is_choice {
+                    let mark = |on: bool| if word == Some(on) { "(•)" } else { "( )" };
+                    page.lines.push(Line::raw(format!("  {} yes   {} no", mark(true), mark(false))));
+                }
+                // A word that is neither is shown as it was typed.
+                if !is_choice || (word.is_none() && !editor.text().is_empty()) {
+                    page.editor(editor, has_focus);
+                }
             }
             Entry::Options(options) => page.options(field, options, has_focus),
         }
@@ -208,11 +219,7 @@ fn page(state: &State, width: usize) -> Page {
     {
         page.text("", why, ALARM);
     }
-    let style = if state.focus == Focus::Send { BOLD.add_modifier(Modifier::REVERSED) } else { Style::new() };
-    page.lines.push(Line::from(vec![Span::raw(marker(state.focus == Focus::Send)), Span::styled("[ Send ]", style)]));
-    if state.focus == Focus::Send {
-        page.focus = page.lines.len().saturating_sub(1)..page.lines.len();
-    }
+    page.send(state);
     page
 }
 
@@ -226,6 +233,37 @@ impl Page {
         let first = self.focus.end.saturating_sub(height).min(self.focus.start);
         let row = self.row.or(self.cursor.map(|(line, _)| line)).unwrap_or(first);
         first.max((row + 1).saturating_sub(height))
+    }
+
+    /// The button that sends, and with the focus on it all that is sent.
+    fn send(&mut self, state: &State) {
+        let has_focus = state.focus == Focus::Send;
+        let begin = self.lines.len();
+        let values = state.values();
+        let shown =
+            |field: &Field| values.get(&field.id).map_or_else(|| "nothing".to_owned(), |value| in_words(field, value));
+        let fields = state.question.fields.iter().enumerate();
+        let asked = fields.filter(|(at, field)| state.is_asked(*at) && field.kind != Kind::Note);
+        let asked: Vec<&Field> = asked.map(|(_, field)| field).collect();
+        let label = match asked.as_slice() {
+            _ if !has_focus => "Send".to_owned(),
+            [only] => format!("Send: {}", shown(only)),
+            several => {
+                self.text("", "These are your answers:", DIM);
+                for field in several {
+                    let line = format!("  {}: {}", visible(field.name()), shown(field));
+                    self.lines.push(Line::raw(cut(&line, self.width)));
+                }
+                "Send".to_owned()
+            }
+        };
+        let style = if has_focus { BOLD.add_modifier(Modifier::REVERSED) } else { Style::new() };
+        let label = cut(&label, self.width.saturating_sub(6));
+        self.lines.push(Line::from(vec![Span::raw(marker(has_focus)), Span::styled(format!("[ {label} ]"), style)]));
+        if has_focus {
+            self.focus = begin..self.lines.len();
+            self.row = Some(self.lines.len() - 1);
+        }
     }
 
     /// A text in lines that fit, each behind the same mark.
@@ -324,6 +362,22 @@ impl Page {
                 self.text("│ ", line, style);
             }
         }
+    }
+}
+
+/// A value as its field shows it, in one line.
+fn in_words(field: &Field, value: &Value) -> String {
+    let of_one = |value: &Value| match value {
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        Value::String(text) => {
+            let option = field.options.iter().find(|option| option.id == *text);
+            visible(option.map_or(text, |option| option.name()))
+        }
+        other => other.to_string(),
+    };
+    match value {
+        Value::Array(several) => several.iter().map(of_one).collect::<Vec<_>>().join(", "),
+        one => of_one(one),
     }
 }
 

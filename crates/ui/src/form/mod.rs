@@ -1,14 +1,16 @@
 //! A form on a terminal: [`fill`] shows a question and lets a person fill in its fields.
 //!
 //! `question.rs` is what is asked, `state.rs` what the person did so far (keys in, steps out; it knows no terminal),
-//! `editor.rs` a text under a cursor, `draw.rs` the picture, `screen.rs` the terminal.
+//! `draft.rs` what is left unsent, `editor.rs` a text under a cursor, `draw.rs` the picture, `screen.rs` the terminal.
 
+mod draft;
 mod draw;
 mod editor;
 mod question;
 mod screen;
 mod state;
 
+pub use draft::Draft;
 pub use question::Question;
 pub use screen::fill;
 
@@ -50,8 +52,8 @@ pub trait Questioner {
 pub enum Outcome {
     /// The answer was taken.
     Given,
-    /// The person left; nothing was answered.
-    Left,
+    /// The person left; nothing was answered. The draft is what they had filled in.
+    Left { draft: Option<Draft> },
     /// The question closed under the form. What the person had typed is given back, by the names of the fields.
     Closed { why: String, typed: Vec<(String, String)> },
 }

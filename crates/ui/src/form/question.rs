@@ -93,6 +93,13 @@ impl ShowIf {
     }
 }
 
+impl Question {
+    /// Whether its answer has to be typed.
+    pub(super) fn is_dangerous(&self) -> bool {
+        self.danger == "high"
+    }
+}
+
 impl Field {
     /// The text that names it.
     pub(super) fn name(&self) -> &str {

@@ -17,20 +17,23 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
+use super::draft::Draft;
 use super::draw::draw;
 use super::question::Question;
 use super::state::{Key, State, Step};
 use super::{Answer, Outcome, Questioner, Refusal};
 
-/// How often is looked whether the question was closed elsewhere.
+/// How often the form checks whether the question was closed elsewhere. Keys that come closer together are a paste, which
+/// sends nothing.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Shows a question on the terminal and has it filled in, until the answer was taken or the person leaves.
+/// Shows a question on the terminal and has it filled in, until the answer was taken or the person leaves. It begins with
+/// the draft that they left before.
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
-    let mut state = State::new(question, note);
+pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
+    let mut state = State::new(question, note, draft);
     let begun = Instant::now();
     let ends = ending_signals()?;
     let mut screen = Screen::take()?;
@@ -42,7 +45,7 @@ pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> 
     screen.terminal.draw(|frame| draw(frame, &state))?;
     loop {
         if ends.load(Ordering::Relaxed) {
-            return Ok(Outcome::Left);
+            return Ok(Outcome::Left { draft: state.draft() });
         }
         if let Some(why) = questioner.closed() {
             return Ok(Outcome::Closed { why, typed: state.typed() });
@@ -54,10 +57,16 @@ pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> 
             screen.terminal.draw(|frame| draw(frame, &state))?;
         }
         match waits(LOOK)? {
-            Waits::Gone => return Ok(Outcome::Left),
+            Waits::Gone => return Ok(Outcome::Left { draft: state.draft() }),
             // The terminal's size, too, is an event.
             _ if event::poll(Duration::ZERO)? => {}
-            Waits::Nothing => continue,
+            Waits::Nothing => {
+                if !state.is_settled {
+                    state.is_settled = true;
+                    screen.terminal.draw(|frame| draw(frame, &state))?;
+                }
+                continue;
+            }
             // What crossterm has not seen comes with the next key.
             Waits::Keys => {
                 std::thread::sleep(LOOK);
@@ -77,7 +86,8 @@ pub fn fill(question: Question, note: &str, questioner: &mut dyn Questioner) -> 
             };
             match step {
                 Step::Stay => {}
-                Step::Leave => return Ok(Outcome::Left),
+                // What was typed after it is for the shell, and answers nothing.
+                Step::Leave => return Ok(Outcome::Left { draft: state.draft() }),
                 Step::Give(answer) => {
                     if let Some(outcome) = give(&answer, &mut state, questioner) {
                         return Ok(outcome);
@@ -128,8 +138,13 @@ fn give(answer: &Answer, state: &mut State, questioner: &mut dyn Questioner) -> 
 
 fn key(pressed: KeyEvent) -> Option<Key> {
     Some(match pressed.code {
+        // Escape, with the next key close behind it.
+        KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace
+            if pressed.modifiers.contains(KeyModifiers::ALT) =>
+        {
+            Key::Escape
+        }
         KeyCode::Char(c) if pressed.modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
-        KeyCode::Char(_) if pressed.modifiers.contains(KeyModifiers::ALT) => return None,
         KeyCode::Char(c) => Key::Char(c),
         KeyCode::Enter => Key::Enter,
         KeyCode::Tab => Key::Tab,

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::Answer;
+use super::draft::{Draft, Left};
 use super::editor::Editor;
 use super::question::{Field, Kind, Question};
 
@@ -51,8 +52,8 @@ pub(super) enum Focus {
 pub(super) enum Entry {
     /// Only shown.
     Nothing,
+    /// A text, a number, a date, or the word for yes or no.
     Text(Editor),
-    Boolean(Option<bool>),
     Options(Options),
 }
 
@@ -65,13 +66,6 @@ pub(super) struct Options {
     pub(super) are_many: bool,
 }
 
-/// What has to be said twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Warned {
-    Decline,
-    Leave,
-}
-
 /// A form that is filled in.
 #[derive(Debug)]
 pub(super) struct State {
@@ -81,22 +75,35 @@ pub(super) struct State {
     pub(super) focus: Focus,
     /// Why the last answer was not taken: the field, if one is at fault, and the reason.
     pub(super) problem: Option<(Option<String>, String)>,
-    pub(super) warned: Option<Warned>,
+    /// Whether the next Ctrl-D refuses to answer.
+    pub(super) warns_of_refusal: bool,
     /// The first line that is shown, where the person chose it; else what has the focus is.
     pub(super) scroll: Option<usize>,
     /// What was shown last: the first line, how many lines, and of how many.
     pub(super) shown: Cell<(usize, usize, usize)>,
     /// Whether keys count: those that were pressed before it was drawn answer nothing.
     pub(super) takes_keys: bool,
+    /// Whether the keyboard has been quiet since the last key.
+    pub(super) is_settled: bool,
+    /// Whether the screen has shown since then what the next key sends. Drawing sets it.
+    pub(super) is_ready: Cell<bool>,
     /// For how many seconds it has been shown.
     pub(super) open_s: u64,
-    is_changed: bool,
 }
 
 impl State {
-    /// A form, which begins at its top, with a note that is there already.
-    pub(super) fn new(question: Question, note: &str) -> State {
-        let entries: Vec<Entry> = question.fields.iter().map(entry).collect();
+    /// Makes a form that begins at its top, with what the person left in it before, and a note.
+    pub(super) fn new(question: Question, note: &str, draft: &Draft) -> State {
+        let is_dangerous = question.is_dangerous();
+        let entries = question.fields.iter().map(|field| {
+            let mut entry = entry(field);
+            if let Some(left) = draft.fields.get(&field.id).filter(|_| !(is_dangerous && field.kind == Kind::Boolean)) {
+                entry.restore(field, left);
+            }
+            entry
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let note = if note.is_empty() { draft.note.as_deref().unwrap_or_default() } else { note };
         let (note, focus) = (Editor::new(note, false), Focus::Send);
         let (scroll, shown) = (Some(0), Cell::default());
         let mut state = State {
@@ -105,12 +112,13 @@ impl State {
             note,
             focus,
             problem: None,
-            warned: None,
+            warns_of_refusal: false,
             scroll,
             shown,
             takes_keys: true,
+            is_settled: false,
+            is_ready: Cell::new(false),
             open_s: 0,
-            is_changed: false,
         };
         state.focus = state.stops()[0];
         state
@@ -128,7 +136,9 @@ impl State {
     }
 
     pub(super) fn press(&mut self, key: Key) -> Step {
-        let warned = self.warned.take();
+        let is_ready = self.is_ready.replace(false);
+        self.is_settled = false;
+        let warned = std::mem::take(&mut self.warns_of_refusal);
         let (first, height, lines) = self.shown.get();
         let page = height.saturating_sub(1).max(1);
         self.scroll = match key {
@@ -140,39 +150,43 @@ impl State {
             return Step::Stay;
         }
         match key {
-            Key::Ctrl('s') => return self.give(),
-            Key::Ctrl('d') if warned == Some(Warned::Decline) => {
-                return Step::Give(Answer::Decline { note: self.noted() });
+            Key::Escape | Key::Ctrl('c') => return Step::Leave,
+            Key::Enter if self.focus == Focus::Send && is_ready && !warned => {
+                return Step::Give(Answer::Values { values: self.values(), note: self.noted() });
             }
-            Key::Ctrl('d') => self.warned = Some(Warned::Decline),
-            Key::Escape | Key::Ctrl('c') if !self.is_changed || warned == Some(Warned::Leave) => return Step::Leave,
-            Key::Escape | Key::Ctrl('c') => self.warned = Some(Warned::Leave),
+            Key::Ctrl('s') => self.focus = Focus::Send,
+            Key::Ctrl('d') if warned && is_ready => return Step::Give(Answer::Decline { note: self.noted() }),
+            Key::Ctrl('d') => self.warns_of_refusal = true,
             Key::Tab => self.step(1),
             Key::BackTab => self.step(-1),
-            key => return self.press_here(key),
+            key => self.press_here(key),
         }
         Step::Stay
     }
 
-    fn press_here(&mut self, key: Key) -> Step {
-        self.is_changed |= is_edit(&key);
+    fn press_here(&mut self, key: Key) {
         let before = self.values();
-        let mut is_mended = is_edit(&key);
+        let mut is_corrected = is_edit(&key);
         let moved = match self.focus {
             Focus::Send => match key {
-                Key::Enter => return self.give(),
                 Key::Up | Key::Left => Moved::Back,
+                // A line that was meant for a shell sends nothing: its Enter leads back here.
+                key if is_edit(&key) => {
+                    self.focus = Focus::Note;
+                    edit(&mut self.note, key)
+                }
                 _ => Moved::Stay,
             },
             Focus::Note => match key {
                 Key::Enter => Moved::On,
                 key => edit(&mut self.note, key),
             },
+            Focus::Field(at) if self.question.fields[at].kind == Kind::Boolean => self.press_boolean(at, key),
             Focus::Field(at) => self.entries[at].press(key),
         };
-        is_mended |= self.values() != before;
+        is_corrected |= self.values() != before;
         // What was wrong is said until something else stands there.
-        if is_mended {
+        if is_corrected {
             self.problem = None;
         }
         match moved {
@@ -181,7 +195,27 @@ impl State {
             Moved::On => self.step(1),
             Moved::Done => self.go_on(),
         }
-        Step::Stay
+    }
+
+    /// A key in a field for yes or no: the word counts as a whole. The arrows write it, unless the question is dangerous.
+    fn press_boolean(&mut self, at: usize, key: Key) -> Moved {
+        let (is_dangerous, is_required) = (self.question.is_dangerous(), self.question.fields[at].required);
+        let Entry::Text(editor) = &mut self.entries[at] else { return Moved::Stay };
+        let is_whole = yes_or_no(editor.text()).is_some();
+        match key {
+            Key::Left if !is_dangerous => *editor = Editor::new("yes", false),
+            Key::Right if !is_dangerous => *editor = Editor::new("no", false),
+            // The other word takes the place of one that stands there.
+            Key::Char(c) if !is_dangerous && is_whole && c.is_alphabetic() => {
+                *editor = Editor::new(c.encode_utf8(&mut [0; 4]), false);
+            }
+            Key::Enter if is_whole || (editor.text().is_empty() && !is_required) => return Moved::Done,
+            Key::Enter => {
+                self.problem = Some((Some(self.question.fields[at].id.clone()), "type yes or no in full".to_owned()));
+            }
+            key => return edit(editor, key),
+        }
+        Moved::Stay
     }
 
     /// All that can have the focus, from top to bottom.
@@ -222,19 +256,15 @@ impl State {
                     serde_json::from_str(editor.text().trim()).ok().filter(Value::is_number)
                 }
                 Kind::Date => Some(editor.text().trim().into()),
+                Kind::Boolean => yes_or_no(editor.text()).map(Value::Bool),
                 _ => Some(editor.text().into()),
             },
-            Entry::Boolean(value) => value.map(Value::Bool),
             Entry::Options(options) => options.value(&self.question.fields[at]),
         }
     }
 
-    fn give(&self) -> Step {
-        Step::Give(Answer::Values { values: self.values(), note: self.noted() })
-    }
-
     /// What stands in the fields that are asked.
-    fn values(&self) -> Map<String, Value> {
+    pub(super) fn values(&self) -> Map<String, Value> {
         let mut values = Map::new();
         for at in (0..self.entries.len()).filter(|&at| self.is_asked(at)) {
             // What is no number is sent as it was typed: what is wrong with it is said by the one who checks.
@@ -263,6 +293,17 @@ impl State {
         texts.filter(|(_, text)| !text.trim().is_empty()).chain(note).collect()
     }
 
+    /// What the person changed, to begin with when the form is opened again; `None` for nothing.
+    pub(super) fn draft(&self) -> Option<Draft> {
+        let fields = self.question.fields.iter().zip(&self.entries);
+        let changed = fields.filter_map(|(field, now)| {
+            let left = now.left(field);
+            (left != entry(field).left(field)).then(|| Some((field.id.clone(), left?))).flatten()
+        });
+        let draft = Draft { fields: changed.collect(), note: self.noted() };
+        (draft != Draft::default()).then_some(draft)
+    }
+
     fn noted(&self) -> Option<String> {
         Some(self.note.text().trim()).filter(|note| !note.is_empty()).map(str::to_owned)
     }
@@ -284,22 +325,37 @@ impl Entry {
             Entry::Nothing => Moved::On,
             Entry::Text(editor) if key == Key::Enter && !editor.is_multiline => Moved::Done,
             Entry::Text(editor) => edit(editor, key),
-            Entry::Boolean(value) => {
-                match key {
-                    Key::Char('y' | 'Y') => *value = Some(true),
-                    Key::Char('n' | 'N') => *value = Some(false),
-                    Key::Left | Key::Right => *value = Some(!value.unwrap_or(false)),
-                    Key::Char(' ') if value.is_some() => *value = value.map(|value| !value),
-                    // Who types something else means neither yes nor no.
-                    Key::Char(_) | Key::Paste(_) | Key::Backspace | Key::Delete => *value = None,
-                    Key::Enter if value.is_some() => return Moved::Done,
-                    Key::Up => return Moved::Back,
-                    Key::Down => return Moved::On,
-                    _ => {}
-                }
-                Moved::Stay
-            }
             Entry::Options(options) => options.press(key),
+        }
+    }
+
+    /// What stands here, as a draft keeps it.
+    fn left(&self, field: &Field) -> Option<Left> {
+        match self {
+            Entry::Nothing => None,
+            Entry::Text(editor) => Some(Left { text: editor.text().to_owned(), ..Left::default() }),
+            Entry::Options(options) => {
+                let chosen = options.chosen.iter().zip(&field.options).filter(|(chosen, _)| **chosen);
+                let text = options.other.as_ref().map(|other| other.text().to_owned()).unwrap_or_default();
+                Some(Left { text, chosen: chosen.map(|(_, option)| option.id.clone()).collect() })
+            }
+        }
+    }
+
+    fn restore(&mut self, field: &Field, left: &Left) {
+        match self {
+            Entry::Nothing => {}
+            Entry::Text(editor) => *editor = Editor::new(&left.text, editor.is_multiline),
+            Entry::Options(options) => {
+                options.chosen = field.options.iter().map(|option| left.chosen.contains(&option.id)).collect();
+                options.row = options.chosen.iter().position(|chosen| *chosen).unwrap_or_default();
+                if let Some(other) = &mut options.other {
+                    *other = Editor::new(&left.text, false);
+                    if !left.text.is_empty() {
+                        options.row = options.chosen.len();
+                    }
+                }
+            }
         }
     }
 }
@@ -316,18 +372,17 @@ impl Options {
             Key::Up => self.row -= 1,
             Key::Down => self.row += 1,
             key if self.row == self.chosen.len() => return self.press_other(key),
-            Key::Char(digit @ '1'..='9') => {
-                let row = digit as usize - '1' as usize;
-                if row < self.rows() {
-                    self.row = row;
-                    self.choose(true);
-                }
-            }
-            Key::Char(' ') => self.choose(false),
+            Key::Char(' ') if self.are_many => self.choose(false),
+            Key::Char(' ') => {}
             Key::Enter if self.are_many => return Moved::Done,
             Key::Enter => {
                 self.choose(true);
                 return Moved::Done;
+            }
+            // What is typed on the list is another text.
+            Key::Char(_) | Key::Paste(_) if self.other.is_some() => {
+                self.row = self.chosen.len();
+                return self.press_other(key);
             }
             _ => {}
         }
@@ -381,7 +436,10 @@ fn entry(field: &Field) -> Entry {
         Kind::Text | Kind::Multiline | Kind::Integer | Kind::Number | Kind::Date => {
             Entry::Text(Editor::new(&default.map(words).unwrap_or_default(), field.kind == Kind::Multiline))
         }
-        Kind::Boolean => Entry::Boolean(default.and_then(Value::as_bool)),
+        Kind::Boolean => {
+            let word = default.and_then(Value::as_bool).map(|yes| if yes { "yes" } else { "no" });
+            Entry::Text(Editor::new(word.unwrap_or_default(), false))
+        }
         Kind::Choice | Kind::Multichoice => {
             let are_many = field.kind == Kind::Multichoice;
             let is_default = |id: &str| match default {
@@ -393,6 +451,15 @@ fn entry(field: &Field) -> Entry {
             let row = chosen.iter().position(|chosen| *chosen).unwrap_or_default();
             Entry::Options(Options { row, chosen, other: field.other.then(Editor::default), are_many })
         }
+    }
+}
+
+/// The answer that a word is.
+pub(super) fn yes_or_no(word: &str) -> Option<bool> {
+    match word.trim().to_lowercase().as_str() {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
     }
 }
 

@@ -77,6 +77,7 @@ impl Answer {
                 .hint("Give --yes, --no, --choose OPTION, --text TEXT, --set FIELD=VALUE or --decline; `hob questions` shows what is asked.")
                 .exit(Exit::Usage));
         };
+        form::remove_draft(&answerer, answered["question"].as_str().unwrap_or_default());
         if self.json {
             terminal::json(&answered);
         } else {
@@ -107,6 +108,7 @@ impl Answer {
         // Somebody is there: agents whose question nobody could see wait for it.
         let list = answerer.request("ask/watch", json!({})).map_err(Trouble::failure)?;
         let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        form::remove_old_drafts(answerer, open);
         let id = match (&self.question, open) {
             (Some(id), _) => id.clone(),
             (None, []) => {
@@ -141,8 +143,9 @@ impl Answer {
         if shows_forms && !self.plain {
             match form::fill(answerer, question, self.note.as_deref().unwrap_or_default())? {
                 Some(Filled::Answered(answered)) => return Ok(Some(answered)),
-                Some(Filled::Left) => {
-                    terminal::note(format!("Nothing was answered; {id} stays open."));
+                Some(Filled::Left { has_draft }) => {
+                    let draft = if has_draft { " What you typed is kept for the next `hob answer`." } else { "" };
+                    terminal::note(format!("Nothing was answered; {id} stays open.{draft}"));
                     return Ok(None);
                 }
                 Some(Filled::Closed { why, typed }) => {
@@ -174,6 +177,17 @@ impl Answer {
             set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
         }
         loop {
+            terminal::line("Your answer:");
+            for field in question["fields"].as_array().into_iter().flatten() {
+                if let Some(word) = set.get(field["id"].as_str().unwrap_or_default()).and_then(Value::as_str) {
+                    terminal::line(format!("  {}: {}", name(field), visible(word)));
+                }
+            }
+            // One word chooses and another sends: a line that was meant for a shell does neither.
+            if line("Type send to send it: ").is_none_or(|word| word.trim() != "send") {
+                terminal::note(format!("Nothing was answered; {id} stays open."));
+                return Ok(None);
+            }
             let params = json!({"question": id, "set": set, "note": self.note, "via": "terminal"});
             match answerer.answer(id, params) {
                 Err(Trouble::Refused(ControlError::Refused { message, data: Some(data), .. }))
@@ -210,17 +224,23 @@ fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
     let Some(on) = field["show_if"]["field"].as_str() else { return true };
     let said = set.get(on).and_then(Value::as_str).unwrap_or_default().trim().to_lowercase();
     match &field["show_if"]["equals"] {
-        Value::Bool(yes) => matches!(said.as_str(), "y" | "yes" | "true") == *yes,
+        Value::Bool(true) => matches!(said.as_str(), "yes" | "true"),
+        Value::Bool(false) => matches!(said.as_str(), "no" | "false"),
         Value::String(word) => said == word.to_lowercase(),
         Value::Number(number) => said.parse().ok() == number.as_f64(),
         other => said == *other.to_string(),
     }
 }
 
+/// The label of a field, or its id.
+fn name(field: &Value) -> String {
+    let text = |key: &str| visible(field[key].as_str().unwrap_or_default());
+    Some(text("label")).filter(|label| !label.is_empty()).unwrap_or_else(|| text("id"))
+}
+
 /// One line from the terminal for a field; `None` at the end of input.
 fn prompt(field: &Value) -> Option<String> {
-    let text = |key: &str| visible(field[key].as_str().unwrap_or_default());
-    let name = Some(text("label")).filter(|label| !label.is_empty()).unwrap_or_else(|| text("id"));
+    let name = name(field);
     let hint = match field["kind"].as_str().unwrap_or_default() {
         "boolean" => " [yes/no]",
         "multichoice" => " [ids, with commas]",

@@ -49,6 +49,10 @@ impl<'a> Answerer<'a> {
         Ok(Answerer { project, control: Some(control), heard: Vec::new(), looked: None })
     }
 
+    pub(super) fn project(&self) -> &Project {
+        self.project
+    }
+
     /// A request; once more if the daemon went away, which is only for what may be made twice.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value, Trouble> {
         match self.request_once(method, params.clone()) {

@@ -1,11 +1,12 @@
-//! A question as a form on the terminal.
+//! A question as a form on the terminal. What is left unsent is kept in a private file until the question closes.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use client::control::ControlError;
 use project::visible;
 use serde_json::{Value, json};
-use ui::form::{Answer, Outcome, Question, Questioner, Refusal};
+use ui::form::{Answer, Draft, Outcome, Question, Questioner, Refusal};
 
 use super::answerer::{Answerer, Trouble};
 use super::ending;
@@ -16,28 +17,90 @@ const CLAIM: Duration = Duration::from_secs(30);
 /// How long is listened for news of the question at a time.
 const LISTEN: Duration = Duration::from_millis(2);
 
+/// The longest draft that is kept, in bytes.
+const DRAFT_MAX: usize = 1024 * 1024;
+
 /// What came of it.
 pub(super) enum Filled {
     /// The question as it is now.
     Answered(Value),
-    Left,
+    /// Whether a draft was kept.
+    Left { has_draft: bool },
     /// It closed elsewhere meanwhile. What was typed by then, by the names of the fields.
-    Closed {
-        why: String,
-        typed: Vec<(String, String)>,
-    },
+    Closed { why: String, typed: Vec<(String, String)> },
 }
 
 /// Shows a question as a form. `None` if the terminal cannot show one.
 pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) -> Result<Option<Filled>, Failure> {
     let shown: Question = serde_json::from_value(question.clone()).map_err(Failure::new)?;
     let id = shown.question.clone();
-    let mut given = Given { answerer, id, claimed: None, closed: None, answered: None };
-    match ui::form::fill(shown, note, &mut given) {
+    let drafts = Drafts::of(answerer);
+    let draft = drafts.read(&id);
+    let mut given = Given { answerer, id: id.clone(), claimed: None, closed: None, answered: None };
+    match ui::form::fill(shown, note, &draft, &mut given) {
         Ok(Outcome::Given) => Ok(given.answered.map(Filled::Answered)),
-        Ok(Outcome::Left) => Ok(Some(Filled::Left)),
-        Ok(Outcome::Closed { why, typed }) => Ok(Some(Filled::Closed { why, typed })),
+        Ok(Outcome::Left { draft }) => Ok(Some(Filled::Left { has_draft: drafts.keep(&id, draft.as_ref()) })),
+        Ok(Outcome::Closed { why, typed }) => {
+            drafts.remove(&id);
+            Ok(Some(Filled::Closed { why, typed }))
+        }
         Err(_) => Ok(None),
+    }
+}
+
+/// Removes the draft of a question that was answered.
+pub(super) fn remove_draft(answerer: &Answerer<'_>, id: &str) {
+    Drafts::of(answerer).remove(id);
+}
+
+/// Removes the drafts of all questions that are not open.
+pub(super) fn remove_old_drafts(answerer: &Answerer<'_>, open: &[Value]) {
+    let drafts = Drafts::of(answerer);
+    let is_open = |id: &str| open.iter().any(|question| question["question"] == id);
+    for file in std::fs::read_dir(&drafts.directory).into_iter().flatten().flatten() {
+        let name = file.file_name();
+        if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json"))
+            && !is_open(id)
+        {
+            drafts.remove(id);
+        }
+    }
+}
+
+/// Where drafts are kept: a file a question that only this user can read.
+struct Drafts {
+    directory: PathBuf,
+}
+
+impl Drafts {
+    fn of(answerer: &Answerer<'_>) -> Drafts {
+        Drafts { directory: answerer.project().state_dir().join("drafts") }
+    }
+
+    fn path(&self, id: &str) -> Option<PathBuf> {
+        let is_name = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        is_name.then(|| self.directory.join(format!("{id}.json")))
+    }
+
+    /// The draft of a question; an empty one if there is none that can be read.
+    fn read(&self, id: &str) -> Draft {
+        let bytes = self.path(id).and_then(|path| project::private::read(&path, DRAFT_MAX as u64).ok().flatten());
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Keeps a draft in place of the former one; whether there is one now.
+    fn keep(&self, id: &str, draft: Option<&Draft>) -> bool {
+        let bytes = draft.and_then(|draft| serde_json::to_vec(draft).ok()).filter(|bytes| bytes.len() <= DRAFT_MAX);
+        let (Some(bytes), Some(path)) = (bytes, self.path(id)) else {
+            self.remove(id);
+            return false;
+        };
+        project::private::replace(&path, &bytes).is_ok()
+    }
+
+    fn remove(&self, id: &str) {
+        // A draft that stays is removed with the next question.
+        let _ = self.path(id).map(std::fs::remove_file);
     }
 }
 
@@ -79,7 +142,7 @@ impl Questioner for Given<'_, '_> {
             }
             Err(trouble) => {
                 let failure = trouble.failure();
-                let why = format!("not taken: {}. Ctrl-S tries again.", visible(&failure.message));
+                let why = format!("not taken: {}. Enter on Send tries again.", visible(&failure.message));
                 Err(Refusal::Again { field: None, why })
             }
         }

@@ -13,7 +13,9 @@ use testkit::{McpPeer, Ran, Screen, TestProject, has_program, is_alive, kill_har
 use crate::fresh;
 
 /// What stands at the foot of a form once it takes keys.
-const TAKES_KEYS: &str = "Ctrl-S send";
+const TAKES_KEYS: &str = "Ctrl-S to Send";
+/// What stands there once Enter sends.
+const SENDS: &str = "Enter sends";
 
 /// Answers prompts at a terminal: what to wait for, and what to type then, in turn.
 const TYPED: &str = r#"
@@ -70,7 +72,7 @@ fn a_person_answers_by_prompts() {
         .to_string(),
     );
     assert_eq!(project.run(["ask", "form", "form.json", "--wait", "0"]).code, Some(6));
-    let turns = "Ship it? [yes/no]: |yes;when [YYYY-MM-DD]: |soon;copies (2): |;with [ids, with commas] (a, b): |;when [YYYY-MM-DD]: |2026-12-01";
+    let turns = "Ship it? [yes/no]: |yes;when [YYYY-MM-DD]: |soon;copies (2): |;with [ids, with commas] (a, b): |;send to send it: |send;when [YYYY-MM-DD]: |2026-12-01;send to send it: |send";
     let said = Ran::of(project.command("python3").args(["-c", TYPED, turns, "hob", "answer", "--plain"])).ok();
     assert!(said.contains("a date is needed") && said.contains("answered by tester (terminal)"), "{said}");
     let result = project.run(["ask", "form", "form.json", "--json"]).ok();
@@ -369,11 +371,12 @@ fn a_person_fills_in_a_form_on_a_terminal() {
     screen.type_text("because");
     screen.press(&["Enter"]);
     screen.type_text("of it");
-    screen.press(&["Tab", "Enter", "0", ".", "5", "Enter", "y", "Enter"]);
+    screen.press(&["Tab", "Enter", "0", ".", "5", "Enter", "Left", "Enter"]);
     screen.press(&["Down", "Enter", "Space", "Enter"]);
     screen.until("when (YYYY-MM-DD)");
     screen.type_text("2026-12-01");
     screen.press(&["Enter"]);
+    screen.until(SENDS);
     screen.press(&["Enter"]);
     // It does not fit: the form stays, at the field.
     screen.until("it does not match v[0-9]+");
@@ -382,6 +385,8 @@ fn a_person_fills_in_a_form_on_a_terminal() {
     // A pasted break sends nothing. The daemon is gone meanwhile, which costs nothing.
     kill_hard(project.daemon_pid().unwrap());
     screen.press(&["C-s"]);
+    screen.until(SENDS);
+    screen.press(&["Enter"]);
     let ended = screen.until("ended with 0");
     assert!(ended.contains("answered by tester (terminal)"), "{ended}");
     let all: Value = serde_json::from_str(&project.run(["questions", "--all", "--json"]).ok()).unwrap();

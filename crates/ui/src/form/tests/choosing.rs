@@ -1,0 +1,198 @@
+//! What chooses an answer, what sends it, and what does neither.
+
+use expect_test::expect;
+use serde_json::{Map, json};
+
+use super::super::Answer;
+use super::super::state::{Focus, Key, State, Step};
+use super::{check_picture, confirmation, every_kind, given, picture, press, state};
+
+#[test]
+fn a_dangerous_confirmation_takes_a_whole_word() {
+    let mut yes = state(confirmation());
+    check_picture(
+        &yes,
+        (60, 14),
+        &expect![[r#"
+        DANGEROUS
+        Delete the branch release-1?
+        q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
+        │ It has 3 commits that main lacks.
+
+        ▸ Do it?
+          ▏
+
+          Note (optional)
+
+          [ Send ]
+
+        Type yes or no, then Enter
+        Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
+    );
+    assert_eq!(press(&mut yes, "yes⏎"), Step::Stay);
+    check_picture(
+        &yes,
+        (60, 14),
+        &expect![[r#"
+        DANGEROUS
+        Delete the branch release-1?
+        q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
+        │ It has 3 commits that main lacks.
+
+          Do it?
+          ▏yes
+
+          Note (optional)
+
+        ▸ [ Send: yes ]
+
+        Enter sends
+        Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
+    );
+    assert_eq!(given(press(&mut yes, "⏎")), (json!({"confirm": true}), None));
+    // Neither a letter, nor an arrow, nor a word with others around it is an answer.
+    for keys in ["y", "n", "Y", "←", "→", " ", "why everything?", "clear; no", "yesno", "nope", "no way"] {
+        let mut state = state(confirmation());
+        assert_eq!(press(&mut state, &format!("{keys}⏎⏎⏎")), Step::Stay, "{keys}");
+        assert_eq!(state.focus, Focus::Field(0), "{keys}");
+    }
+    let mut no = state(confirmation());
+    // A note is one Tab away.
+    assert_eq!(given(press(&mut no, "no⏎⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));
+}
+
+#[test]
+fn a_harmless_confirmation_takes_an_arrow_or_a_whole_word() {
+    let mut question = confirmation();
+    question["danger"] = "normal".into();
+    for (keys, expected) in [("←⏎⏎", true), ("→⏎⏎", false), ("yes⏎⏎", true), ("No⏎⏎", false), ("→yes⏎⏎", true)]
+    {
+        assert_eq!(given(press(&mut state(question.clone()), keys)), (json!({"confirm": expected}), None), "{keys}");
+    }
+    for keys in ["y⏎⏎", "n⏎⏎", "x⏎⏎", " ⏎⏎", "clear; no⏎⏎", "←nothing⏎⏎"] {
+        let mut state = state(question.clone());
+        assert_eq!(press(&mut state, keys), Step::Stay, "{keys}");
+        assert_eq!(state.focus, Focus::Field(0), "{keys}");
+    }
+    let mut half = state(question);
+    press(&mut half, "→clear; n⏎");
+    check_picture(
+        &half,
+        (60, 13),
+        &expect![[r#"
+        Delete the branch release-1?
+        q_7k2mx  12 s ago, 24 h left, from alice in /src/shop
+        │ It has 3 commits that main lacks.
+
+        ▸ Do it?
+          ( ) yes   ( ) no
+          ▏clear; n
+          type yes or no in full
+
+          Note (optional)
+
+        Do it?: type yes or no in full
+        Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
+    );
+}
+
+#[test]
+fn what_is_typed_on_a_list_is_another_text() {
+    let question = |other: bool| {
+        json!({"question": "q_3", "title": "Which?", "fields": [
+            {"id": "choice", "kind": "choice", "options": [{"id": "a"}, {"id": "2"}], "other": other}
+        ]})
+    };
+    let mut typed = state(question(true));
+    assert_eq!(press(&mut typed, "mend the 2 tests⏎"), Step::Stay);
+    check_picture(
+        &typed,
+        (60, 13),
+        &expect![[r#"
+        Which?
+
+          choice
+          ( ) a
+          ( ) 2
+          (•) another:
+          ▏mend the 2 tests
+
+          Note (optional)
+
+        ▸ [ Send: mend the 2 tests ]
+        Enter sends  ↑ more: PgUp
+        Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
+    );
+    assert_eq!(given(press(&mut typed, "⏎")).0, json!({"choice": "mend the 2 tests"}));
+    let mut pasted = state(question(true));
+    pasted.press(Key::Paste("clear\n".to_owned()));
+    assert_eq!(press(&mut pasted, "⏎"), Step::Stay);
+    assert_eq!(given(press(&mut pasted, "⏎")).0, json!({"choice": "clear"}));
+    // Where there is no other text, letters, digits and blanks choose nothing.
+    let mut none = state(question(false));
+    assert_eq!(press(&mut none, "2 clear "), Step::Stay);
+    none.press(Key::Paste("2".to_owned()));
+    assert!(none.values().is_empty());
+    // On the button they are a note, so that a line for a shell sends nothing.
+    let mut shell = state(question(true));
+    assert_eq!(press(&mut shell, "clear; ls⏎git status⏎make⏎"), Step::Stay);
+    assert_eq!(given(press(&mut shell, "⏎")), (json!({"choice": "clear; ls"}), Some("git statusmake".to_owned())));
+}
+
+#[test]
+fn what_the_screen_did_not_show_is_not_sent() {
+    let mut question = confirmation();
+    question["danger"] = "normal".into();
+    // All at once, as a paste without brackets or a stalled terminal gives it.
+    let mut burst = state(question.clone());
+    for key in [Key::Left, Key::Enter, Key::Enter, Key::Enter, Key::Ctrl('d'), Key::Ctrl('d')] {
+        assert_eq!(burst.press(key), Step::Stay);
+    }
+    // The button is out of sight, or there is no room for it.
+    let mut away = state(question);
+    press(&mut away, "←⏎");
+    let shown = |state: &mut State, size: (u16, u16)| {
+        state.is_settled = true;
+        picture(state, size);
+    };
+    shown(&mut away, (60, 4));
+    assert_eq!(away.press(Key::PageUp), Step::Stay);
+    shown(&mut away, (60, 4));
+    assert_eq!(away.press(Key::Enter), Step::Stay);
+    for size in [(60, 2), (19, 24)] {
+        shown(&mut away, size);
+        assert_eq!(away.press(Key::Enter), Step::Stay, "{size:?}");
+    }
+    // Drawn, but close behind the key before it.
+    picture(&away, (60, 4));
+    assert_eq!(away.press(Key::Enter), Step::Stay);
+    shown(&mut away, (60, 4));
+    assert_eq!(given(away.press(Key::Enter)).0, json!({"confirm": true}));
+}
+
+#[test]
+fn a_refusal_is_confirmed_and_leaving_is_not() {
+    let mut declining = state(confirmation());
+    assert_eq!(press(&mut declining, "^d"), Step::Stay);
+    assert_eq!(press(&mut declining, "y^d"), Step::Stay, "another key takes it back");
+    assert_eq!(press(&mut declining, "^d"), Step::Give(Answer::Decline { note: None }));
+    for keys in ["⎋", "x⎋", "yes⏎⎋", "^c"] {
+        assert_eq!(press(&mut state(confirmation()), keys), Step::Leave, "{keys}");
+    }
+}
+
+#[test]
+fn a_draft_begins_the_form_again() {
+    let mut left = state(every_kind());
+    assert_eq!(left.draft(), None);
+    press(&mut left, "hob⇥first⏎second⇥⌫4⇥⇥←⏎mars⇥↓ ⇥2026⇥later⎋");
+    let draft = left.draft().expect("a draft");
+    let again = State::new(left.question.clone(), "", &draft);
+    assert_eq!((again.values(), again.note.text()), (left.values(), "later"));
+    // It is only read for fields that there are, and a typed yes to a dangerous question is typed again.
+    assert_eq!(State::new(state(confirmation()).question, "", &draft).values(), Map::new());
+    let mut dangerous = state(confirmation());
+    press(&mut dangerous, "yes⎋");
+    let draft = dangerous.draft().expect("a draft");
+    assert_eq!(State::new(dangerous.question.clone(), "", &draft).values(), Map::new());
+}
