@@ -11,6 +11,7 @@ use crate::content::Icon;
 use crate::prompt::{AnyPrompt, Completion, Message};
 use crate::resource::{AnyResource, AnyTemplate, Contents};
 use crate::server_info::ServerInfo;
+use crate::tool::portable::{Reader, portable};
 use crate::tool::{AnyTool, Declaration, Effect, Outcome, Progress};
 use crate::wire::build::{push_json, push_string, push_value};
 
@@ -372,9 +373,9 @@ fn declaration(out: &mut Vec<u8>, era: Era, form: ResultForm, tool: &Declaration
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'a str>,
         description: &'a str,
-        input_schema: &'a Value,
+        input_schema: Value,
         #[serde(skip_serializing_if = "Option::is_none")]
-        output_schema: Option<&'a Value>,
+        output_schema: Option<Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         annotations: Option<Annotations<'a>>,
         #[serde(skip_serializing_if = "<[Icon]>::is_empty")]
@@ -384,12 +385,13 @@ fn declaration(out: &mut Vec<u8>, era: Era, form: ResultForm, tool: &Declaration
     }
     let Revision { structured, annotations, described, .. } = *era.revision();
     let title = tool.title.as_deref();
+    let output_schema = tool.output_schema.as_ref().filter(|_| has_structured(era, form));
     let tool = Tool {
         name: &tool.name,
         title: title.filter(|_| structured),
         description: &tool.description,
-        input_schema: &tool.input_schema,
-        output_schema: tool.output_schema.as_ref().filter(|_| has_structured(era, form)),
+        input_schema: portable(&tool.input_schema, Reader::Model),
+        output_schema: output_schema.map(|schema| portable(schema, Reader::Program)),
         annotations: annotations.then(|| Annotations::new(title, tool.effect)),
         icons: if described { &tool.icons } else { &[] },
         meta: tool.meta.as_ref().filter(|_| structured),

@@ -15,6 +15,7 @@ mod function;
 pub(crate) mod log_bridge;
 mod near;
 mod peer;
+pub(crate) mod portable;
 mod registry;
 mod repeat;
 mod resumed;

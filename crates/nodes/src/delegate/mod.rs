@@ -4,6 +4,7 @@
 mod store;
 mod ticket;
 
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,11 +16,15 @@ use crate::file::{Parts, hash};
 use crate::provider::{self, Message};
 use crate::run::answer;
 use crate::{Node, run};
-use store::{Answered, Call, Store};
+use store::{Answered, Call, FAILED_MAX, Store};
 use ticket::{Ticket, digest};
 
 /// How long a ticket is valid.
 pub const VALID: Duration = Duration::from_secs(3600);
+/// After how many equal wrong values, or tickets that are not valid, a caller is told to stop.
+pub const TRIES: usize = 3;
+/// How many callers with tickets that are not valid are remembered.
+const CALLERS_MAX: usize = 256;
 
 /// What a caller is asked to answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,12 +77,15 @@ pub enum Submitted {
         /// Whether it is the value that was submitted before, which counts once.
         is_repeated: bool,
     },
+    /// The caller does not get it right: as many wrong values for this input as the node allows, three at least, or the third
+    /// equal one, whatever their tickets. It is not to try again.
+    Stopped { node: String, node_hash: String, problems: Vec<String>, values: usize, is_repeated: bool },
     /// There were as many wrong values as the ticket allows; this one was not looked at.
     Spent { node: String },
-    /// The ticket is older than an hour.
-    Expired,
+    /// The ticket is older than an hour. The number counts this caller's tickets in a row that were not valid.
+    Expired { in_a_row: usize },
     /// No ticket of this project for this caller, or one whose call is not known any more.
-    Unknown,
+    Unknown { in_a_row: usize },
 }
 
 /// The delegated calls of a project.
@@ -88,6 +96,8 @@ pub struct Delegation {
     store: Store,
     /// Held while a record changes: a ticket is answered once.
     changing: Mutex<()>,
+    /// How many tickets in a row were not valid, by caller.
+    invalid: Mutex<HashMap<String, usize>>,
     /// Seconds since 1970.
     now: fn() -> u64,
 }
@@ -102,7 +112,8 @@ impl Delegation {
     /// With a clock of its own.
     #[doc(hidden)]
     pub fn at(key: Option<[u8; 32]>, directory: PathBuf, now: fn() -> u64) -> Delegation {
-        Delegation { key: key.unwrap_or_else(random), store: Store::new(directory), changing: Mutex::default(), now }
+        let (store, changing, invalid) = (Store::new(directory), Mutex::default(), Mutex::default());
+        Delegation { key: key.unwrap_or_else(random), store, changing, invalid, now }
     }
 
     /// Begins a call that the caller answers. Blocks on the disk.
@@ -126,6 +137,8 @@ impl Delegation {
             input,
             attempts_left: attempts,
             last: None,
+            task: ticket.task(principal),
+            failed: Vec::new(),
         };
         let _changing = self.changing.lock();
         self.store.make_room(now)?;
@@ -139,19 +152,40 @@ impl Delegation {
         })
     }
 
-    /// Validates a value. A value that was submitted before gets the same answer again, and counts once. Blocks on the disk.
+    /// Validates a value. A value that was submitted before gets the same answer again, and counts once; the third time, its
+    /// caller is told to stop. Blocks on the disk.
     pub fn submit(&self, sealed: &str, value: Value, principal: &str) -> io::Result<Submitted> {
-        let Some(ticket) = Ticket::open(sealed, &self.key, principal) else { return Ok(Submitted::Unknown) };
+        let submitted = self.submit_once(sealed, value, principal)?;
+        let mut invalid = self.invalid.lock();
+        let (Submitted::Expired { in_a_row } | Submitted::Unknown { in_a_row }) = submitted else {
+            invalid.remove(principal);
+            return Ok(submitted);
+        };
+        if invalid.len() >= CALLERS_MAX {
+            invalid.clear();
+        }
+        let count = invalid.entry(principal.to_owned()).or_default();
+        *count += in_a_row;
+        let in_a_row = *count;
+        Ok(match submitted {
+            Submitted::Expired { .. } => Submitted::Expired { in_a_row },
+            _ => Submitted::Unknown { in_a_row },
+        })
+    }
+
+    fn submit_once(&self, sealed: &str, value: Value, principal: &str) -> io::Result<Submitted> {
+        const UNKNOWN: Submitted = Submitted::Unknown { in_a_row: 1 };
+        let Some(ticket) = Ticket::open(sealed, &self.key, principal) else { return Ok(UNKNOWN) };
         if ticket.expires <= (self.now)() {
-            return Ok(Submitted::Expired);
+            return Ok(Submitted::Expired { in_a_row: 1 });
         }
         let _changing = self.changing.lock();
-        let Some(mut call) = self.store.get(&ticket.id())? else { return Ok(Submitted::Unknown) };
+        let Some(mut call) = self.store.get(&ticket.id())? else { return Ok(UNKNOWN) };
         let parts = Parts(call.parts.iter().map(|(name, text)| (name.clone(), Ok(text.clone()))).collect());
         let is_of_node = node_hash(&hash(&call.text, &parts)) == ticket.node;
         let node_of_ticket = Node::parse_with(&call.node, &call.text, parts).ok();
         let is_of_ticket = is_of_node && digest(&call.input) == ticket.input;
-        let Some(node) = node_of_ticket.filter(|_| is_of_ticket) else { return Ok(Submitted::Unknown) };
+        let Some(node) = node_of_ticket.filter(|_| is_of_ticket) else { return Ok(UNKNOWN) };
         let named = || (node.name.clone(), node.hash.clone());
         let accepted = |value, was_answered, is_repeated| {
             let (node, node_hash) = named();
@@ -161,27 +195,57 @@ impl Delegation {
             let (node, node_hash) = named();
             Submitted::Rejected { node, node_hash, problems, attempts_left, is_repeated }
         };
+        let stopped = |problems, values, is_repeated| {
+            let (node, node_hash) = named();
+            Submitted::Stopped { node, node_hash, problems, values, is_repeated }
+        };
         let (value, problems) = judged(&node, &call.input, value);
         if let Some(last) = &call.last {
             if last.problems.is_empty() {
                 return Ok(accepted(last.value.clone(), last.value != value, true));
             }
-            if last.value == value {
-                return Ok(rejected(last.problems.clone(), call.attempts_left, true));
+            let is_repeated = last.value == value;
+            if is_repeated || call.attempts_left == 0 {
+                let last = last.problems.clone();
+                return Ok(match self.fail(&ticket, &mut call, &node, &value, &problems)? {
+                    Some(values) => stopped(if problems.is_empty() { last } else { problems }, values, is_repeated),
+                    None if is_repeated => rejected(problems, call.attempts_left, true),
+                    None => Submitted::Spent { node: node.name.clone() },
+                });
             }
-            if call.attempts_left == 0 {
-                return Ok(Submitted::Spent { node: node.name.clone() });
-            }
-        }
-        if !problems.is_empty() {
-            call.attempts_left = call.attempts_left.saturating_sub(1);
         }
         call.last = Some(Answered { value: value.clone(), problems: problems.clone() });
-        self.store.put(&ticket.id(), &call)?;
-        Ok(match problems.is_empty() {
-            true => accepted(value, false, false),
-            false => rejected(problems, call.attempts_left, false),
+        if problems.is_empty() {
+            call.failed.clear();
+            self.store.put(&ticket.id(), &call)?;
+            return Ok(accepted(value, false, false));
+        }
+        call.attempts_left = call.attempts_left.saturating_sub(1);
+        Ok(match self.fail(&ticket, &mut call, &node, &value, &problems)? {
+            Some(values) => stopped(problems, values, false),
+            None => rejected(problems, call.attempts_left, false),
         })
+    }
+
+    /// Counts a value that is not accepted, and keeps the call. Returns how many there were for the same version of the node,
+    /// input and caller if the caller is to stop.
+    fn fail(
+        &self,
+        ticket: &Ticket,
+        call: &mut Call,
+        node: &Node,
+        value: &Value,
+        problems: &[String],
+    ) -> io::Result<Option<usize>> {
+        let value = hex::encode(digest(value));
+        call.failed.truncate(FAILED_MAX - 1);
+        call.failed.insert(0, value.clone());
+        self.store.put(&ticket.id(), call)?;
+        let failed = self.store.failed(&call.task)?;
+        let equal = failed.iter().filter(|known| **known == value).count();
+        let distinct = failed.iter().collect::<BTreeSet<_>>().len();
+        let is_too_many = !problems.is_empty() && distinct >= TRIES.max(node.policy.attempts as usize);
+        Ok((equal >= TRIES || is_too_many).then_some(failed.len()))
     }
 }
 

@@ -32,7 +32,16 @@ pub(super) struct Call {
     pub attempts_left: u32,
     /// The last value that was submitted, with its problems; none if it was accepted.
     pub last: Option<Answered>,
+    /// Identifies the version of the node, the input and the caller.
+    #[serde(default)]
+    pub task: String,
+    /// Identifies the values that were not accepted, the latest first; equal ones as often as they were submitted.
+    #[serde(default)]
+    pub failed: Vec<String>,
 }
+
+/// How many values of a call are counted.
+pub(super) const FAILED_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Answered {
@@ -82,6 +91,17 @@ impl Store {
             return Err(io::Error::other(why));
         }
         Ok(())
+    }
+
+    /// The values that were not accepted, of all calls for the same task.
+    pub(super) fn failed(&self, task: &str) -> io::Result<Vec<String>> {
+        let mut failed = Vec::new();
+        for entry in fs::read_dir(&self.directory)?.flatten() {
+            // Another may have been removed meanwhile.
+            let call = self.read(&entry.path()).ok().flatten();
+            failed.extend(call.filter(|call| call.task == task).into_iter().flat_map(|call| call.failed));
+        }
+        Ok(failed)
     }
 
     pub(super) fn put(&self, id: &str, call: &Call) -> io::Result<()> {

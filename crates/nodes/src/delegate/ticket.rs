@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use hmac::{Hmac, Mac};
-use serde_json::{Map, Value};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// The bytes of a ticket's contents.
@@ -26,6 +26,12 @@ pub(super) struct Ticket {
 impl Ticket {
     pub(super) fn id(&self) -> String {
         hex::encode(self.id)
+    }
+
+    /// Identifies what this caller is to do, over all its tickets.
+    pub(super) fn task(&self, principal: &str) -> String {
+        let digest = Sha256::new().chain_update(self.node).chain_update(self.input).chain_update(principal).finalize();
+        hex::encode(&digest[..16])
     }
 
     /// The text for this caller.
@@ -50,8 +56,8 @@ impl Ticket {
     }
 }
 
-/// Identifies an input. Its fields are in the order in which they were given.
-pub(super) fn digest(input: &Map<String, Value>) -> [u8; 8] {
+/// Identifies an input or a value. Fields are in the order in which they were given.
+pub(super) fn digest(input: &impl Serialize) -> [u8; 8] {
     let text = serde_json::to_string(input).unwrap_or_default();
     let mut digest = [0; 8];
     digest.copy_from_slice(&Sha256::digest(text.as_bytes())[..8]);

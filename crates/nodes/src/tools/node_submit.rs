@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Nodes;
 use crate::Record;
-use crate::delegate::Submitted;
+use crate::delegate::{Submitted, TRIES};
 use crate::outcome::{Class, Tokens};
 use crate::run::META;
 use crate::settings::DELEGATE;
@@ -42,6 +42,8 @@ struct Took {
 enum Status {
     Accepted,
     Rejected,
+    /// Submit no more: tell your user.
+    Stop,
     Expired,
     Unknown,
 }
@@ -57,6 +59,9 @@ pub(super) struct Output {
     problems: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     attempts_left: Option<u32>,
+    /// After `stop`, what to tell your user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tell_user: Option<String>,
     /// What to do now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -93,8 +98,9 @@ impl Tool for NodeSubmit {
         let (status, node) = match &submitted {
             Submitted::Accepted { node, .. } => ("accepted", Some(node.clone())),
             Submitted::Rejected { node, .. } | Submitted::Spent { node } => ("rejected", Some(node.clone())),
-            Submitted::Expired => ("expired", None),
-            Submitted::Unknown => ("unknown", None),
+            Submitted::Stopped { node, .. } => ("stop", Some(node.clone())),
+            Submitted::Expired { .. } => ("expired", None),
+            Submitted::Unknown { .. } => ("unknown", None),
         };
         self.0.record(Record::NodeSubmitted { status, node });
         let ledger = ledger(&submitted, tokens);
@@ -112,6 +118,7 @@ impl Tool for NodeSubmit {
                 let problems: Vec<String> = output.problems.iter().map(|problem| format!("- {problem}")).collect();
                 format!("Rejected:\n{}\n{next}", problems.join("\n"))
             }
+            (Some(Status::Stop), _) => format!("{next}\n{}", output.tell_user.as_deref().unwrap_or_default()),
             _ => next.to_owned(),
         }
     }
@@ -125,8 +132,10 @@ impl Tool for NodeSubmit {
 fn judged(submitted: &Submitted) -> Option<(&str, Class, &[String])> {
     match submitted {
         Submitted::Accepted { node_hash, .. } => Some((node_hash, Class::Done, &[])),
-        Submitted::Rejected { node_hash, problems, .. } => Some((node_hash, Class::Invalid, problems)),
-        Submitted::Spent { .. } | Submitted::Expired | Submitted::Unknown => None,
+        Submitted::Rejected { node_hash, problems, .. } | Submitted::Stopped { node_hash, problems, .. } => {
+            Some((node_hash, Class::Invalid, problems))
+        }
+        Submitted::Spent { .. } | Submitted::Expired { .. } | Submitted::Unknown { .. } => None,
     }
 }
 
@@ -143,8 +152,9 @@ fn ledger(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Value> {
 /// The attempt for the usage; none of an answer that came before.
 fn spent(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Spent> {
     let (hash, class, _) = judged(submitted)?;
-    let (Submitted::Accepted { node, is_repeated: false, .. } | Submitted::Rejected { node, is_repeated: false, .. }) =
-        submitted
+    let (Submitted::Accepted { node, is_repeated: false, .. }
+    | Submitted::Rejected { node, is_repeated: false, .. }
+    | Submitted::Stopped { node, is_repeated: false, .. }) = submitted
     else {
         return None;
     };
@@ -177,12 +187,29 @@ fn output(submitted: Submitted) -> Output {
                 format!("No attempts are left, so this value was not looked at; call {node} again for a new ticket.");
             Output { attempts_left: Some(0), ..said(Status::Rejected, next) }
         }
-        Submitted::Expired => {
+        Submitted::Stopped { node, problems, values, .. } => {
+            let next = format!("Stop: do not submit another value, and do not call {node} again with this input.");
+            let tell_user = format!(
+                "Tell your user: \"I could not answer the node {node}; {values} values were not accepted. {}. \
+                 The schema or the checks in {node}.node.md may need a change, or the input.\"",
+                problems.join("; ")
+            );
+            Output { problems, tell_user: Some(tell_user), attempts_left: Some(0), ..said(Status::Stop, next) }
+        }
+        Submitted::Expired { in_a_row } | Submitted::Unknown { in_a_row } if in_a_row >= TRIES => {
+            let next = "Stop: do not submit again, and do not call the node again.".to_owned();
+            let tell_user = format!(
+                "Tell your user: \"I could not answer a node: {in_a_row} tickets in a row were expired or unknown. \
+                 `hob node list` shows the nodes.\""
+            );
+            Output { tell_user: Some(tell_user), ..said(Status::Stop, next) }
+        }
+        Submitted::Expired { .. } => {
             said(Status::Expired, "The ticket is older than an hour: call the node again for a new one.".to_owned())
         }
-        Submitted::Unknown => said(
+        Submitted::Unknown { .. } => said(
             Status::Unknown,
-            "This is no ticket that a node gave you: copy it whole, or call the node again for a new one.".to_owned(),
+            "No node gave you this ticket: copy it whole, or call the node again for a new one.".to_owned(),
         ),
     }
 }

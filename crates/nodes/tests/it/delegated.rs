@@ -75,23 +75,78 @@ fn a_foreign_forged_or_old_ticket_is_none() {
     let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), || NOW.load(Ordering::Relaxed));
     let ticket = calls.begin(&node(), input("a"), "me").expect("begun").ticket;
     let value = || json!({"reason": "r", "score": 1});
-    assert_eq!(calls.submit(&ticket, value(), "you").expect("read"), Submitted::Unknown);
+    assert_eq!(calls.submit(&ticket, value(), "you").expect("read"), Submitted::Unknown { in_a_row: 1 });
     let other = Delegation::at(Some([8; 32]), place.path().to_owned(), noon);
-    assert_eq!(other.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown);
-    assert_eq!(calls.submit(&ticket[1..], value(), "me").expect("read"), Submitted::Unknown);
+    assert_eq!(other.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown { in_a_row: 1 });
+    assert_eq!(calls.submit(&ticket[1..], value(), "me").expect("read"), Submitted::Unknown { in_a_row: 1 });
     // What stands on disk is not believed: another prompt, or another input, is not the one of the ticket.
     let file = std::fs::read_dir(place.path()).expect("there").next().expect("a file").expect("read").path();
     let kept = std::fs::read_to_string(&file).expect("read");
     std::fs::write(&file, kept.replace("You rate", "I rate")).expect("written");
-    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown);
+    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown { in_a_row: 2 });
     std::fs::write(&file, kept.replace("\"input\":{\"text\":\"a\"}", "\"input\":{\"text\":\"b\"}")).expect("written");
-    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown);
+    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown { in_a_row: 3 });
     std::fs::write(&file, kept).expect("written");
     NOW.fetch_add(3600, Ordering::Relaxed);
-    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Expired);
+    assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Expired { in_a_row: 4 });
     // The next call removes what has expired.
     calls.begin(&node(), input("a"), "me").expect("begun");
     assert_eq!(std::fs::read_dir(place.path()).expect("there").count(), 1);
+}
+
+#[test]
+fn a_caller_that_does_not_get_it_right_is_told_to_stop() {
+    let place = tempfile::tempdir().expect("a directory");
+    // A restart forgets nothing.
+    let open = || Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
+    let ticket = |text: &str, who: &str| open().begin(&node(), input(text), who).expect("begun").ticket;
+    let submit = |ticket: &str, score: u32, who: &str| match open()
+        .submit(ticket, json!({"reason": "r", "score": score}), who)
+        .expect("kept")
+    {
+        Submitted::Rejected { attempts_left, .. } => format!("rejected, {attempts_left} left"),
+        Submitted::Stopped { problems, values, .. } => format!("stopped after {values}: {}", problems.join("; ")),
+        other => format!("{other:?}"),
+    };
+    let wrong = "/score: it is greater than the maximum of 5, got 9";
+    let first = ticket("a", "me");
+    assert_eq!(submit(&first, 9, "me"), "rejected, 1 left");
+    assert_eq!(submit(&first, 9, "me"), "rejected, 1 left");
+    // The third equal value, by the same ticket or by a new one, and each after it.
+    let second = ticket("a", "me");
+    assert_eq!(submit(&second, 9, "me"), format!("stopped after 3: {wrong}"));
+    assert_eq!(submit(&first, 9, "me"), format!("stopped after 4: {wrong}"));
+    // Another caller and another input are counted by themselves.
+    assert_eq!(submit(&ticket("a", "you"), 9, "you"), "rejected, 1 left");
+    let other = ticket("b", "me");
+    assert_eq!(submit(&other, 9, "me"), "rejected, 1 left");
+    // Different wrong values count, too.
+    assert_eq!(submit(&other, 8, "me"), "rejected, 0 left");
+    assert_eq!(
+        submit(&ticket("b", "me"), 7, "me"),
+        "stopped after 3: /score: it is greater than the maximum of 5, got 7"
+    );
+    // A right value is taken whatever was before.
+    let right = submit(&ticket("b", "me"), 4, "me");
+    assert!(right.starts_with("Accepted"), "{right}");
+    // A right value by a ticket without attempts is told to take a new one, twice.
+    let spent = ticket("c", "me");
+    let told: Vec<String> = [9, 8, 4, 4, 4].into_iter().map(|score| submit(&spent, score, "me")).collect();
+    assert_eq!(told[2..4], [r#"Spent { node: "rate" }"#, r#"Spent { node: "rate" }"#]);
+    assert_eq!(told[4], "stopped after 5: /score: it is greater than the maximum of 5, got 8");
+}
+
+#[test]
+fn tickets_that_are_not_valid_are_counted() {
+    let place = tempfile::tempdir().expect("a directory");
+    let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
+    let submit = |ticket: &str, who: &str| calls.submit(ticket, json!({"reason": "r", "score": 9}), who).expect("kept");
+    for in_a_row in 1..=3 {
+        assert_eq!(submit("nonsense", "me"), Submitted::Unknown { in_a_row });
+    }
+    assert_eq!(submit("nonsense", "you"), Submitted::Unknown { in_a_row: 1 });
+    submit(&calls.begin(&node(), input("a"), "me").expect("begun").ticket, "me");
+    assert_eq!(submit("nonsense", "me"), Submitted::Unknown { in_a_row: 1 });
 }
 
 #[test]

@@ -52,6 +52,24 @@ fn an_agent_answers_a_node_itself() {
     let forged = format!("{other}{}", &ticket[1..]);
     assert_eq!(submit(&mut peer, &forged, value.clone())["status"], "unknown");
     assert_eq!(submit(&mut peer, "please", value)["status"], "unknown");
+    // Wrong for ever: the agent is told to stop, whatever ticket it takes.
+    let wrong = || json!({"reason": "r", "score": 9});
+    let other = |peer: &mut McpPeer| {
+        peer.call("rate", json!({"text": "Again."})).structured["delegate"]["ticket"].as_str().unwrap().to_owned()
+    };
+    let (one, two) = (other(&mut peer), other(&mut peer));
+    assert_eq!(submit(&mut peer, &one, wrong())["status"], "rejected");
+    assert_eq!(submit(&mut peer, &two, wrong())["status"], "rejected");
+    let third = other(&mut peer);
+    for ticket in [&one, &third, &two] {
+        let stopped = submit(&mut peer, ticket, wrong());
+        let (problem, words) = (&stopped["problems"][0], stopped["tell_user"].as_str().unwrap());
+        assert_eq!((&stopped["status"], stopped["next"].as_str().unwrap().starts_with("Stop")), (&json!("stop"), true));
+        assert!(words.contains("rate") && words.contains(problem.as_str().unwrap()), "{words}");
+    }
+    for status in ["unknown", "unknown", "stop"] {
+        assert_eq!(submit(&mut peer, "please", wrong())["status"], status);
+    }
     // An input that does not decode.
     let misspelt = peer.call("rate", json!({"txt": "It rained."}));
     assert!(misspelt.is_error && misspelt.text.contains("\"text\" is a required property"), "{misspelt:?}");

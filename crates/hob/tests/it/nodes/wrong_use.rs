@@ -266,7 +266,7 @@ fn a_shell_hears_of_a_value_that_is_not_taken() {
     let late = submit(r#"{"reason": "r", "score": 4}"#);
     says(&late, &["No attempts are left, so this value was not looked at; call rate again for a new ticket."]);
     assert!(!late.stdout.contains("got 8"), "{}", late.stdout);
-    says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["This is no ticket"]);
+    says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["No node gave you this ticket"]);
 }
 
 #[test]
