@@ -30,6 +30,7 @@ mod nodes;
 mod parents;
 mod resources;
 mod roots;
+mod schemas;
 mod seat;
 mod survival;
 mod terminal;
