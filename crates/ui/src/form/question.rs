@@ -98,6 +98,11 @@ impl Question {
     pub(super) fn is_dangerous(&self) -> bool {
         self.danger == "high"
     }
+
+    /// Whether a draft keeps what stands in a field: a typed yes to a dangerous question is typed again.
+    pub(super) fn is_kept(&self, field: &Field) -> bool {
+        !(self.is_dangerous() && field.kind == Kind::Boolean)
+    }
 }
 
 impl Field {

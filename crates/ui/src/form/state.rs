@@ -94,10 +94,9 @@ pub(super) struct State {
 impl State {
     /// Makes a form that begins at its top, with what the person left in it before, and a note.
     pub(super) fn new(question: Question, note: &str, draft: &Draft) -> State {
-        let is_dangerous = question.is_dangerous();
         let entries = question.fields.iter().map(|field| {
             let mut entry = entry(field);
-            if let Some(left) = draft.fields.get(&field.id).filter(|_| !(is_dangerous && field.kind == Kind::Boolean)) {
+            if let Some(left) = draft.fields.get(&field.id).filter(|_| question.is_kept(field)) {
                 entry.restore(field, left);
             }
             entry
@@ -295,7 +294,7 @@ impl State {
 
     /// What the person changed, to begin with when the form is opened again; `None` for nothing.
     pub(super) fn draft(&self) -> Option<Draft> {
-        let fields = self.question.fields.iter().zip(&self.entries);
+        let fields = self.question.fields.iter().zip(&self.entries).filter(|(field, _)| self.question.is_kept(field));
         let changed = fields.filter_map(|(field, now)| {
             let left = now.left(field);
             (left != entry(field).left(field)).then(|| Some((field.id.clone(), left?))).flatten()
