@@ -45,20 +45,24 @@ shown() {
 }
 trap 'at kill-server' EXIT
 TERM=xterm at -f /dev/null new-session -d -x 80 -y 24 sh -c 'hob answer; echo "ended with $?"; exec cat'
-shown 'Ctrl-S send'
-press y
+shown 'Ctrl-S to Send'
+press Left
 press Tab
 shown '▸ Note (optional)'
 at set-buffer -- "$note"
 at paste-buffer -p -t :0
 shown 'xxxx'
 press C-s
+shown 'Enter sends'
+press Enter
 shown 'the disk is full'
 hob questions --json | grep -c '"open": *true' | sed 's/^/open: /'
 press -l ' and more'
 shown 'xxxx and more'
 rm "$STATE/ballast"
 press C-s
+shown 'Enter sends'
+press Enter
 shown 'ended with 0'
 hob questions --all --json | grep -c '"note": *"xxx.*xxx and more"' | sed 's/^/kept: /'
 hob stop >/dev/null
