@@ -80,6 +80,9 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
     if let Some(why) = refusal_of(&board, &cx) {
         return Err(refused("refused", why, None));
     }
+    if given.via == Some(Via::Dialog) {
+        return Err(RpcError::new(INVALID_PARAMS, "an answer in a dialog comes from the program that asked"));
+    }
     let question = one(&board, given.question.as_deref())?;
     let note = given.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
     if note.is_some_and(|note| note.chars().count() > NOTE_MAX) {

@@ -49,6 +49,15 @@ pub enum Via {
 }
 
 impl Via {
+    /// Returns the way in words for a model: who answered is known by nothing else.
+    pub fn way(self) -> &'static str {
+        match self {
+            Via::Dialog => "in this program's own dialog",
+            Via::Terminal | Via::Command => "with `hob answer`",
+            Via::Page => "on a page",
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Via::Dialog => "dialog",

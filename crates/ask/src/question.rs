@@ -71,11 +71,36 @@ pub struct Asker {
     /// The name of its program, as that says it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The run of the agent.
+    /// The run of the agent, the connection of a caller without one, or the invocation of a script.
     pub run: String,
+    /// The process at the other end of the connection, according to the kernel; 0 without one.
+    #[serde(default)]
+    pub pid: u32,
     pub worktree: PathBuf,
     /// Whether the answer reaches only a call that asks for it: a script, or a caller who shares its token with others.
     pub calls_back: bool,
+    /// Whether it is the hook of an agent, which takes the answer itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_hook: bool,
+}
+
+impl Asker {
+    /// Whether both are one run. Names do not count: a run may register one later.
+    pub fn is_same_run(&self, other: &Asker) -> bool {
+        (&self.run, self.pid, self.calls_back, self.is_hook) == (&other.run, other.pid, other.calls_back, other.is_hook)
+    }
+
+    /// Whether this caller may take, by the question's id, an answer that nobody took: one script continues another, and
+    /// callers who share a token cannot be told apart.
+    pub fn may_continue(&self, former: &Asker) -> bool {
+        self.calls_back && former.calls_back && !former.is_hook && self.worktree == former.worktree
+    }
+
+    /// Whether this caller may read the answer to a question of another run, as history.
+    pub fn may_read(&self, former: &Asker) -> bool {
+        let is_other = |one: &Option<String>, other: &Option<String>| one.is_some() && other.is_some() && one != other;
+        !former.is_hook && self.worktree == former.worktree && !is_other(&self.agent, &former.agent)
+    }
 }
 
 /// How much depends on the answer.
@@ -170,6 +195,8 @@ pub enum Event {
     Confirm,
     /// The answer was on its way when its call or connection ended.
     GiveUp,
+    /// Its asker is gone and cannot take the answer.
+    Abandon,
 }
 
 /// What is to be done.
@@ -247,11 +274,17 @@ impl Question {
                 next.handed = Handed::Waiting { attempts };
                 vec![Action::Store { durably: false }]
             }
+            (Event::Abandon, standing, Handed::Waiting { .. } | Handed::Out { .. }) if *standing != Standing::Open => {
+                next.handed = Handed::Settled;
+                vec![Action::Store { durably: false }]
+            }
             (Event::Confirm, _, Handed::Out { .. }) => {
                 next.handed = Handed::Settled;
                 vec![Action::Store { durably: false }]
             }
-            (Event::Tick { .. } | Event::HandOut | Event::GiveUp | Event::Confirm, ..) => return Ok(None),
+            (Event::Tick { .. } | Event::HandOut | Event::GiveUp | Event::Confirm | Event::Abandon, ..) => {
+                return Ok(None);
+            }
             _ => return Err(Closed(Box::new(self.clone()))),
         };
         Ok(Some(Step { question: next, actions }))
@@ -324,7 +357,15 @@ pub(crate) mod tests {
             id: id.to_owned(),
             seq,
             kind: Kind::Confirm,
-            asker: Asker { agent: None, client: None, run: "r".to_owned(), worktree: "/w".into(), calls_back: false },
+            asker: Asker {
+                agent: None,
+                client: None,
+                run: "r".to_owned(),
+                pid: 1,
+                worktree: "/w".into(),
+                calls_back: false,
+                is_hook: false,
+            },
             title: "Delete the branch?".to_owned(),
             message: String::new(),
             attachments: Vec::new(),
@@ -354,6 +395,7 @@ pub(crate) mod tests {
             Just(Event::HandOut),
             Just(Event::Confirm),
             Just(Event::GiveUp),
+            Just(Event::Abandon),
         ]
     }
 
@@ -366,7 +408,11 @@ pub(crate) mod tests {
             let mut closed_by: Option<Standing> = None;
             let (mut out, mut confirmed) = (false, false);
             for event in events {
-                let wants_open = !matches!(event, Event::Tick { .. } | Event::HandOut | Event::Confirm | Event::GiveUp);
+                let wants_open = !matches!(
+                    event,
+                    Event::Tick { .. } | Event::HandOut | Event::Confirm | Event::GiveUp | Event::Abandon
+                );
+                let abandoning = event == Event::Abandon;
                 let handing = event == Event::HandOut;
                 let confirming = event == Event::Confirm;
                 let giving_up = event == Event::GiveUp;
@@ -390,6 +436,10 @@ pub(crate) mod tests {
                         if giving_up {
                             prop_assert!(out);
                             out = false;
+                        }
+                        if abandoning {
+                            prop_assert!(closed_by.is_some() && !confirmed);
+                            (out, confirmed) = (false, true);
                         }
                     }
                 }

@@ -63,6 +63,7 @@ impl Store {
                  COMMIT;",
             )?;
         }
+        db.execute("CREATE INDEX IF NOT EXISTS digests ON questions (body ->> 'digest')", [])?;
         let before = now_ms.saturating_sub(KEPT_MS);
         db.execute("DELETE FROM questions WHERE settled = 1 AND asked_ms < ?1", [before.cast_signed()])?;
         Ok(Store(Mutex::new(db)))
@@ -123,6 +124,14 @@ impl Store {
         let mut query = db.prepare_cached("SELECT body FROM questions WHERE id = ?1")?;
         let body: Option<String> = query.query_row([id], |row| row.get(0)).optional()?;
         body.map(|body| parse(&body)).transpose()
+    }
+
+    /// The questions with a digest, newest first, as far as they are looked through.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of_digest(&self, digest: &str) -> Result<Vec<Question>, StoreError> {
+        self.query("SELECT body FROM questions WHERE body ->> 'digest' = ?1 ORDER BY seq DESC LIMIT 50", [digest])
     }
 
     /// The number of the next question.

@@ -1,6 +1,9 @@
 //! The fixed texts that models and people read.
 
-use crate::question::{Question, Standing, Via};
+use serde_json::Value;
+
+use crate::answer::{confirmed, guidance, selected};
+use crate::question::{Kind, Question, Standing, Via, rfc3339};
 
 /// After a call that waited long enough.
 pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
@@ -29,6 +32,42 @@ pub(crate) fn unavailable(id: &str) -> String {
     )
 }
 
+/// Where this program accepted the dialog without an answer, twice.
+pub(crate) fn undrawn(id: &str) -> String {
+    format!(
+        "This program accepted the dialog twice without an answer: it cannot show the question. That is not a no. The \
+         question stays open: do not ask again; tell your user to run `hob answer {id}` in this project, and go on with \
+         what does not depend on it, or stop."
+    )
+}
+
+/// For a question of another run.
+pub(crate) const ANOTHER_RUN: &str =
+    "An answer belongs to the run that asked. If you need one, ask by yourself: your user gets a new question.";
+
+/// What a person answered to another run, as history.
+pub(crate) fn earlier(question: &Question) -> String {
+    let id = &question.id;
+    let Some(said) = question.said() else {
+        return format!("Question {id} of another run ended without an answer ({}).", question.status());
+    };
+    let what = match (question.kind, question.values()) {
+        (_, None) => "would not answer".to_owned(),
+        (Kind::Confirm, Some(_)) => format!("said {}", if confirmed(question) { "yes" } else { "no" }),
+        (Kind::Select, Some(_)) => match selected(question) {
+            (Some(chosen), None) => format!("chose {}", Value::from(chosen)),
+            (_, custom) => format!("answered {}", Value::from(custom)),
+        },
+        (Kind::Guide, Some(_)) => format!("answered {}", Value::from(guidance(question))),
+        (Kind::Form, Some(values)) => format!("answered {}", Value::from(values.clone())),
+    };
+    let way = match said.via {
+        Via::Dialog => "in its program's own dialog",
+        via => via.way(),
+    };
+    format!("History: {} {what} to an earlier run, {way} at {} ({id}).", said.by, rfc3339(said.at_ms))
+}
+
 /// For a person who refused or dismissed the question.
 pub(crate) const DECLINED: &str = "The person declined to answer. That is neither yes nor no: do not ask the same again, and do \
                                    not do what needed the answer.";
@@ -42,17 +81,14 @@ pub(crate) const NO_GUIDANCE: &str = "No guidance provided";
 pub(crate) fn late_head(question: &Question, age: &str, redelivered: bool) -> String {
     let said = question.said();
     let by = said.map_or("the person", |said| said.by.as_str());
-    let via = said.map_or(Via::Command, |said| said.via).as_str();
+    let way = said.map_or(Via::Command, |said| said.via).way();
     let what = match question.standing {
         Standing::Answered { .. } => "answered",
         Standing::Declined { .. } => "declined to answer",
         _ => "closed without an answer",
     };
     let again = if redelivered { "; redelivered: you may have seen this before" } else { "" };
-    format!(
-        "Late answer: {by} {what} your question {} of {age} ago, by {via}{again}. It is this person's own answer.",
-        question.id
-    )
+    format!("Late answer: {by} {what} your question {} of {age} ago, {way}{again}.", question.id)
 }
 
 /// The line for the answers that did not fit.

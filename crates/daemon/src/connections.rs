@@ -152,8 +152,9 @@ impl Connections {
     }
 }
 
-/// Whether a process of this user lives; what has ended and was not waited for has no directory any more.
-fn lives(pid: u32) -> bool {
+/// Whether a process of this user lives; what has ended and was not waited for has no directory any more. True without a
+/// process.
+pub(crate) fn lives(pid: u32) -> bool {
     pid == 0 || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Board;
+use super::{Board, Failed, Notified};
 use crate::answer;
 use crate::attachment::{Attachment, copy_of};
 use crate::question::{CLAIM_MS, Question, Via, rfc3339};
@@ -123,6 +123,35 @@ impl Board {
         if let Err(error) = noted {
             tracing::debug!(%error, "who watches cannot be noted");
         }
+    }
+
+    /// Tells the person of a question outside of hob, if that is configured.
+    pub(super) fn tell(&self, question: &Question) {
+        let Some(notify) = &self.options.notify else { return };
+        // What fails at once must find it told.
+        self.set_told(question.seq, true);
+        let (board, seq) = (self.me.clone(), question.seq);
+        let failed: Failed = Box::new(move || {
+            if let Some(board) = board.upgrade() {
+                board.set_told(seq, false);
+            }
+        });
+        if !notify(&Notified { id: &question.id, title: &question.title }, failed) {
+            self.set_told(question.seq, false);
+        }
+    }
+
+    /// Notes whether the person was told of a question outside of hob; calls that wait for it look again.
+    fn set_told(&self, seq: u64, is_told: bool) {
+        if let Some(held) = self.state.lock().questions.get_mut(&seq) {
+            held.is_told = is_told;
+            held.changed.send_replace(());
+        }
+    }
+
+    /// Whether the person was told of a question outside of hob.
+    pub(crate) fn is_told(&self, id: &str) -> bool {
+        self.state.lock().questions.values().any(|held| held.is_told && held.question.id == id)
     }
 
     /// Shows a question that changed to every face.

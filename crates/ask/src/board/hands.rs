@@ -1,16 +1,15 @@
 //! Answers on their way: which call each went out with, whether it arrived, and what comes back.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp::tool::Context;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use super::{Board, BoardError, State};
 use crate::question::{Event, Question};
 
-/// How long a result must have been on its way before another one shows that it arrived.
-const ARRIVED: Duration = Duration::from_secs(1);
+/// How long a result must have been on its way before an event of the agent's hooks shows that it arrived.
+pub(crate) const ARRIVED: Duration = Duration::from_secs(1);
 
 /// An answer that went out with a call.
 pub(super) struct Hand {
@@ -19,6 +18,13 @@ pub(super) struct Hand {
     at: Instant,
     /// Ends the task that watches the call.
     _watched: oneshot::Sender<()>,
+}
+
+/// An answer as a call gets it.
+pub(crate) struct Handout {
+    pub question: Question,
+    /// Whether this call is the one that the answer was handed to. Another call had it otherwise, or nobody needs it.
+    pub is_taken: bool,
 }
 
 /// A call that waits for a question; while one does, the answer goes to it alone.
@@ -38,10 +44,7 @@ impl Board {
 
     /// Hands the answer to a call whose result is about to leave. If the call is given up, or its connection ends before
     /// the run is heard of again, the answer waits again. Returns the question with its hand-out.
-    pub(crate) fn hand_out(&self, question: &Question, run: &str, cx: &Context) -> Result<Question, BoardError> {
-        if !question.waits_for_hand_out() {
-            return Ok(question.clone());
-        }
+    pub(crate) fn hand_out(&self, question: &Question, run: &str, cx: &Context) -> Result<Handout, BoardError> {
         let cx = cx.clone();
         self.hand_out_until(question, run, async move {
             tokio::select! {
@@ -57,11 +60,15 @@ impl Board {
         question: &Question,
         run: &str,
         lost: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<Question, BoardError> {
-        let handed = self.change(&question.id, Event::HandOut)?;
+    ) -> Result<Handout, BoardError> {
+        let (handed, is_taken) = self.apply(&question.id, Event::HandOut)?;
+        let handout = Handout { question: handed, is_taken };
+        if !is_taken {
+            return Ok(handout);
+        }
         if question.asker.calls_back {
-            // It asks again if it did not get this.
-            return self.change(&question.id, Event::Confirm).map(|_| handed);
+            // No later call of its run acknowledges it.
+            return self.change(&question.id, Event::Confirm).map(|_| handout);
         }
         let (watched, mut confirmed) = oneshot::channel();
         let mut state = self.state.lock();
@@ -83,7 +90,7 @@ impl Board {
                 }
             });
         }
-        Ok(handed)
+        Ok(handout)
     }
 
     fn give_up(&self, seq: u64, number: u64) {
@@ -99,14 +106,14 @@ impl Board {
         }
     }
 
-    /// The run is heard of: by a new call, or else by another result that leaves. What went out to it before has arrived.
-    pub(crate) fn heard_of(&self, run: &str, by_a_new_call: bool) {
+    /// Acknowledges the answers that went out to a run before `since`, when it called again.
+    pub(crate) fn acknowledge(&self, run: &str, since: Instant) {
         let mut state = self.state.lock();
         let State { questions, closed, .. } = &mut *state;
         let mut arrived = Vec::new();
         for seq in &*closed {
             let Some(held) = questions.get_mut(seq) else { continue };
-            let has_arrived = |hand: &mut Hand| hand.run == run && (by_a_new_call || hand.at.elapsed() >= ARRIVED);
+            let has_arrived = |hand: &mut Hand| hand.run == run && hand.at < since;
             if held.hand.take_if(has_arrived).is_some() {
                 arrived.push(held.question.id.clone());
             }

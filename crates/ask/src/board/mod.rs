@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mcp::tool::Context;
 use parking_lot::Mutex;
 use project::journal;
 use tokio::sync::{Semaphore, watch};
@@ -18,7 +19,7 @@ use tokio::time::Instant;
 
 use self::faces::Faces;
 use self::hands::Hand;
-pub(crate) use self::runs::asker;
+pub(crate) use self::hands::{ARRIVED, Handout};
 use crate::AskSettings;
 use crate::attachment::{self, GivenAttachment};
 use crate::form::Form;
@@ -38,8 +39,10 @@ pub struct BoardOptions {
     pub path: PathBuf,
     /// Makes its directory.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    /// Whether a run of an agent is connected.
-    pub run_is_here: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Whether the process of an asker lives; true where there is none.
+    pub is_alive: Box<dyn Fn(&Asker) -> bool + Send + Sync>,
+    /// The name under which the caller registered, if it did.
+    pub agent_of: Box<dyn Fn(&Context) -> Option<String> + Send + Sync>,
     /// Why a process may not answer; `None` if it may.
     pub refuses: Box<dyn Fn(u32) -> Option<String> + Send + Sync>,
     /// Writes to the journal.
@@ -79,6 +82,8 @@ pub struct Board {
     /// Told when a question may expire sooner than the last.
     sooner: Arc<tokio::sync::Notify>,
     born: Instant,
+    /// Tells this daemon's connections from those of an earlier one.
+    life: String,
     /// Whether somebody watched when an earlier daemon died.
     was_watched: bool,
 }
@@ -90,8 +95,6 @@ struct State {
     /// Those of them that are closed, and not yet with their askers: every call looks for its own there, and must not pay
     /// for those that are open.
     closed: BTreeSet<u64>,
-    /// The runs that were seen in this life.
-    seen: HashSet<String>,
     last_hand: u64,
 }
 
@@ -158,6 +161,7 @@ impl Board {
             closings: watch::channel(0).0,
             sooner: Arc::default(),
             born: Instant::now(),
+            life: random_letters(),
         })
     }
 
@@ -173,13 +177,6 @@ impl Board {
     /// Whether the file is open: else there is no question.
     pub(crate) fn is_open(&self) -> bool {
         self.store.get().is_some()
-    }
-
-    /// How many questions are open, and how many answers wait for their askers.
-    pub fn counts(&self) -> (usize, usize) {
-        let state = self.state.lock();
-        let open = state.questions.values().filter(|held| held.question.is_open()).count();
-        (open, state.questions.values().filter(|held| held.question.waits_for_hand_out()).count())
     }
 
     /// How many faces watch.
@@ -202,7 +199,12 @@ impl Board {
         let mut found = store.unsettled()?;
         for question in &mut found {
             // What was on its way when the daemon ended may not have arrived.
-            for event in [Event::GiveUp, Event::Tick { at_ms: now }] {
+            let mut events = vec![Event::GiveUp, Event::Tick { at_ms: now }];
+            // An answer is as old as its question may become.
+            if self.is_gone(&question.asker) || question.expires_ms <= now {
+                events.push(Event::Abandon);
+            }
+            for event in events {
                 if let Ok(Some(step)) = question.apply(event) {
                     store.put(&step.question, false)?;
                     *question = step.question;
@@ -232,11 +234,11 @@ impl Board {
         Ok(())
     }
 
-    /// Stores a new question, unless this asker has the same one open, or answered and not handed out. Blocks.
+    /// Stores a new question, unless this run has the same one open, or answered and not handed out. Blocks.
     pub(crate) fn ask(&self, draft: Draft, asker: Asker) -> Result<Question, BoardError> {
         let store = self.open()?;
+        self.withdraw_former(&draft, &asker)?;
         let changing = self.changing.lock();
-        self.note_run(&asker.run);
         if let Some(same) = self.same(&draft, &asker) {
             // Words that no person saw are not answered.
             if (&same.title, &same.message, &same.form) != (&draft.title, &draft.message, &draft.form) {
@@ -245,7 +247,7 @@ impl Board {
             }
             return Ok(same);
         }
-        if self.state.lock().questions.len() >= QUESTIONS_MAX {
+        if self.is_full() {
             return Err(BoardError::Full);
         }
         let read = attachment::read(draft.attachments, &asker.worktree).map_err(BoardError::Unshown)?;
@@ -286,37 +288,14 @@ impl Board {
         Ok(question)
     }
 
-    fn tell(&self, question: &Question) {
-        let Some(notify) = &self.options.notify else { return };
-        // What fails at once must find it told.
-        self.set_told(question.seq, true);
-        let (board, seq) = (self.me.clone(), question.seq);
-        let failed: Failed = Box::new(move || {
-            if let Some(board) = board.upgrade() {
-                board.set_told(seq, false);
-            }
-        });
-        if !notify(&Notified { id: &question.id, title: &question.title }, failed) {
-            self.set_told(question.seq, false);
-        }
-    }
-
-    /// Notes whether the person was told of a question outside of hob; calls that wait for it look again.
-    fn set_told(&self, seq: u64, is_told: bool) {
-        if let Some(held) = self.state.lock().questions.get_mut(&seq) {
-            held.is_told = is_told;
-            held.changed.send_replace(());
-        }
-    }
-
-    /// Whether the person was told of a question outside of hob.
-    pub(crate) fn is_told(&self, id: &str) -> bool {
-        self.state.lock().questions.values().any(|held| held.is_told && held.question.id == id)
-    }
-
     /// Applies an event to a question: the state machine decides, the store keeps, and whoever waits or watches is told.
     /// Blocks while it is stored durably.
     pub(crate) fn change(&self, id: &str, event: Event) -> Result<Question, BoardError> {
+        self.apply(id, event).map(|(question, _)| question)
+    }
+
+    /// As [`Board::change`]; also tells whether the event changed anything.
+    fn apply(&self, id: &str, event: Event) -> Result<(Question, bool), BoardError> {
         let store = self.open()?;
         let changing = self.changing.lock();
         let before = self.find(id)?.ok_or_else(|| BoardError::Unknown(id.to_owned()))?;
@@ -326,7 +305,7 @@ impl Board {
         };
         let step = match before.apply(event) {
             Ok(Some(step)) => step,
-            Ok(None) => return Ok(before),
+            Ok(None) => return Ok((before, false)),
             Err(Closed(question)) => return Err(BoardError::Closed(question)),
         };
         let question = step.question;
@@ -363,7 +342,7 @@ impl Board {
                 Action::Store { .. } | Action::Wake => {}
             }
         }
-        Ok(question)
+        Ok((question, true))
     }
 
     /// As [`Board::change`], away from the runtime's threads.
@@ -482,11 +461,14 @@ impl Held {
 }
 
 fn random_id() -> String {
+    format!("q_{}", random_letters())
+}
+
+fn random_letters() -> String {
     /// Without letters that look like others.
     const LETTERS: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
     let mut bytes = [0; 5];
     // Without the system's randomness ids would collide; a running system always provides it.
     getrandom::fill(&mut bytes).expect("the system gives random bytes");
-    let letters = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
-    format!("q_{}", letters.collect::<String>())
+    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
 }

@@ -1,97 +1,138 @@
-//! Whose a question is: the run that asked it, and whoever follows a run that is gone.
-
-use std::time::Duration;
+//! Whose a question is. An answer belongs to the run that asked: another run gets a question of its own, and hears of the
+//! earlier answer as history.
 
 use mcp::tool::Context;
 use project::{Caller, Known, Role, journal};
-use tokio::time::Instant;
 
-use super::{Board, Draft, Held, State};
-use crate::question::{Asker, Handed, Question};
+use super::{Board, BoardError, Draft, Held, QUESTIONS_MAX, State};
+use crate::question::{Asker, Event, Question, Standing};
 
-/// How long after its start a daemon waits for runs that it has not seen, before it takes them for gone.
-const RETURN_TIME: Duration = Duration::from_secs(10);
+/// How long an answer to an earlier run is worth mentioning.
+const HISTORY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Board {
-    /// The question that an equal call of this asker, or of one that it follows, asked before. A run that may come back to
-    /// a new daemon shares an open question until then: the person is not asked twice.
+    /// Returns the question that an equal call of the same run asked before: open, or answered and not taken yet.
     pub(super) fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
         let state = self.state.lock();
-        let is_same = |held: &&Held| {
-            let question = &held.question;
-            let is_own = question.asker == *asker;
-            is_equal(question, draft)
-                && match question.handed {
-                    _ if question.is_open() => is_own || self.may_succeed(asker, &question.asker),
-                    // What its own run was given has arrived, since it calls again; and what one that is gone was given is
-                    // about to be given up.
-                    Handed::Out { .. } => !is_own && self.succeeds(&state, asker, &question.asker),
-                    _ => is_own || self.succeeds(&state, asker, &question.asker),
-                }
+        let mut questions = state.questions.values().map(|held| &held.question);
+        let is_same = |question: &&Question| {
+            // An answer is as old as its question may become.
+            let is_current = question.is_open() || question.expires_ms > journal::now();
+            question.asker.is_same_run(asker)
+                && is_equal(question, draft)
+                && is_current
+                && (question.is_open() || question.waits_for_hand_out())
         };
-        state.questions.values().find(is_same).map(|held| held.question.clone())
+        questions.find(is_same).cloned()
     }
 
-    /// Until when an equal call has to wait: its question is answered, and whoever asked it may come back for the answer.
-    pub(crate) fn settles_at(&self, draft: &Draft, asker: &Asker) -> Option<Instant> {
+    /// Withdraws the open questions of these words whose agents are gone: the person sees the new one alone.
+    pub(super) fn withdraw_former(&self, draft: &Draft, asker: &Asker) -> Result<(), BoardError> {
         let state = self.state.lock();
-        let waits = |held: &Held| {
-            let (question, former) = (&held.question, &held.question.asker);
-            let is_answered = is_equal(question, draft) && !question.is_open() && *former != *asker;
-            is_answered && self.may_succeed(asker, former) && !self.succeeds(&state, asker, former)
+        let questions = state.questions.values().map(|held| &held.question);
+        let is_former = |question: &&Question| {
+            let former = &question.asker;
+            question.is_open() && is_equal(question, draft) && former.worktree == asker.worktree && !former.calls_back
         };
-        state.questions.values().any(waits).then(|| self.born + RETURN_TIME)
-    }
-
-    /// Notes that a run lives.
-    pub(crate) fn note_run(&self, run: &str) {
-        let mut state = self.state.lock();
-        if !state.seen.contains(run) {
-            state.seen.insert(run.to_owned());
+        let former: Vec<Question> = questions.filter(is_former).cloned().collect();
+        drop(state);
+        for question in former.into_iter().filter(|question| !(self.options.is_alive)(&question.asker)) {
+            let reason = "its agent is gone, and another run asks the same".to_owned();
+            match self.change(&question.id, Event::Withdraw { reason, at_ms: journal::now() }) {
+                Ok(_) | Err(BoardError::Closed(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
+        Ok(())
     }
 
-    /// Whether the question is this caller's: asked by its run, or by a run of the same agent that is gone.
-    pub(crate) fn is_of(&self, question: &Question, asker: &Asker) -> bool {
-        question.asker == *asker || self.succeeds(&self.state.lock(), asker, &question.asker)
+    /// Returns the latest question of these words that a person answered for another run. Blocks.
+    pub(crate) fn earlier(&self, question: &Question) -> Result<Option<Question>, BoardError> {
+        let Some(store) = self.store.get() else { return Ok(None) };
+        let since = journal::now().saturating_sub(HISTORY_MS);
+        let is_earlier = |former: &Question| {
+            matches!(former.standing, Standing::Answered { .. })
+                && former.said().is_some_and(|said| said.at_ms >= since)
+                && !former.asker.is_same_run(&question.asker)
+                && question.asker.may_read(&former.asker)
+                && (&former.title, &former.message, &former.form)
+                    == (&question.title, &question.message, &question.form)
+        };
+        Ok(store.of_digest(&question.digest)?.into_iter().find(is_earlier))
     }
 
-    /// Whether a caller takes over what the former one asked: that one is gone, and does not come back.
-    fn succeeds(&self, state: &State, asker: &Asker, former: &Asker) -> bool {
-        let may_return = || !state.seen.contains(&former.run) && self.born.elapsed() < RETURN_TIME;
-        self.may_succeed(asker, former) && !may_return()
+    /// How many questions are open, and how many answers wait for askers that can still take them.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        let open = state.questions.values().filter(|held| held.question.is_open()).count();
+        let waiting = state.questions.values().map(|held| &held.question);
+        let waiting: Vec<Asker> =
+            waiting.filter(|question| question.waits_for_hand_out()).map(|question| question.asker.clone()).collect();
+        drop(state);
+        (open, waiting.iter().filter(|asker| !self.is_gone(asker)).count())
     }
 
-    /// Whether a caller is the same agent as a former one, which is not here.
-    fn may_succeed(&self, asker: &Asker, former: &Asker) -> bool {
-        // Those without a name are told apart by their programs, as far as these go.
-        let is_same_agent = asker.agent == former.agent
-            && (asker.agent.is_some() || asker.client == former.client)
-            && asker.worktree == former.worktree
-            && asker.calls_back == former.calls_back;
-        is_same_agent && !(self.options.run_is_here)(&former.run)
+    /// Whether nobody can take an answer to this asker any more.
+    pub(super) fn is_gone(&self, asker: &Asker) -> bool {
+        asker.is_hook || (!asker.calls_back && !(self.options.is_alive)(asker))
+    }
+
+    /// Whether there is no room for another question, after the answers that nobody can take are dropped.
+    pub(super) fn is_full(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.questions.len() >= QUESTIONS_MAX {
+            let is_over = |held: &Held| !held.question.is_open() && self.is_gone(&held.question.asker);
+            state.questions.retain(|_, held| !is_over(held));
+            let State { questions, closed, .. } = &mut *state;
+            closed.retain(|seq| questions.contains_key(seq));
+        }
+        state.questions.len() >= QUESTIONS_MAX
+    }
+
+    /// Returns the caller of a tool as an asker; `None` outside of a call.
+    pub(crate) fn asker(&self, cx: &Context) -> Option<Asker> {
+        let caller = cx.caller::<Caller>()?;
+        let is_shared = caller.known == Known::BySharedToken;
+        // Nothing else tells callers apart who share a token, nor a connection from one of an earlier daemon.
+        let of_connection = || format!("connection {} of {}", caller.connection, self.life);
+        let is_script = caller.role == Role::Control;
+        Some(Asker {
+            client: cx.client().map(|client| client.name.clone()).filter(|_| !is_script),
+            agent: caller.name.as_ref().map(|name| name.trim_start_matches('@').to_owned()),
+            run: caller.run.clone().filter(|_| !is_shared).unwrap_or_else(of_connection),
+            pid: caller.pid,
+            worktree: caller.worktree.clone(),
+            calls_back: is_script || is_shared,
+            is_hook: false,
+        })
     }
 }
 
-/// Whether a call like this asked the question, and its answer is still to be had.
+/// Whether a call like this asked the question.
 fn is_equal(question: &Question, draft: &Draft) -> bool {
-    // An answer is as old as its question may become.
-    (question.is_open() || !question.is_settled() && question.expires_ms > journal::now())
-        && (question.kind, &question.digest) == (draft.kind, &draft.digest)
+    (question.kind, &question.digest) == (draft.kind, &draft.digest)
 }
 
-/// Who asks, as the daemon knows the caller of a tool; `None` outside of one.
-pub(crate) fn asker(cx: &Context) -> Option<Asker> {
-    let caller = cx.caller::<Caller>()?;
-    let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
-    let is_script = caller.role == Role::Control;
-    let client = cx.client().map(|client| client.name.clone());
-    Some(Asker {
-        client: client.filter(|_| caller.role != Role::Control),
-        agent: caller.name.as_ref().map(|name| name.trim_start_matches('@').to_owned()),
-        // Each run of a script is a run of its own, and the next one may take over.
-        run,
-        worktree: caller.worktree.clone(),
-        calls_back: is_script || caller.known == Known::BySharedToken,
-    })
+#[cfg(test)]
+mod tests {
+    use crate::question::tests::question;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_known_by_its_process_and_not_by_its_names() {
+        let asker = question("q_1", 1).asker;
+        let named = Asker { agent: Some("alice".into()), client: Some("c".into()), ..asker.clone() };
+        assert!(asker.is_same_run(&named));
+        let others = [
+            Asker { run: "other".into(), ..asker.clone() },
+            Asker { pid: 2, ..asker.clone() },
+            Asker { calls_back: true, ..asker.clone() },
+            Asker { is_hook: true, ..asker.clone() },
+        ];
+        assert!(others.iter().all(|other| !asker.is_same_run(other)));
+        let [_, _, script, hook] = others;
+        assert!(script.may_continue(&script) && !asker.may_continue(&script) && !script.may_continue(&asker));
+        assert!(!script.may_read(&hook) && script.may_read(&asker));
+    }
 }

@@ -6,14 +6,15 @@ use std::time::Duration;
 use mcp::tool::{Context, ToolError};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::result::{Reply, Status};
 use crate::attachment::GivenAttachment;
-use crate::board::{self, Board, BoardError, Draft};
+use crate::board::{Board, BoardError, Draft, Handout};
 use crate::form::{Form, TEXT_MAX};
-use crate::question::{Asker, Danger, Handed, Kind, Question};
+use crate::question::{Asker, Danger, Kind, Question};
 use crate::route::waiting::{self, Waited};
+use crate::words;
 
 /// How long a question lives, in seconds.
 const LIVES: u64 = 24 * 60 * 60;
@@ -26,6 +27,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// The longest title and the longest key, in characters.
 const TITLE_MAX: usize = 300;
 const KEY_MAX: usize = 200;
+/// The most characters of an earlier run's answer beside a question.
+const HISTORY_MAX: usize = 500;
 
 /// The arguments that every asking tool has.
 pub(crate) struct Common {
@@ -45,24 +48,37 @@ pub(crate) struct Asked {
     pub danger: Danger,
 }
 
-/// Asks, or finds the question that an equal call asked before, and waits for its answer.
+/// Asks, or finds the question that an equal call of this run asked before, and waits for its answer.
 pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: Common) -> Result<Reply, ToolError> {
     let begun = Instant::now();
     let wait = wait(cx, common.wait_s);
-    let asker = asker(cx)?;
-    board.heard_of(&asker.run, true);
-    let question = match resumed(board, cx, &asker)? {
-        Some(question) => question,
-        None => {
-            let draft = draft(asked, &common)?;
-            board.open_if_there();
-            if let Some(at) = board.settles_at(&draft, &asker) {
-                cx.waits(sleep_until(at)).await;
-            }
-            board.blocking(move |board| board.ask(draft, asker)).await.map_err(failed)?
-        }
-    };
-    wait_for(board, cx, question, begun, wait).await
+    let asker = asker(board, cx)?;
+    acknowledge(board, cx, &asker);
+    if let Some(question) = resumed(board, cx, &asker)? {
+        return wait_for(board, cx, question, begun, wait).await;
+    }
+    let draft = draft(asked, &common)?;
+    board.open_if_there();
+    let agent = (board.options.agent_of)(cx).or_else(|| asker.agent.clone());
+    let asker = Asker { agent, ..asker };
+    let asking = board.blocking(move |board| {
+        let question = board.ask(draft, asker)?;
+        let earlier = board.earlier(&question)?;
+        Ok((question, earlier))
+    });
+    let (question, earlier) = asking.await.map_err(failed)?;
+    let reply = wait_for(board, cx, question, begun, wait).await?;
+    // An answer of its own needs no history.
+    let earlier = earlier.filter(|_| reply.question.is_open());
+    let earlier = earlier.map(|earlier| words::earlier(&earlier).chars().take(HISTORY_MAX).collect());
+    Ok(Reply { earlier, ..reply })
+}
+
+/// Acknowledges what went out to this run before this call.
+pub(crate) fn acknowledge(board: &Board, cx: &Context, asker: &Asker) {
+    if let Some(began) = cx.began() {
+        board.acknowledge(&asker.run, began);
+    }
 }
 
 /// Waits for a question, and hands out its answer.
@@ -84,17 +100,33 @@ pub(crate) async fn wait_for(
     };
     let waited_s = begun.elapsed().as_secs();
     let is_seen = board.watching() > 0 || board.is_told(&question_id);
-    let reply = |question, open_as| Reply { question, open_as, waited_s, redelivered: false, is_seen };
+    let reply = |question, open_as| Reply {
+        question,
+        open_as,
+        waited_s,
+        redelivered: false,
+        is_seen,
+        is_undrawn: false,
+        is_of_another_run: false,
+        earlier: None,
+    };
     match waited.map_err(failed)? {
         None => Ok(reply(question, Status::Asked)),
         Some(Waited::TimedOut(question)) => Ok(reply(question, Status::TimedOut)),
         Some(Waited::Nobody(question)) => Ok(reply(question, Status::Unavailable)),
+        Some(Waited::Undrawn(question)) => Ok(Reply { is_undrawn: true, ..reply(question, Status::Unavailable) }),
         Some(Waited::Closed(question)) => {
-            let is_out = matches!(question.handed, Handed::Out { .. });
-            let run = asker(cx)?.run;
-            let question = board.hand_out(&question, &run, cx).map_err(failed)?;
-            let redelivered = is_out || question.is_redelivered();
-            Ok(Reply { redelivered, ..reply(question, Status::TimedOut) })
+            let asker = asker(board, cx)?;
+            let is_own = question.asker.is_same_run(&asker);
+            if !is_own && !asker.may_continue(&question.asker) {
+                return Ok(Reply { is_of_another_run: true, ..reply(question, Status::TimedOut) });
+            }
+            let Handout { question, is_taken } = board.hand_out(&question, &asker.run, cx).map_err(failed)?;
+            let is_answer = question.said().is_some();
+            // Who continues another caller takes an answer that nobody had.
+            let is_of_another_run = is_answer && !is_taken && !is_own;
+            let redelivered = is_answer && (!is_taken || question.is_redelivered());
+            Ok(Reply { redelivered, is_of_another_run, ..reply(question, Status::TimedOut) })
         }
     }
 }
@@ -113,8 +145,8 @@ fn resumed(board: &Board, cx: &Context, asker: &Asker) -> Result<Option<Question
     let Some(resumed) = cx.resumed() else { return Ok(None) };
     board.open_if_there();
     let found = board.find(resumed.name()).map_err(failed)?;
-    // The ticket is sealed for one caller and one call; a run that is gone may have had the call before.
-    Ok(found.filter(|question| board.is_of(question, asker) || question.asker.worktree == asker.worktree))
+    // The ticket is sealed for one call of who asked. Where nothing tells callers apart, it does.
+    Ok(found.filter(|question| question.asker.is_same_run(asker) || asker.may_continue(&question.asker)))
 }
 
 fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
@@ -182,8 +214,8 @@ fn digest(parts: &[&str]) -> String {
     hex::encode(&digest.finalize()[..16])
 }
 
-pub(crate) fn asker(cx: &Context) -> Result<Asker, ToolError> {
-    board::asker(cx).ok_or_else(|| ToolError::internal("a call without a caller"))
+pub(crate) fn asker(board: &Board, cx: &Context) -> Result<Asker, ToolError> {
+    board.asker(cx).ok_or_else(|| ToolError::internal("a call without a caller"))
 }
 
 pub(crate) fn failed(error: BoardError) -> ToolError {

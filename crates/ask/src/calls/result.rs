@@ -17,6 +17,8 @@ pub(crate) enum Status {
     Asked,
     TimedOut,
     Unavailable,
+    /// Another run asked, and has the answer.
+    AnotherRun,
 }
 
 /// Who answered, where and when.
@@ -45,6 +47,9 @@ pub(crate) struct Common {
     /// Whether an earlier result may have said this.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
+    /// What the user answered to another run. It is no answer to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<String>,
     /// What to do now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
@@ -59,11 +64,30 @@ pub(crate) struct Reply {
     pub redelivered: bool,
     /// Whether somebody can see the question now.
     pub is_seen: bool,
+    /// Whether this program accepted its dialog without an answer.
+    pub is_undrawn: bool,
+    /// Whether the question and its answer belong to another run.
+    pub is_of_another_run: bool,
+    /// What a person answered to another run that asked the same.
+    pub earlier: Option<String>,
 }
 
 impl Reply {
     pub(crate) fn common(&self) -> Common {
         let question = &self.question;
+        if self.is_of_another_run {
+            return Common {
+                status: Status::AnotherRun,
+                question: question.id.clone(),
+                open: false,
+                answered: None,
+                note: None,
+                waited_s: self.waited_s,
+                redelivered: false,
+                earlier: Some(words::earlier(question)),
+                advice: Some(words::ANOTHER_RUN.to_owned()),
+            };
+        }
         let (status, advice) = match &question.standing {
             Standing::Answered { .. } => (Status::Answered, None),
             Standing::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
@@ -73,6 +97,7 @@ impl Reply {
             Standing::Open => {
                 let advice = match self.open_as {
                     Status::Asked => words::asked(&question.id, self.is_seen),
+                    Status::Unavailable if self.is_undrawn => words::undrawn(&question.id),
                     Status::Unavailable => words::unavailable(&question.id),
                     _ => words::TIMED_OUT.to_owned(),
                 };
@@ -88,6 +113,7 @@ impl Reply {
             note: said.and_then(|said| said.note.clone()),
             waited_s: self.waited_s,
             redelivered: self.redelivered,
+            earlier: self.earlier.clone(),
             advice,
         }
     }
@@ -98,7 +124,7 @@ pub(crate) fn text(common: &Common, lines: &[String]) -> String {
     let id = &common.question;
     let mut text = match (common.status, &common.answered) {
         (Status::Answered, Some(Answered { by, via, at })) => {
-            format!("answered by {by} ({}, {at}): {id}", via.as_str())
+            format!("answered by {by} {} ({at}): {id}", via.way())
         }
         (Status::Declined, _) => format!("declined: {id}"),
         (Status::Cancelled, _) => format!("cancelled: {id}"),
@@ -107,6 +133,7 @@ pub(crate) fn text(common: &Common, lines: &[String]) -> String {
             format!("timed_out: {id}, no answer after {} s; it stays open", common.waited_s)
         }
         (Status::TimedOut, _) => format!("timed_out: {id} expired"),
+        (Status::AnotherRun, _) => format!("another_run: {id} was asked by another run"),
         (Status::Unavailable | Status::Answered, _) => format!("unavailable: {id} is stored and open"),
     };
     if common.redelivered {
@@ -114,6 +141,9 @@ pub(crate) fn text(common: &Common, lines: &[String]) -> String {
     }
     for line in lines {
         text.push_str(&format!("\n{}", project::visible::visible(line)));
+    }
+    if let Some(earlier) = &common.earlier {
+        text.push_str(&format!("\n{}", project::visible::visible(earlier)));
     }
     if let Some(advice) = &common.advice {
         text.push_str(&format!("\n{advice}"));

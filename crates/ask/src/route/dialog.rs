@@ -8,7 +8,7 @@ use project::visible;
 use serde_json::{Map, Value, json};
 
 use crate::attachment::{Attachment, AttachmentKind};
-use crate::form::{Field, FieldKind};
+use crate::form::{Field, FieldKind, read};
 use crate::question::{Danger, Question};
 
 /// The field for what a person adds.
@@ -23,8 +23,12 @@ const LINES_MAX: usize = 40;
 const FOLDS: &str = "claude-code";
 const LINE: usize = 80;
 
-/// The question as a form of the agent's dialog. `problem` says what was wrong with the answer before; `client` is the
-/// name of its program.
+/// The clients that are known to draw a list of several choices. Others get a text, since some accept what they cannot
+/// draw without a value (Codex 0.169: integers, numbers and lists).
+const DRAW_LISTS: &[&str] = &["claude-code"];
+
+/// Returns the question as a form of the agent's dialog. `problem` says what was wrong with the answer before; `client` is
+/// the name of its program.
 pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str) -> Ask {
     let (mut message, mut rest) = (String::new(), String::new());
     if let Some(problem) = problem {
@@ -38,6 +42,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
         rest.push_str(&format!("\n\n{}", question.message));
     }
     question.attachments.iter().for_each(|attachment| rest.push_str(&attached(attachment, &question.id)));
+    let draws_lists = DRAW_LISTS.iter().any(|name| client.contains(name));
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for field in &question.form.0 {
         if field.kind == FieldKind::Note {
@@ -56,7 +61,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
         if field.required && field.show_if.is_none() && !(field.other && field.kind == FieldKind::Choice) {
             required.push(field.id.clone());
         }
-        properties.insert(field.id.clone(), schema(field));
+        properties.insert(field.id.clone(), schema(field, draws_lists));
         if field.other {
             let other = json!({"type": "string", "title": format!("{}: another", visible(field.name()))});
             properties.insert(format!("{}{OTHER}", field.id), other);
@@ -96,6 +101,12 @@ pub(crate) fn from_dialog(question: &Question, content: Value) -> (Map<String, V
     };
     let note = note.and_then(|note| note.as_str().map(str::trim).filter(|note| !note.is_empty()).map(str::to_owned));
     for field in &question.form.0 {
+        if let Some(word) =
+            content.get(&field.id).and_then(Value::as_str).filter(|_| field.kind == FieldKind::Multichoice)
+        {
+            let several = read(field, word);
+            content.insert(field.id.clone(), several);
+        }
         if field.other
             && let Some(Value::String(other)) = content.remove(&format!("{}{OTHER}", field.id))
             && !other.trim().is_empty()
@@ -106,21 +117,22 @@ pub(crate) fn from_dialog(question: &Question, content: Value) -> (Map<String, V
                 _ => drop(content.insert(field.id.clone(), other.into())),
             }
         }
-        let value = content.get_mut(&field.id);
-        if field.kind == FieldKind::Boolean
-            && let Some(value) = value
+        let is_word = matches!(field.kind, FieldKind::Boolean | FieldKind::Integer | FieldKind::Number);
+        if let Some(value) = content.get_mut(&field.id).filter(|_| is_word)
+            && let Some(word) = value.as_str()
         {
-            *value = match value.as_str() {
-                Some("yes") => Value::Bool(true),
-                Some("no") => Value::Bool(false),
-                _ => value.take(),
-            };
+            *value = read(field, word);
         }
     }
     (content, note)
 }
 
-fn schema(field: &Field) -> Value {
+fn schema(field: &Field, draws_lists: bool) -> Value {
+    let is_text = match field.kind {
+        FieldKind::Integer | FieldKind::Number => true,
+        FieldKind::Multichoice => !draws_lists,
+        _ => false,
+    };
     let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
     let labels: Vec<String> = field
         .options
@@ -128,34 +140,36 @@ fn schema(field: &Field) -> Value {
         .map(|option| visible(if option.label.is_empty() { &option.id } else { &option.label }))
         .collect();
     let mut schema = match field.kind {
-        FieldKind::Integer => json!({"type": "integer"}),
-        FieldKind::Number => json!({"type": "number"}),
+        _ if is_text => json!({"type": "string"}),
         FieldKind::Boolean => json!({"type": "string", "enum": ["yes", "no"]}),
         FieldKind::Choice => json!({"type": "string", "enum": ids, "enumNames": labels}),
         FieldKind::Multichoice => json!({"type": "array", "items": {"type": "string", "enum": ids}}),
         FieldKind::Date => json!({"type": "string", "format": "date"}),
-        FieldKind::Note | FieldKind::Text | FieldKind::Multiline => json!({"type": "string"}),
+        _ => json!({"type": "string"}),
     };
     schema["title"] = visible(field.name()).into();
     match &field.default {
         Some(Value::Bool(yes)) => schema["default"] = if *yes { "yes" } else { "no" }.into(),
+        Some(default) if is_text => schema["default"] = typed(default).into(),
         Some(default) => schema["default"] = default.clone(),
         None => {}
     }
-    let mut about = field.help.clone();
+    let mut about: Vec<String> = Some(field.help.clone()).filter(|help| !help.is_empty()).into_iter().collect();
+    if is_text {
+        about.push(rule(field, &ids));
+    }
     if !field.pattern.is_empty() {
-        let pattern = format!("Matches {} as a whole.", field.pattern);
-        about = if about.is_empty() { pattern } else { format!("{about} {pattern}") };
+        about.push(format!("Matches {} as a whole.", field.pattern));
     }
     if let Some(on) = &field.show_if {
-        let on = format!("Only if {} is {}.", on.field, on.equals);
-        about = if about.is_empty() { on } else { format!("{about} {on}") };
+        about.push(format!("Only if {} is {}.", on.field, on.equals));
     }
+    let about = about.join(" ");
     if !about.is_empty() {
         schema["description"] = visible(&about).into();
     }
     let bounds = match field.kind {
-        FieldKind::Integer | FieldKind::Number => ["minimum", "maximum"],
+        _ if is_text => return schema,
         FieldKind::Text | FieldKind::Multiline => ["minLength", "maxLength"],
         FieldKind::Multichoice => ["minItems", "maxItems"],
         _ => return schema,
@@ -167,6 +181,30 @@ fn schema(field: &Field) -> Value {
         }
     }
     schema
+}
+
+/// Returns what is to be typed into a field that is drawn as a text.
+fn rule(field: &Field, ids: &[&str]) -> String {
+    let what = match field.kind {
+        FieldKind::Integer => "A whole number".to_owned(),
+        FieldKind::Number => "A number".to_owned(),
+        _ => format!("Several of these, with commas: {}", ids.join(", ")),
+    };
+    match (field.min, field.max) {
+        (Some(min), Some(max)) => format!("{what}; from {min} to {max}."),
+        (Some(min), None) => format!("{what}; at least {min}."),
+        (None, Some(max)) => format!("{what}; at most {max}."),
+        (None, None) => format!("{what}."),
+    }
+}
+
+/// Returns a default as a person would type it.
+fn typed(default: &Value) -> String {
+    match default {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(typed).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -214,7 +252,7 @@ mod tests {
         let question = Question { form: form.unwrap(), ..question("q_1", 1) };
         let Ask::Form { schema, .. } = to_dialog(&question, None, "t") else { panic!("a form") };
         let of = |field: &str| schema["properties"][field]["default"].clone();
-        assert_eq!([of("ship"), of("copies"), of("where")], [json!("yes"), json!(2), json!("eu")]);
+        assert_eq!([of("ship"), of("copies"), of("where")], [json!("yes"), json!("2"), json!("eu")]);
     }
 
     #[test]

@@ -6,13 +6,14 @@
 use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use mcp::tool::Context;
 use project::{Caller, Role, journal};
 use tokio::sync::watch;
 
 use crate::answer::result_lines;
-use crate::board::{self, Board, BoardError};
+use crate::board::{ARRIVED, Board, BoardError, Handout};
 use crate::question::{Asker, Question};
 use crate::words;
 
@@ -28,21 +29,20 @@ pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
     if caller.role != Role::Mcp || is_fixed {
         return Vec::new();
     }
-    let Some(asker) = board::asker(cx) else { return Vec::new() };
-    board.note_run(&asker.run);
-    board.heard_of(&asker.run, false);
-    if asker.calls_back {
-        return Vec::new();
+    let Some(asker) = board.asker(cx).filter(|asker| !asker.calls_back) else { return Vec::new() };
+    if let Some(began) = cx.began() {
+        board.acknowledge(&asker.run, began);
     }
     handed(board, &asker, |question| board.hand_out(question, &asker.run, cx))
 }
 
-/// A caller at an event of its agent's hooks: any answer that went out to it before has arrived.
+/// Acknowledges the answers that went out to a caller some time before an event of its agent's hooks.
 pub fn heard_at_hook(board: &Board, cx: &Context) {
     if board.is_open()
-        && let Some(asker) = board::asker(cx)
+        && let Some(asker) = board.asker(cx)
+        && let Some(since) = Instant::now().checked_sub(ARRIVED)
     {
-        board.heard_of(&asker.run, false);
+        board.acknowledge(&asker.run, since);
     }
 }
 
@@ -53,7 +53,7 @@ pub fn late_at_hook(
     cx: &Context,
     gone: impl Fn() -> Gone,
 ) -> Option<(String, Box<dyn FnOnce() + Send>)> {
-    let asker = board::asker(cx).filter(|asker| board.is_open() && !asker.calls_back)?;
+    let asker = board.asker(cx).filter(|asker| board.is_open() && !asker.calls_back)?;
     let (tell, told) = watch::channel(false);
     let texts = handed(board, &asker, |question| {
         let (mut told, gone) = (told.clone(), gone());
@@ -78,11 +78,9 @@ pub type Gone = Pin<Box<dyn Future<Output = ()> + Send>>;
 fn handed(
     board: &Arc<Board>,
     asker: &Asker,
-    hand_out: impl Fn(&Question) -> Result<Question, BoardError>,
+    hand_out: impl Fn(&Question) -> Result<Handout, BoardError>,
 ) -> Vec<String> {
-    let is_mine = |question: &Question| {
-        (question.asker.run == asker.run && !question.asker.calls_back) || board.is_of(question, asker)
-    };
+    let is_mine = |question: &Question| question.asker.is_same_run(asker);
     let mine: Vec<Question> = board.undelivered().into_iter().filter(is_mine).collect();
     let mut texts = Vec::new();
     let mut left = CHARACTERS;
@@ -94,6 +92,8 @@ fn handed(
             break;
         }
         match hand_out(question) {
+            // Another result of this run took it in the same moment.
+            Ok(Handout { is_taken: false, .. }) => {}
             Ok(_) => {
                 left = left.saturating_sub(length);
                 texts.push(text);

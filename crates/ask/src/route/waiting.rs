@@ -1,6 +1,8 @@
 //! A call that waits for its question, and meanwhile shows it in the dialog of its client, if it has one. Waiting takes no
 //! slot, thread or lock.
 //!
+//! Only the dialog of the program that asked counts: neither that of another connection, nor any for a script or a hook.
+//!
 //! A dialog is shown by a named question of the MCP library. Where a client brings answers with another request
 //! (2026-07-28), an answer after the wait, or after a restart, calls the tool anew, and is found in `cx.resumed()`.
 
@@ -26,6 +28,8 @@ const NOBODY: Duration = Duration::from_millis(300);
 const DIALOG_AFTER: Duration = Duration::from_secs(20);
 /// How often a dialog asks again after an answer that does not fit.
 const TRIES: u32 = 3;
+/// After how many dialogs that were accepted without a value the program is taken for one that cannot draw the fields.
+const EMPTY_MAX: u32 = 2;
 
 /// How a wait ended.
 pub(crate) enum Waited {
@@ -35,6 +39,8 @@ pub(crate) enum Waited {
     TimedOut(Question),
     /// It is open, and nobody can see it.
     Nobody(Question),
+    /// As `Nobody`: the program of the asker accepts its dialog without an answer.
+    Undrawn(Question),
 }
 
 /// A dialog that is open: when it was shown, and its answer.
@@ -51,6 +57,8 @@ enum Taken {
     Over,
     /// It asks again, with what was wrong.
     Again(String),
+    /// It asks again: it was accepted without a value.
+    Empty(String),
 }
 
 /// Waits for a question until `deadline`.
@@ -58,11 +66,13 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
     let unknown = || BoardError::Unknown(id.to_owned());
     let mut faces = board.faces();
     let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == id);
+    let asker = board.asker(cx);
     let dialogs = board.options.settings.dialog;
     let client = cx.client().map(|client| client.name.to_lowercase()).unwrap_or_default();
     let mut tries = if dialogs == Dialogs::Never && !resumed { 0 } else { TRIES };
     let begun = Instant::now();
     let (mut shown, mut problem): (Option<Shown<'_>>, Option<String>) = (None, None);
+    let mut empty = 0;
     loop {
         let changed = board.follow(id);
         let question = board.find(id)?.ok_or_else(unknown)?;
@@ -70,7 +80,8 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
         let _waiting = board.waits(&question);
         let watched = *faces.borrow_and_update() > 0;
         let ask = to_dialog(&question, problem.as_deref(), &client);
-        let has_dialog = tries > 0 && (resumed || cx.can_ask(&ask));
+        let is_own = asker.as_ref().is_some_and(|asker| question.asker.is_same_run(asker));
+        let has_dialog = tries > 0 && (resumed || (is_own && cx.can_ask(&ask)));
         let dialog_at = match (watched && dialogs == Dialogs::Auto && !resumed, has_dialog && shown.is_none()) {
             (true, true) => Some(begun + DIALOG_AFTER),
             (false, true) => Some(begun),
@@ -89,7 +100,8 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
         }
         let returns_until = board.face_returns_until();
         if shown.is_none() && !has_dialog && !watched && returns_until.is_none() && !board.is_told(id) {
-            return Ok(Waited::Nobody(question));
+            let is_undrawn = empty >= EMPTY_MAX;
+            return Ok(if is_undrawn { Waited::Undrawn(question) } else { Waited::Nobody(question) });
         }
         let answered = async {
             match &mut shown {
@@ -128,6 +140,13 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
         }
         match take(board, cx, &question, answer, by_nobody).await? {
             Taken::Again(why) => problem = Some(why),
+            Taken::Empty(why) => {
+                empty += 1;
+                problem = Some(why);
+                if empty >= EMPTY_MAX {
+                    tries = 0;
+                }
+            }
             Taken::Over => tries = 0,
         }
     }
@@ -149,8 +168,12 @@ async fn take(
     let event = match answer {
         Ok(AskResponse::Accepted(content)) => {
             let (values, note) = from_dialog(question, content);
+            let is_empty = values.is_empty() && note.is_none();
             match question.form.check(values, Seen::Flat) {
+                // No person was asked: the program answered by itself.
+                Ok(_) if is_empty && by_nobody => return Ok(Taken::Empty("nothing was filled in".to_owned())),
                 Ok(values) => Event::Answer { values, said: said(note) },
+                Err(misfit) if is_empty => return Ok(Taken::Empty(misfit.to_string())),
                 Err(misfit) => return Ok(Taken::Again(misfit.to_string())),
             }
         }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Board;
 use crate::board::BoardError;
 use crate::calls::asking::{asker, failed};
-use crate::question::Event;
+use crate::question::{Event, Question};
 
 /// Take back a question of yours that needs no answer any more.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,9 +42,10 @@ impl Tool for AskCancel {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (board, asker) = (&self.0, asker(&cx)?);
+        let (board, asker) = (&self.0, asker(&self.0, &cx)?);
         board.open_if_there();
-        let question = board.find_mine(&args.question, |question| board.is_of(question, &asker)).map_err(failed)?;
+        let is_mine = |question: &Question| question.asker.is_same_run(&asker) || asker.may_continue(&question.asker);
+        let question = board.find_mine(&args.question, is_mine).map_err(failed)?;
         let event = Event::Withdraw { reason: args.reason.chars().take(1000).collect(), at_ms: journal::now() };
         match board.change_soon(&question.id, event).await {
             Ok(question) => Ok(Output { status: question.status().to_owned(), question: question.id }),

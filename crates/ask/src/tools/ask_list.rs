@@ -60,14 +60,14 @@ impl Tool for AskList {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (board, asker) = (&self.0, asker(&cx)?);
+        let (board, asker) = (&self.0, asker(&self.0, &cx)?);
         board.open_if_there();
         let mut questions = match args.state {
             Which::Open => board.unsettled(),
             Which::All if board.is_open() => board.blocking(|board| board.latest(LOOKED_AT)).await.map_err(failed)?,
             Which::All => Vec::new(),
         };
-        questions.retain(|question| board.is_of(question, &asker));
+        questions.retain(|question| question.asker.is_same_run(&asker) || asker.may_continue(&question.asker));
         if args.state == Which::Open {
             questions.retain(Question::is_open);
         }

@@ -56,17 +56,15 @@ impl Tool for AskWait {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (board, begun) = (&self.0, Instant::now());
-        let asker = asker(&cx)?;
+        let asker = asker(board, &cx)?;
         let wait = asking::wait(&cx, args.wait_s);
         board.open_if_there();
-        board.heard_of(&asker.run, true);
+        asking::acknowledge(board, &cx, &asker);
         let question = match args.question {
             Some(id) => {
-                // Whoever knows the id of a question that calls back may have it: nothing else tells such callers apart.
-                let is_mine = |question: &Question| {
-                    board.is_of(question, &asker) || (question.asker.calls_back && asker.calls_back)
-                };
-                board.find_mine(&id, is_mine).map_err(failed)?
+                let may_read =
+                    |question: &Question| question.asker.is_same_run(&asker) || asker.may_read(&question.asker);
+                board.find_mine(&id, may_read).map_err(failed)?
             }
             None => any(board, &cx, &asker, begun + wait).await?,
         };
@@ -86,6 +84,17 @@ impl Tool for AskWait {
 impl Output {
     fn of(reply: &Reply) -> Output {
         let question = &reply.question;
+        if reply.is_of_another_run {
+            return Output {
+                common: reply.common(),
+                confirmed: None,
+                selected: None,
+                custom: None,
+                guidance: None,
+                values: None,
+                lines: Vec::new(),
+            };
+        }
         let (selected, custom) = if question.kind == Kind::Select { answer::selected(question) } else { (None, None) };
         Output {
             common: reply.common(),
@@ -105,7 +114,7 @@ async fn any(board: &Arc<Board>, cx: &Context, asker: &Asker, deadline: Instant)
     loop {
         closings.borrow_and_update();
         let mut mine = board.unsettled();
-        mine.retain(|question| board.is_of(question, asker));
+        mine.retain(|question| question.asker.is_same_run(asker));
         if let Some(closed) = mine.iter().find(|question| question.waits_for_hand_out()) {
             return Ok(closed.clone());
         }

@@ -15,6 +15,7 @@ use project::{Caller, ancestry};
 use serde_json::{Map, Value, json};
 
 use super::{Hooked, Part, PersonAnswering, PersonAsked, Said, Setup, Surface, Told, Toolset};
+use crate::connections;
 use crate::notify::notify;
 
 const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
@@ -33,11 +34,12 @@ impl Part for AskPart {
     fn open(setup: &Setup<'_>) -> AskPart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
         let settings = setup.config.of::<AskSettings>();
-        let [of_runs, of_processes] = [(); 2].map(|()| setup.connections.cloned());
+        let (of_processes, neighbours) = (setup.connections.cloned(), Arc::downgrade(setup.neighbours));
         let board = Board::new(BoardOptions {
             path: project.state_dir().join("ask.db"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
-            run_is_here: Box::new(move |run| of_runs.as_ref().is_none_or(|connections| connections.has_run(run))),
+            is_alive: Box::new(|asker| connections::lives(asker.pid)),
+            agent_of: Box::new(move |cx| neighbours.upgrade()?.agent_name(cx)),
             refuses: Box::new(move |pid| {
                 let front_ends = of_processes.as_ref().map_or_else(Vec::new, |connections| connections.front_ends());
                 ancestry::refusal(pid, &front_ends, std::process::id())
@@ -62,7 +64,8 @@ impl Part for AskPart {
         let board = Board::new(BoardOptions {
             path: PathBuf::new(),
             prepare: Box::new(|| Err(std::io::Error::other("the tools are only declared here"))),
-            run_is_here: Box::new(|_| false),
+            is_alive: Box::new(|_| false),
+            agent_of: Box::new(|_| None),
             refuses: Box::new(|_| None),
             record: Box::new(|_| {}),
             notify: None,

@@ -142,7 +142,10 @@ impl Belonging {
         let agent = self.agent(hook, event);
         let asked = PersonAsked {
             asking: asking.clone(),
-            agent: agent.name.as_ref().map(|name| name.trim_start_matches('@').to_owned()),
+            agent: self
+                .neighbours
+                .agent_name(&Context::detached(Arc::new(agent.clone())))
+                .or_else(|| agent.name.as_ref().map(|name| name.trim_start_matches('@').to_owned())),
             client,
             run: agent.run.unwrap_or_default(),
             worktree: agent.worktree,

@@ -110,6 +110,10 @@ impl Part for MailPart {
         Box::pin(self.callers.waiting(cx))
     }
 
+    fn agent_name(&self, cx: &mcp::tool::Context) -> Option<String> {
+        Some(self.callers.registered_name(cx)?.to_string())
+    }
+
     fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
         Box::pin(async {
             // Where no mail was ever kept there is no name either, and no store is opened to find that out.

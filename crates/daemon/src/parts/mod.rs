@@ -135,6 +135,11 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
+    /// Returns the name under which the agent of a connection registered.
+    fn agent_name(&self, _: &Context) -> Option<String> {
+        None
+    }
+
     /// A fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not known soon.
     fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> Said<'a> {
         Box::pin(std::future::ready(None))

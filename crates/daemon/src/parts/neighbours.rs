@@ -67,6 +67,11 @@ impl Neighbours {
         None
     }
 
+    /// Returns the name under which the agent of a connection registered, if a part knows one.
+    pub(crate) fn agent_name(&self, cx: &Context) -> Option<String> {
+        self.parts().find_map(|(_, part)| part.agent_name(cx))
+    }
+
     /// The connections of agents whose programs stand in the worktree.
     pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
         self.connections.as_ref().map_or_else(Vec::new, |connections| connections.agents(worktree))

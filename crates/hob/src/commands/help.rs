@@ -152,6 +152,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob ask confirm 'Deploy to production?' && ./deploy", ""),
             ("hob ask select 'Which store?' sqlite=SQLite pg=PostgreSQL --json", ""),
             ("hob ask guide 'The test is flaky.' --suggest 'mend the test' --wait 0", "ask and go on"),
+            ("hob ask wait q_7k2mx --json", "get the answer to that later"),
         ],
     ),
     ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "read ones too")]),

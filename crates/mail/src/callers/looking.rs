@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp::tool::{Context, ToolError};
+use project::Role;
 
 use super::{Callers, caller};
 use crate::error::{MailError, Refusal, failed};
@@ -45,6 +46,18 @@ impl Callers {
         let name = self.goes_by(cx, &holder).ok()?;
         let agent = agents.iter().find(|agent| agent.name == name)?;
         self.other_holder(agent, &holder).is_none().then_some(name)
+    }
+
+    /// Returns the name that an agent's connection entered or registered with, also if that was before a restart of the
+    /// daemon; nothing is asked of the store.
+    pub fn registered_name(&self, cx: &Context) -> Option<AgentName> {
+        let caller = caller(cx).ok().filter(|caller| caller.role == Role::Mcp)?;
+        if let Some(present) = self.present(caller.connection) {
+            return Some(present.session.agent);
+        }
+        let run = caller.run.as_deref()?;
+        let identity = self.identities.all().into_iter().find(|identity| identity.run.as_deref() == Some(run))?;
+        AgentName::new(&identity.name).ok()
     }
 
     /// The name that the caller goes by, if it has one; nothing is asked of the store.

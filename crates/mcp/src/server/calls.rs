@@ -91,6 +91,8 @@ pub(super) struct Call {
     pub timeout_at: Option<Instant>,
     /// Whether it waited for a slot before it began.
     pub has_waited: bool,
+    /// When its request was read.
+    pub began: std::time::Instant,
     pub state: State,
 }
 
@@ -155,8 +157,8 @@ impl Call {
 
     pub(super) fn context(&self, caller: Caller) -> Context {
         let resumed = self.ask_context.as_ref().and_then(|ask_context| ask_context.resumed.clone());
-        let has_waited = self.has_waited;
-        let about = About { budget: self.budget, client: self.client.clone(), resumed, has_waited };
+        let (has_waited, began) = (self.has_waited, Some(self.began));
+        let about = About { budget: self.budget, client: self.client.clone(), resumed, has_waited, began };
         Context::of_call(self.peer.clone(), caller, self.cancel.clone(), about)
     }
 

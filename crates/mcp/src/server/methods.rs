@@ -215,6 +215,7 @@ impl ConnectionState {
             job_at: None,
             timeout_at: None,
             has_waited: false,
+            began: std::time::Instant::now(),
             state: State::Waiting(None),
         };
         Ok((key, call))

@@ -98,6 +98,7 @@ pub(crate) struct About {
     pub client: Option<Arc<Client>>,
     pub resumed: Option<Arc<Resumed>>,
     pub has_waited: bool,
+    pub began: Option<std::time::Instant>,
 }
 
 /// The source of a call's cancellation.
@@ -133,6 +134,11 @@ impl Context {
     /// not seen when it sent the call.
     pub fn has_waited(&self) -> bool {
         self.about.has_waited
+    }
+
+    /// When the request was read, by a clock that no test stops; `None` for a call that the program makes itself.
+    pub fn began(&self) -> Option<std::time::Instant> {
+        self.about.began
     }
 
     /// The embedder's data on the caller, if it is of this type.

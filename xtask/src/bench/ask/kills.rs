@@ -206,7 +206,8 @@ fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Se
                 }
                 // Its daemon was killed and the call could not be made again: the agent repeats it.
                 Ok(_) => {}
-                Err(_) => line = None,
+                // Its successor asks for itself.
+                Err(_) => (line, was_asked) = (None, false),
             }
             if was_asked && wait == 0 && !seen.answers.contains_key(&title) {
                 thread::sleep(Duration::from_millis(2));

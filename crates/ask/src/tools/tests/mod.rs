@@ -1,8 +1,10 @@
 //! The tools over real connections of both eras: every way to an answer, and what is said without one.
 
+mod drawing;
 mod races;
 mod runs;
 mod settings;
+mod who_answers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 
 use super::*;
 use crate::board::BoardOptions;
-use crate::question::{Event, Said, Via};
+use crate::question::{Event, Said, Via, rfc3339};
 use crate::{AskSettings, late};
 
 const MODERN: &str = "2026-07-28";
@@ -105,7 +107,8 @@ fn options(dir: PathBuf) -> BoardOptions {
     BoardOptions {
         path: dir.join("ask.db"),
         prepare: Box::new(|| Ok(())),
-        run_is_here: Box::new(|run| run != "gone"),
+        is_alive: Box::new(|asker| asker.run != "gone"),
+        agent_of: Box::new(|_| None),
         refuses: Box::new(|_| None),
         record: Box::new(|_| {}),
         notify: None,
@@ -223,7 +226,7 @@ async fn a_late_answer_comes_beside_the_next_result_once() {
     assert_eq!((texts_of.len(), &result["structuredContent"]), (2, &json!({"questions": []})));
     let mark = &texts_of[0][2..18];
     expect_test::expect![[r#"
-        <<MARK Late answer: ann answered your question ID of 0 s ago, by command. It is this person's own answer.
+        <<MARK Late answer: ann answered your question ID of 0 s ago, with `hob answer`.
         | question: Delete the branch?
         | confirmed: true
         MARK>>"#]]
@@ -308,15 +311,18 @@ async fn an_answer_elsewhere_withdraws_the_dialog_and_a_wrong_one_is_asked_again
     let form = json!({"title": "Copies?", "fields": [{"id": "copies", "kind": "integer", "min": 1, "required": true}]});
     let call = client.begin("ask_form", form).await;
     let (dialog, _) = client.dialog().await;
-    client.reply(&dialog, json!({"action": "accept", "content": {"copies": 0}})).await;
+    client.reply(&dialog, json!({"action": "accept", "content": {"copies": "0"}})).await;
     let (dialog, params) = client.dialog().await;
-    assert_eq!(params["message"], "The answer did not fit: `copies` must have a value of at least 1\n\nCopies?");
+    assert_eq!(params["message"], "The answer did not fit: `copies`: at least 1\n\nCopies?");
     house.answer(&house.only(), json!({"copies": 3}));
     let withdrawn = client.next(|message| message["method"] == "notifications/cancelled").await;
     assert_eq!(withdrawn["params"]["requestId"], dialog);
     let result = client.response(call).await;
     assert_eq!(result["structuredContent"]["values"], json!({"copies": 3}));
-    assert!(texts(&result)[0].starts_with("answered by ann (command, 2026-11-25T03:00:00.000Z): q_"), "{result}");
+    assert!(
+        texts(&result)[0].starts_with("answered by ann with `hob answer` (2026-11-25T03:00:00.000Z): q_"),
+        "{result}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,8 @@ fn of_many_ways_one_wins() {
             agent: None,
             client: None,
             run: "a".to_owned(),
+            pid: 0,
+            is_hook: false,
             worktree: PathBuf::new(),
             calls_back: false,
         };

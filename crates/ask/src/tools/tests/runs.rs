@@ -1,53 +1,167 @@
-//! Runs that are gone, and who follows them; and people who were told by nobody.
+//! An answer belongs to the run that asked: no other run is confirmed by it, and its own run gets it once.
 
 use super::*;
 
-#[tokio::test(start_paused = true)]
-async fn a_run_that_is_gone_is_followed_by_the_next_of_its_agent() {
-    let mut house = Fixture::new();
-    house.client("gone", None).await.call("confirm_action", delete()).await;
-    let id = house.only();
-    // In the same life it is gone at once; and the same call asks nothing twice.
-    let result = house.client("next", None).await.call("confirm_action", delete()).await;
-    assert_eq!(result["structuredContent"]["question"], json!(id));
-    let other = Caller { worktree: "/elsewhere".into(), ..caller("next") };
-    let result = house.client_of(other, None).await.call("confirm_action", delete()).await;
-    assert_ne!(result["structuredContent"]["question"], json!(id));
-    // A new daemon cannot know yet whether the first comes back; the person is not asked twice all the same.
-    house.again();
-    let result = house.client("next", None).await.call("confirm_action", delete()).await;
-    assert_eq!(result["structuredContent"]["question"], json!(id));
-    house.answer(&id, json!({"confirm": true}));
-    house.again();
-    // After a restart a run may still come back.
-    assert_eq!(texts(&house.client("next", None).await.call("ask_list", json!({})).await).len(), 1);
-    tokio::time::advance(Duration::from_secs(11)).await;
-    assert_eq!(texts(&house.client("next", None).await.call("ask_list", json!({})).await).len(), 2);
+fn script(run: &str) -> Caller {
+    Caller { role: Role::Control, ..caller(run) }
+}
+
+async fn confirm(house: &Fixture, run: &str) -> Value {
+    house.client(run, None).await.call("confirm_action", delete()).await
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_its_asker_may_come_back_for_is_waited_for_and_not_asked_again() {
+async fn one_answer_confirms_one_of_a_hundred_runs() {
     let mut house = Fixture::new();
-    house.client("gone", None).await.call("confirm_action", delete()).await;
+    confirm(&house, "run 0").await;
+    house.answer(&house.only(), json!({"confirm": true}));
+    let mut confirmed = Vec::new();
+    for number in 0..100 {
+        // Some of them meet another daemon.
+        if number % 30 == 1 {
+            house.again();
+        }
+        let mut client = house.client(&format!("run {number}"), None).await;
+        for _ in 0..2 {
+            let result = client.call("confirm_action", delete()).await;
+            let is_confirmed = result["structuredContent"]["confirmed"] == true;
+            let is_told = texts(&result).iter().any(|text| text.contains("confirmed: true"));
+            assert_eq!(is_told, is_confirmed, "{result}");
+            confirmed.extend(is_confirmed.then_some(number));
+        }
+    }
+    assert_eq!(confirmed, [0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_run_hears_of_the_answer_as_history() {
+    let mut house = Fixture::new();
+    confirm(&house, "gone").await;
+    let id = house.only();
+    let now = project::journal::now();
+    let said = Said { by: "ann".to_owned(), via: Via::Command, at_ms: now, note: None };
+    let values = serde_json::Map::from_iter([("confirm".to_owned(), json!(true))]);
+    house.board.change(&id, Event::Answer { values, said }).unwrap();
+    for _ in 0..2 {
+        let result = confirm(&house, "next").await["structuredContent"].clone();
+        assert_eq!((&result["status"], &result["confirmed"]), (&json!("unavailable"), &json!(false)));
+        assert_ne!(result["question"], json!(id));
+        let told = format!("History: ann said yes to an earlier run, with `hob answer` at {} ({id}).", rfc3339(now));
+        assert_eq!(result["earlier"], json!(told));
+        house.again();
+    }
+    let mut next = house.client("next", None).await;
+    let read = next.call("ask_wait", json!({"question": id})).await;
+    assert_eq!(read["structuredContent"]["status"], "another_run");
+    assert!(read["structuredContent"]["confirmed"].is_null(), "{read}");
+    assert!(texts(&read)[0].contains("History: ann said yes to an earlier run"), "{read}");
+    // Other words, another worktree and another agent have another history.
+    let other = Caller { worktree: "/elsewhere".into(), ..caller("other") };
+    let mut other = house.client_of(other, None).await;
+    assert!(other.call("confirm_action", delete()).await["structuredContent"]["earlier"].is_null());
+    assert_eq!(other.call("ask_wait", json!({"question": id})).await["isError"], true);
+    let push = next.call("confirm_action", json!({"action": "Push?"})).await;
+    assert!(push["structuredContent"]["earlier"].is_null(), "{push}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_gets_its_answer_over_a_restart_and_once() {
+    let mut house = Fixture::new();
+    confirm(&house, "a").await;
     let id = house.only();
     house.again();
     house.answer(&id, json!({"confirm": true}));
-    let begun = tokio::time::Instant::now();
-    let result = house.client("next", None).await.call("confirm_action", delete()).await["structuredContent"].clone();
-    assert_eq!((&result["question"], &result["confirmed"]), (&json!(id), &json!(true)));
-    assert!(begun.elapsed() > Duration::from_secs(9), "{:?}", begun.elapsed());
-    // Who asked it gets it at once.
-    let mut client = house.client("a", None).await;
-    client.call("confirm_action", json!({"action": "Push?"})).await;
-    let id = house.board.unsettled().into_iter().find(|question| question.is_open()).unwrap().id;
     house.again();
+    // A run beside it gets nothing, in the first seconds of a daemon or later.
+    assert_eq!(texts(&house.client("b", None).await.call("ask_list", json!({})).await).len(), 1);
+    let mut own = house.client("a", None).await;
+    let result = own.call("confirm_action", delete()).await["structuredContent"].clone();
+    assert_eq!((&result["question"], &result["confirmed"]), (&json!(id), &json!(true)));
+    // The first later call acknowledges it, whichever it is: nothing comes again after the connection is lost.
+    own.call("ask_list", json!({})).await;
+    drop(own);
+    let mut own = house.client("a", None).await;
+    assert_eq!(texts(&own.call("ask_list", json!({})).await).len(), 1);
+    let result = own.call("confirm_action", delete()).await["structuredContent"].clone();
+    assert_ne!(result["question"], json!(id));
+    assert_eq!(result["confirmed"], json!(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_run_joins_its_open_question_and_another_one_does_not() {
+    let house = Fixture::new();
+    let ask = |run: &'static str| {
+        let house = &house;
+        async move { confirm(house, run).await["structuredContent"]["question"].as_str().unwrap().to_owned() }
+    };
+    let (one, again, other) = (ask("a").await, ask("a").await, ask("b").await);
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+    assert_eq!(house.board.counts(), (2, 0));
+    // Nobody waits for the question of an agent that is gone: the person sees the one of its successor.
+    let former = ask("gone").await;
+    assert_eq!(house.board.counts(), (3, 0));
+    ask("c").await;
+    assert_eq!(house.board.counts(), (3, 0));
+    assert_eq!(house.board.find(&former).unwrap().unwrap().status(), "cancelled");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_script_continues_another_by_the_id_of_its_question_once() {
+    let house = Fixture::new();
+    let mut first = house.client_of(script("first"), None).await;
+    first.call("confirm_action", json!({"action": "Deploy?", "wait_s": 0})).await;
+    let id = house.only();
     house.answer(&id, json!({"confirm": true}));
-    let begun = tokio::time::Instant::now();
-    let result = house.client("a", None).await.call("confirm_action", json!({"action": "Push?"})).await;
-    assert_eq!(
-        (&result["structuredContent"]["question"], begun.elapsed() < Duration::from_secs(1)),
-        (&json!(id), true)
-    );
+    drop(first);
+    assert_eq!(house.board.counts(), (0, 1), "the answer waits for a script");
+    // The same words are another question.
+    let mut second = house.client_of(script("second"), None).await;
+    let result = second.call("confirm_action", json!({"action": "Deploy?", "wait_s": 0})).await;
+    assert_eq!(result["structuredContent"]["confirmed"], false, "{result}");
+    let mut confirmed = 0;
+    for run in ["second", "third", "fourth"] {
+        let mut client = house.client_of(script(run), None).await;
+        let result = client.call("ask_wait", json!({"question": id})).await["structuredContent"].clone();
+        confirmed += u32::from(result["confirmed"] == true);
+        assert_eq!(result["status"] == "another_run", confirmed == 1 && run != "second", "{result}");
+    }
+    assert_eq!(confirmed, 1);
+    // An agent does not continue a script, nor a script an agent.
+    let result = house.client("agent", None).await.call("ask_wait", json!({"question": id})).await;
+    assert_eq!(result["structuredContent"]["status"], "another_run");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_status_counts_answers_that_somebody_can_take() {
+    let mut house = Fixture::new();
+    for run in ["gone", "here"] {
+        let id = confirm(&house, run).await["structuredContent"]["question"].as_str().unwrap().to_owned();
+        house.answer(&id, json!({"confirm": true}));
+    }
+    assert_eq!(house.board.counts(), (0, 1));
+    house.again();
+    assert_eq!(house.board.counts(), (0, 1));
+    assert_eq!(house.board.unsettled().len(), 1, "what nobody can take is settled");
+    let mut here = house.client("here", None).await;
+    here.call("ask_list", json!({})).await;
+    assert_eq!(house.board.counts(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_names_the_agent_that_registered() {
+    let dir = tempfile::tempdir().unwrap();
+    let agent_of = Box::new(|cx: &mcp::tool::Context| {
+        let run = cx.caller::<Caller>()?.run.clone()?;
+        (run != "nameless").then(|| format!("agent-{run}"))
+    });
+    let board = Board::new(BoardOptions { agent_of, ..options(dir.path().into()) });
+    let house = Fixture { dir, board };
+    for run in ["a", "b", "nameless"] {
+        confirm(&house, run).await;
+    }
+    let agents: Vec<Value> = house.board.unsettled().iter().map(|one| house.board.view(one)["agent"].clone()).collect();
+    assert_eq!(agents, [json!("agent-a"), json!("agent-b"), Value::Null]);
 }
 
 #[tokio::test(start_paused = true)]

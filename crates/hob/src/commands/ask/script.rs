@@ -25,9 +25,6 @@ pub(crate) struct Ask {
     /// How long the question lives, such as 2h [default: 24h]
     #[arg(long, global = true, value_name = "TIME")]
     expires: Option<String>,
-    /// Asking again with the same key asks nothing twice
-    #[arg(long, global = true, value_name = "KEY")]
-    key: Option<String>,
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
@@ -67,6 +64,12 @@ enum What {
         /// A file with the arguments of ask_form as JSON
         file: PathBuf,
     },
+    /// Wait for the answer to a question that an earlier `hob ask` asked; the first to wait for it gets it
+    Wait {
+        /// The question
+        #[arg(value_name = "ID")]
+        question: String,
+    },
 }
 
 impl Ask {
@@ -86,14 +89,14 @@ impl Ask {
                 ("request_guidance", json!({"context": context, "suggestions": suggest}))
             }
             What::Form { file } => ("ask_form", form(&file)?),
+            What::Wait { question } => ("ask_wait", json!({"question": question})),
         };
         let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is no JSON object")) };
         arguments.insert("wait_s".to_owned(), self.wait.into());
-        let more = [("expires", self.expires), ("key", self.key)];
-        arguments.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
+        arguments.extend(self.expires.map(|expires| ("expires".to_owned(), expires.into())));
         let mut hello = crate::commands::hello(project)?;
         hello.toolsets = vec!["ask".to_owned()];
-        // Each of these programs is a run of its own; an equal one that follows it takes over its question.
+        // Each of these programs is a run of its own: an equal one that follows it asks anew.
         hello.run = Some(client::new_run());
         let mut control = crate::commands::connect_or_start(project, &hello)?;
         let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
@@ -115,7 +118,7 @@ impl Ask {
             if exit == Exit::NobodyThere {
                 terminal::note("Nobody watches for questions here, so this did not wait.");
             }
-            terminal::note(format!("`hob answer {id}` answers it; the same `hob ask` again gets the answer."));
+            terminal::note(format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer."));
             if exit == Exit::NobodyThere {
                 terminal::note(
                     "While `hob questions --watch` runs in another terminal, `hob ask` waits for the answer.",

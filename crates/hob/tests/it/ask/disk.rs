@@ -25,7 +25,7 @@ hob questions --json | grep -c '"open": *true' | sed 's/^/open: /'
 hob ask confirm 'Push?' --wait 0 2>&1 || echo "not asked: $?"
 rm "$STATE/ballast"
 hob answer --yes --note "$note"
-hob ask confirm 'Delete the branch?' --wait 0 >/dev/null
+hob ask wait "$(hob questions --all --json | grep -o -m1 'q_[0-9a-z]*')" >/dev/null
 echo "confirmed with $?"
 hob stop >/dev/null
 "#;

@@ -108,7 +108,8 @@ fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
                 }
                 // Its daemon was killed, and the call could not be made again.
                 Some(_) => {}
-                None => peer = None,
+                // Its successor asks for itself.
+                None => (peer, asked) = (None, false),
             }
             seen.answers.contains_key(&title).then_some(())
         });

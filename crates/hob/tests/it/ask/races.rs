@@ -22,11 +22,16 @@ pub(super) struct Person {
 impl Person {
     /// `None` while no daemon runs.
     pub(super) fn connect(project: &TestProject) -> Option<Person> {
+        Person::connect_as(project, "control")
+    }
+
+    /// A connection that says it is this, by the daemon's socket.
+    pub(super) fn connect_as(project: &TestProject, role: &str) -> Option<Person> {
         let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).ok()?;
         let stream = UnixStream::connect(status["daemon"]["socket"].as_str()?).ok()?;
         let mut person = Person { stream: BufReader::new(stream), last: 0 };
         let root = project.root();
-        let hello = json!({"hob": 1, "role": "control", "cwd": root, "worktree": root, "version": "test"});
+        let hello = json!({"hob": 1, "role": role, "cwd": root, "worktree": root, "version": "test"});
         let answer = person.exchange(&hello)?;
         assert_eq!(answer["ok"], true, "{answer}");
         Some(person)
@@ -41,6 +46,11 @@ impl Person {
             came = self.read()?;
         }
         Some(came)
+    }
+
+    /// Sends a message that nothing answers.
+    pub(super) fn send(&mut self, message: &Value) {
+        self.stream.get_mut().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
 
     fn exchange(&mut self, message: &Value) -> Option<Value> {
@@ -60,7 +70,7 @@ impl Person {
         }
     }
 
-    fn read(&mut self) -> Option<Value> {
+    pub(super) fn read(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.stream.read_line(&mut line).ok().filter(|count| *count > 0)?;
         serde_json::from_str(&line).ok()

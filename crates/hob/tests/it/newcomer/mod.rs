@@ -33,9 +33,10 @@ fn a_question_that_nobody_sees_names_what_makes_it_seen() {
     assert_eq!(ran.code, Some(8), "{ran:#?}");
     let id = ran.stdout.split(' ').nth(1).unwrap();
     let answer = format!("`hob answer {id}` answers it");
-    says(&ran.stderr, &[&answer, "the same `hob ask` again", "`hob questions --watch`"]);
+    says(&ran.stderr, &[&answer, "`hob ask wait ", "`hob questions --watch`"]);
     let ran = project.run(["ask", "confirm", "Deploy?", "--wait", "0"]);
-    says(&ran.stderr, &[&answer]);
+    let id = ran.stdout.split_whitespace().nth(1).unwrap();
+    says(&ran.stderr, &[&format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer")]);
     assert!(!ran.stderr.contains("Nobody watches"), "{ran:#?}");
 }
 
