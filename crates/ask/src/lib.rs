@@ -1,5 +1,5 @@
 //! Durable questions to a person. A question is stored before anybody sees it, has an id, and is answered once: in the
-//! agent's own dialog, or by a command. The answer reaches whoever asked, whenever it comes, once.
+//! own dialog of the program that asked, or by a command. The answer belongs to the run that asked, and reaches it once.
 //!
 //! - [`question`]: a question and its states; pure (state, event) → actions.
 //! - [`form`]: fields, the one check for every way in, and the forms of agents' dialogs.
