@@ -1,19 +1,26 @@
 //! The policy files of a project, as they are in force: read anew for every event, and taken in when their text has
 //! changed.
+//!
+//! Nothing that cannot be read counts as empty. A text that cannot be read or parsed changes nothing; where no rules of its
+//! file are known, every tool is asked about (the project's) or denied (the user's own). Without the record of former rules
+//! every tool is denied until the user grants the text.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use project::{Project, Trust, UserConfig, private, regular};
+use project::trust::FileGrant;
+use project::{Project, Trust, UserConfig, private, regular, visible};
 use sha2::{Digest, Sha256};
 
-use crate::policy::in_force::{Held, InForce, in_force};
+use crate::agents::Verdict;
+use crate::policy::in_force::{Held, InForce, Source, in_force};
 use crate::policy::{FILE, Policy, USER_FILE};
 
 /// The most bytes of a policy file.
 const FILE_MAX: u64 = 1024 * 1024;
-/// What held last of the project's file, in the project's state.
+/// The record of the rules of the project's file that held last, in the project's state, and the most bytes of it.
 const HELD: &str = "hooks-policy.json";
+const HELD_MAX: u64 = 8 * 1024 * 1024;
 
 /// The policies of a project.
 #[derive(Debug)]
@@ -23,6 +30,8 @@ pub struct Files {
     seen: Option<Texts>,
     ours: InForce,
     users: InForce,
+    /// Why the record of former rules cannot be read, if so.
+    damage: Option<String>,
     digest: String,
     standing: Arc<Standing>,
 }
@@ -31,8 +40,8 @@ pub struct Files {
 struct Texts {
     ours: Result<Option<String>, String>,
     users: Result<Option<String>, String>,
-    /// Whether the user granted the project's text; looked up only where that can change what holds.
-    is_granted: bool,
+    /// The user's grant of the project's text; looked up only where that can change the policy.
+    grant: Option<Result<FileGrant, String>>,
 }
 
 /// The policies in force.
@@ -44,29 +53,39 @@ pub struct Standing {
     pub digest: String,
     /// What waits for `hob trust`.
     pub pending: Vec<String>,
-    /// The files that count for nothing, and why.
+    /// The files that do not count, and why.
     pub broken: Vec<String>,
 }
 
 impl Files {
     /// Reads nothing yet.
     pub fn new(project: &Project) -> Files {
-        let (ours, users) = (InForce::default(), InForce::default());
-        Files { project: project.clone(), seen: None, ours, users, digest: String::new(), standing: Arc::default() }
+        Files {
+            project: project.clone(),
+            seen: None,
+            ours: InForce::default(),
+            users: InForce::default(),
+            damage: None,
+            digest: String::new(),
+            standing: Arc::default(),
+        }
     }
 
-    /// What holds now. `keeps`: whether what holds is kept for the next life, which the daemon alone does.
+    /// Returns the policies in force now. `keeps`: whether they are kept for the next life, which the daemon alone does.
     pub fn standing(&mut self, keeps: bool) -> Arc<Standing> {
-        let mut texts = Texts { ours: project_text(&self.project), users: user_text(), is_granted: false };
+        let mut texts = Texts { ours: project_text(&self.project), users: user_text(), grant: None };
         // What waits may have been granted meanwhile, and a grant withdrawn.
-        let by_grant = !self.ours.pending.is_empty() || self.ours.policy.allows();
+        let by_grant = self.ours.depends_on_grant;
         let is_new = self.seen.as_ref().is_none_or(|seen| seen.ours != texts.ours || seen.users != texts.users);
-        if let Ok(Some(text)) = &texts.ours
-            && (is_new || by_grant)
+        if let Ok(text) = &texts.ours
+            && (is_new || by_grant || self.damage.is_some())
         {
-            texts.is_granted = Trust::load().is_ok_and(|trust| trust.covers_file(&self.project, FILE, text));
+            let trust = Trust::load().map_err(|error| error.to_string());
+            // The grant of an empty text is the grant of no policy.
+            let text = text.as_deref().unwrap_or_default();
+            texts.grant = Some(trust.map(|trust| trust.of_file(&self.project, FILE, text)));
         }
-        if is_new || by_grant && self.seen.as_ref() != Some(&texts) {
+        if is_new || self.damage.is_some() || by_grant && self.seen.as_ref() != Some(&texts) {
             self.take_in(texts, keeps);
             self.standing = Arc::new(self.of_what_holds());
         }
@@ -75,44 +94,96 @@ impl Files {
 
     fn of_what_holds(&self) -> Standing {
         let name = |file: &str, why: &Option<String>| why.as_ref().map(|why| format!("{file}: {why}"));
+        let broken = [name(USER_FILE, &self.users.broken), name(FILE, &self.ours.broken), self.damage.clone()];
         Standing {
             policies: vec![self.users.policy.clone(), self.ours.policy.clone()],
             digest: self.digest.clone(),
             pending: self.ours.pending.clone(),
-            broken: name(USER_FILE, &self.users.broken).into_iter().chain(name(FILE, &self.ours.broken)).collect(),
+            broken: broken.into_iter().flatten().collect(),
         }
     }
 
     fn take_in(&mut self, texts: Texts, keeps: bool) {
         let path = self.project.state_dir().join(HELD);
-        let before = match self.seen {
-            None => read_held(&path),
-            Some(_) => self.ours.held.clone(),
-        };
-        self.ours = match &texts.ours {
-            Ok(text) => in_force(text.as_deref().unwrap_or_default(), &before, texts.is_granted),
-            Err(why) => InForce { broken: Some(why.clone()), ..in_force("", &before, false) },
-        };
-        if self.ours.broken.is_some() && texts.ours.is_err() {
-            self.ours.pending.clear();
+        let is_first = self.seen.is_none();
+        let mut before = self.ours.held.clone();
+        if is_first || self.damage.is_some() {
+            match read_held(&path) {
+                Ok(held) => (before, self.damage) = (held, None),
+                Err(why) => self.damage = Some(why),
+            }
         }
-        self.users = match &texts.users {
-            Ok(text) => in_force(text.as_deref().unwrap_or_default(), &self.users.held, true),
-            Err(why) => InForce { broken: Some(why.clone()), ..self.users.clone() },
-        };
-        if keeps && self.ours.held != before {
+        self.ours = of_project(&texts, &before);
+        if let Some(why) = &self.damage {
+            let reason = format!("{why}; read {FILE} and grant it with `hob trust`, which begins a new record");
+            self.ours.pending.insert(0, why.clone());
+            self.ours.policy.decide_on_all_tools("hob.former-rules", Verdict::Deny, reason);
+        }
+        let users = texts.users.as_ref().map(|text| text.as_deref().unwrap_or_default());
+        let users = users.map(|text| in_force(text, &self.users.held, &Source::User));
+        self.users = users.unwrap_or_else(|why| InForce::broken(&self.users.held, why.clone()));
+        if let Some(why) = self.users.broken.as_ref().filter(|_| self.users.held.rules.is_empty()) {
+            let shown = user_path().map_or_else(|| USER_FILE.to_owned(), |path| visible::path(&path).to_string());
+            let reason =
+                format!("your policy {shown} cannot be used ({why}): mend it, and check it with `hob policy check`");
+            self.users.policy.decide_on_all_tools("hob.your-policy", Verdict::Deny, reason);
+        }
+        if keeps && self.damage.is_none() && self.ours.held != before {
             let kept = serde_json::to_vec(&self.ours.held).map_err(std::io::Error::other);
             let kept = kept.and_then(|text| {
                 self.project.create_state_dir().map_err(std::io::Error::other)?;
                 private::replace(&path, &text)
             });
             if let Err(error) = kept {
-                self.ours.broken.get_or_insert(format!("what holds could not be kept for the next daemon: {error}"));
+                let why = format!("the rules in force could not be kept for the next daemon: {error}");
+                self.ours.broken.get_or_insert(why);
             }
         }
-        let rules = serde_json::to_vec(&(&self.users.held, &self.ours.held)).unwrap_or_default();
+        let rules =
+            [&self.users, &self.ours].map(|file| file.policy.rules.iter().map(|rule| &rule.table).collect::<Vec<_>>());
+        let rules = serde_json::to_vec(&(rules, self.users.held.opaque, self.ours.held.opaque)).unwrap_or_default();
         self.digest = hex::encode(&Sha256::digest(rules)[..8]);
         self.seen = Some(texts);
+    }
+}
+
+/// Returns the project's policy, given the rules that held before.
+fn of_project(texts: &Texts, before: &Held) -> InForce {
+    let mut ours = match &texts.ours {
+        Ok(text) => {
+            let grant = match &texts.grant {
+                Some(Ok(grant)) => grant.clone(),
+                // Grants that cannot be read end nothing that was granted.
+                _ => FileGrant::OtherText,
+            };
+            let mut ours = in_force(text.as_deref().unwrap_or_default(), before, &Source::Project(grant));
+            if let Some(Err(why)) = &texts.grant
+                && ours.depends_on_grant
+            {
+                ours.broken.get_or_insert(format!("your grants cannot be read: {why}"));
+            }
+            ours
+        }
+        Err(why) => InForce::broken(before, why.clone()),
+    };
+    if let Some(why) = ours.broken.as_ref().filter(|_| ours.held.rules.is_empty() && ours.policy.rules.is_empty()) {
+        let reason = format!(
+            "{FILE} cannot be used ({why}), and no rules of it are known: mend it, and check it with `hob policy check`"
+        );
+        ours.policy.decide_on_all_tools("hob.project-policy", Verdict::Ask, reason);
+    }
+    ours
+}
+
+/// Puts a record of former rules aside that cannot be read, so that a grant can begin a new one.
+///
+/// # Errors
+/// When it cannot be renamed.
+pub fn put_damaged_record_aside(project: &Project) -> std::io::Result<()> {
+    let path = project.state_dir().join(HELD);
+    match read_held(&path) {
+        Ok(_) => Ok(()),
+        Err(_) => std::fs::rename(&path, path.with_extension("damaged")),
     }
 }
 
@@ -146,8 +217,24 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// A record that is not ours alone is none.
-fn read_held(path: &Path) -> Held {
-    let text = private::read(path, FILE_MAX * 4).ok().flatten();
-    text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+/// The rules that held last; none where there is no record.
+///
+/// # Errors
+/// Why the record cannot be used.
+fn read_held(path: &Path) -> Result<Held, String> {
+    if path.symlink_metadata().is_err_and(|error| is_absent(&error)) {
+        return Ok(Held::default());
+    }
+    let read = || -> Result<Held, String> {
+        let text = private::read(path, HELD_MAX + 1).map_err(|error| error.to_string())?;
+        let text = text.ok_or("it is not a file that only you can read and write")?;
+        if text.len() as u64 > HELD_MAX {
+            return Err(format!("it is longer than {HELD_MAX} bytes"));
+        }
+        serde_json::from_slice(&text).map_err(|error| error.to_string())
+    };
+    read().map_err(|why| format!("the record of former rules, {}, cannot be used: {why}", visible::path(path)))
 }
+
+#[cfg(test)]
+mod tests;

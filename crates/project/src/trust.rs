@@ -54,6 +54,21 @@ struct Grant {
     /// The file at the root; without it, `hob.toml`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    /// When it was granted, in milliseconds since 1970: tells a grant from an earlier one of the same text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_ms: Option<u64>,
+}
+
+/// What the user granted to a file at a project's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileGrant {
+    /// Exactly this text. The id differs between two grants of the same text.
+    Text {
+        id: String,
+    },
+    /// Another text of the file.
+    OtherText,
+    Nothing,
 }
 
 impl Grant {
@@ -83,17 +98,20 @@ impl Trust {
 
     /// Whether this text of the project's `hob.toml` is granted.
     pub fn covers(&self, project: &Project, text: &str) -> bool {
-        self.covers_text(project, None, text)
-    }
-
-    /// Whether this text of another file at the project's root is granted.
-    pub fn covers_file(&self, project: &Project, file: &str, text: &str) -> bool {
-        self.covers_text(project, Some(file), text)
-    }
-
-    fn covers_text(&self, project: &Project, file: Option<&str>, text: &str) -> bool {
         let sha256 = sha256(text);
-        self.grants.iter().any(|grant| grant.is_for(project.root(), file) && grant.sha256 == sha256)
+        self.grants.iter().any(|grant| grant.is_for(project.root(), None) && grant.sha256 == sha256)
+    }
+
+    /// Returns what is granted to another file at the project's root that has this text; an absent file has none.
+    pub fn of_file(&self, project: &Project, file: &str, text: &str) -> FileGrant {
+        let sha256 = sha256(text);
+        let mut grants = self.grants.iter().filter(|grant| grant.is_for(project.root(), Some(file))).peekable();
+        let is_any = grants.peek().is_some();
+        match grants.find(|grant| grant.sha256 == sha256) {
+            Some(grant) => FileGrant::Text { id: format!("{} {}", grant.at_ms.unwrap_or_default(), grant.sha256) },
+            None if is_any => FileGrant::OtherText,
+            None => FileGrant::Nothing,
+        }
     }
 
     /// Grants this text of another file at the project's root what it asks for.
@@ -114,7 +132,8 @@ impl Trust {
         let Some(identity) = identity else { return Err(TrustError::Uncertain { root: project.root().to_owned() }) };
         let directory = Some(identity.to_string());
         let (root, of) = (project.root().to_owned(), of.map(str::to_owned));
-        trust.grants.push(Grant { root, sha256: sha256(text), directory, file: of });
+        let at_ms = Some(crate::journal::now());
+        trust.grants.push(Grant { root, sha256: sha256(text), directory, file: of, at_ms });
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
@@ -174,8 +193,10 @@ mod tests {
         // A grant of one file is none of another, and both stay.
         Trust::grant_text(&file, &project, Some("other.toml"), text).unwrap();
         let trust = Trust::load_from(&file).unwrap();
-        assert!(trust.covers(&project, text) && trust.covers_file(&project, "other.toml", text));
-        assert!(!trust.covers_file(&project, "third.toml", text));
+        let granted = trust.of_file(&project, "other.toml", text);
+        assert!(trust.covers(&project, text) && matches!(granted, FileGrant::Text { .. }));
+        assert_eq!(trust.of_file(&project, "other.toml", ""), FileGrant::OtherText);
+        assert_eq!(trust.of_file(&project, "third.toml", text), FileGrant::Nothing);
         Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 2);
         // Another directory of the same name and text has other programs.

@@ -104,7 +104,7 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     }
     let standing = Files::new(project).standing(false);
     if let Some(broken) = standing.broken.first() {
-        return Err(Failure::new(broken).hint("Mend that line; until then the last good policy holds."));
+        return Err(Failure::new(broken).hint("Correct that file; until then the last good policy holds."));
     }
     let [users, ours] = [0, 1].map(|at| standing.policies.get(at).map_or(0, |policy| policy.rules.len()));
     let is_there = hooks::files::project_text(project).is_ok_and(|text| text.is_some());

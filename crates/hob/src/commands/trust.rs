@@ -1,9 +1,10 @@
-//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, and what of its policy for hooks is looser
-//! than what holds, and grants exactly these texts.
+//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, and what of its policy for hooks waits for
+//! a grant, and grants exactly these texts.
 
 use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
+use hooks::policy::Policy;
 use project::{Config, Project, Trust};
 
 use crate::exit::{Exit, Failure};
@@ -35,7 +36,7 @@ impl TrustCommand {
             return Ok(Exit::Done);
         }
         let requests = Config::requests(project, &daemon::sections()).map_err(Failure::new)?;
-        let policy = waiting_policy(project)?;
+        let policy = WaitingPolicy::find(project)?;
         let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
         nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
         if requests.is_empty() && policy.is_none() {
@@ -53,12 +54,8 @@ impl TrustCommand {
             let place = paint(&format!("line {}", request.line), Style::Dim);
             terminal::line(format!("  {} ({place}): {}", paint(&request.key, Style::Bold), request.asks));
         }
-        if let Some((_, pending)) = &policy {
-            let file = project::visible::path(&project.root().join(hooks::policy::FILE));
-            terminal::line(format!("{file} is looser than what holds:"));
-            for what in pending {
-                terminal::line(format!("  {what}"));
-            }
+        if let Some(policy) = &policy {
+            policy.show(project);
         }
         if is_granted && policy.is_none() {
             return Ok(Exit::Done);
@@ -70,9 +67,8 @@ impl TrustCommand {
             terminal::line("Nothing granted.");
             return Ok(Exit::Failed);
         }
-        if let Some((text, _)) = &policy {
-            Trust::grant_file(project, hooks::policy::FILE, text).map_err(Failure::new)?;
-            terminal::line("Granted, until hob-policy.toml changes. It holds at the next event.");
+        if let Some(policy) = &policy {
+            policy.grant(project)?;
         }
         if !is_granted {
             Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
@@ -83,18 +79,51 @@ impl TrustCommand {
     }
 }
 
-/// The text of the policy for hooks, and what of it waits, if something does.
-fn waiting_policy(project: &Project) -> Result<Option<(String, Vec<String>)>, Failure> {
-    let text = || hooks::files::project_text(project).ok().flatten().unwrap_or_default();
-    let before = text();
-    let pending = hooks::files::Files::new(project).standing(false).pending.clone();
-    // What is granted is what is shown.
-    if before != text() {
-        return Err(
-            Failure::new("hob-policy.toml changed while it was read").hint("Look at it again with `hob trust`.")
-        );
+/// A policy for hooks of which something waits for a grant.
+struct WaitingPolicy {
+    /// `None` if the file is absent: then the former rules wait to be dropped.
+    text: Option<String>,
+    pending: Vec<String>,
+}
+
+impl WaitingPolicy {
+    fn find(project: &Project) -> Result<Option<WaitingPolicy>, Failure> {
+        let named = |why: String| Failure::new(format_args!("{}: {why}", hooks::policy::FILE));
+        let mend = "Correct the file, check it with `hob policy check`, and run `hob trust` again.";
+        let text = hooks::files::project_text(project).map_err(|why| named(why).hint(mend))?;
+        if let Err(error) = Policy::parse(text.as_deref().unwrap_or_default()) {
+            return Err(named(error.to_string()).hint(mend));
+        }
+        let pending = hooks::files::Files::new(project).standing(false).pending.clone();
+        // The user grants the text that was shown.
+        if hooks::files::project_text(project).as_ref() != Ok(&text) {
+            let changed = Failure::new("hob-policy.toml changed while it was read");
+            return Err(changed.hint("Look at it again with `hob trust`."));
+        }
+        Ok((!pending.is_empty()).then_some(WaitingPolicy { text, pending }))
     }
-    Ok((!pending.is_empty()).then_some((before, pending)))
+
+    fn show(&self, project: &Project) {
+        let file = project::visible::path(&project.root().join(hooks::policy::FILE));
+        terminal::line(match &self.text {
+            Some(_) => format!("{file} does more than it may without your grant:"),
+            None => format!("There is no {file}; a grant drops the rules that it had:"),
+        });
+        for what in &self.pending {
+            terminal::line(format!("  {}", project::visible(what)));
+        }
+    }
+
+    fn grant(&self, project: &Project) -> Result<(), Failure> {
+        let text = self.text.as_deref().unwrap_or_default();
+        hooks::files::put_damaged_record_aside(project).map_err(Failure::new)?;
+        Trust::grant_file(project, hooks::policy::FILE, text).map_err(Failure::new)?;
+        terminal::line(match &self.text {
+            Some(_) => "Granted, until hob-policy.toml changes. It holds at the next event.",
+            None => "Granted: the project has no policy, and the rules above end at the next event.",
+        });
+        Ok(())
+    }
 }
 
 /// A daemon reads the configuration once, at its start.

@@ -7,10 +7,11 @@ use super::{Agent, Deny, Row};
 use crate::event::Kind;
 
 /// What becomes of what an event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Nothing is said: the agent goes on as it would without hob.
+    #[default]
     Pass,
     /// It goes on without asking.
     Allow,

@@ -1,56 +1,106 @@
-//! Which rules hold when a file has changed. An agent can edit the file of its project, so only what tightens holds at
-//! once: rules that deny or ask, in addition to those that held before. What loosens (an `allow`, a former rule that is
-//! gone or changed) waits until the user grants the text with `hob trust`. A file that does not parse changes nothing.
+//! The rules in force after a file has changed. An agent can edit the file of its project, so an edit takes effect at once
+//! only where it tightens: rules that deny or ask before a tool, in addition to the rules that held before. Everything else
+//! waits until the user grants the text with `hob trust`: an `allow`, a `person`, a `context`, a rule about another event,
+//! and the end of a former rule. A file that does not parse changes nothing.
 
+use std::collections::HashMap;
+
+use project::trust::FileGrant;
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Opaque, Policy, PolicyError, RuleTable};
+use super::rule::{Opaque, Policy, Rule, RuleTable, Words};
 use crate::agents::Verdict;
 
-/// What held before, as it is kept between two lives of the daemon.
+/// The most rules that are held, and the most bytes of their record.
+const RULES_MAX: usize = 4000;
+const BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The rules that held last, kept between two lives of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     pub rules: Vec<RuleTable>,
     #[serde(default)]
     pub opaque: Opaque,
+    /// The grant that took effect last. A grant ends former rules once: after that, a return to its text does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<String>,
 }
 
-/// What holds of a file.
+/// The policy of a file.
 #[derive(Debug, Clone, Default)]
 pub struct InForce {
     pub policy: Policy,
-    /// To be kept.
+    /// The record to keep.
     pub held: Held,
-    /// What waits for `hob trust`, one line each.
+    /// The changes that wait for `hob trust`, one line each.
     pub pending: Vec<String>,
-    /// Why the file counts for nothing, if so.
+    /// Why the file does not count, if so.
     pub broken: Option<String>,
+    /// Whether a grant, or its end, would change the policy.
+    pub depends_on_grant: bool,
 }
 
-/// What holds of a text after what held before. `is_granted`: the user granted exactly this text, or it is their own.
-pub fn in_force(text: &str, before: &Held, is_granted: bool) -> InForce {
+/// Who stands behind a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The user wrote it.
+    User,
+    /// A project has it, and the user granted this.
+    Project(FileGrant),
+}
+
+/// Returns the rules in force, given a text and the rules that held before.
+pub fn in_force(text: &str, before: &Held, source: &Source) -> InForce {
     let now = match Policy::parse(text) {
         Ok(now) => now,
-        Err(error) => return broken(before, &error),
+        Err(error) => return InForce::broken(before, error.to_string()),
     };
-    let tables = || now.rules.iter().map(|rule| rule.table.clone());
-    if is_granted {
-        let held = Held { rules: tables().collect(), opaque: now.opaque };
-        return InForce { policy: now, held, pending: Vec::new(), broken: None };
+    let fresh = match source {
+        Source::User => Some(None),
+        Source::Project(FileGrant::Text { id }) if before.granted.as_ref() != Some(id) => Some(Some(id.clone())),
+        Source::Project(_) => None,
+    };
+    if let Some(granted) = fresh {
+        let rules = now.rules.iter().map(|rule| rule.table.clone()).collect();
+        let depends_on_grant = *source != Source::User && needs_grant(&now);
+        let held = Held { rules, opaque: now.opaque, granted };
+        return InForce { policy: now, held, depends_on_grant, ..InForce::default() };
     }
+    merged(&now, before, source)
+}
+
+/// The text's rules, as far as they are granted or tighten, and the former rules that they do not replace.
+fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
+    let is_granted = matches!(source, Source::Project(FileGrant::Text { .. }));
+    let keeps_former = *source != Source::Project(FileGrant::Nothing);
     let mut pending = Vec::new();
     let mut rules: Vec<RuleTable> = Vec::new();
-    for table in tables() {
-        match table.decide == Verdict::Allow {
-            true => pending.push(format!("rule {} allows {}", table.id, about(&table))),
-            false => rules.push(table),
+    for rule in &now.rules {
+        let was_granted = keeps_former && rule.table.decide != Verdict::Allow && before.rules.contains(&rule.table);
+        if is_granted || was_granted {
+            rules.push(rule.table.clone());
+        } else {
+            let (table, waits) = restricted(rule);
+            rules.extend(table);
+            pending.extend(waits.map(|waits| format!("rule {} {waits}", rule.table.id)));
         }
     }
-    for former in &before.rules {
-        let tightens = matches!(former.decide, Verdict::Deny | Verdict::Person | Verdict::Ask);
-        if tightens && !rules.contains(former) {
-            pending.push(format!("rule {} ({}) is gone or changed", former.id, former.decide.as_str()));
-            rules.push(former.clone());
+    let mut strictest: HashMap<String, Verdict> = HashMap::new();
+    for table in &rules {
+        let decides = strictest.entry(table.effect()).or_insert(table.decide);
+        *decides = table.decide.max(*decides);
+    }
+    let former = if keeps_former {
+        before.rules.clone()
+    } else {
+        let rules = Policy::of(before.rules.clone(), before.opaque).rules;
+        rules.iter().filter_map(|rule| restricted(rule).0).collect()
+    };
+    for kept in former.into_iter().filter(|former| former.decide >= Verdict::Ask) {
+        if strictest.get(&kept.effect()).is_none_or(|decides| *decides < kept.decide) {
+            strictest.insert(kept.effect(), kept.decide);
+            pending.push(format!("rule {} ({}) is gone or changed", kept.id, kept.decide.as_str()));
+            rules.push(kept);
         }
     }
     // Nothing was held before where there was no file.
@@ -59,11 +109,57 @@ pub fn in_force(text: &str, before: &Held, is_granted: bool) -> InForce {
     if now.opaque < former {
         pending.push("`opaque` is looser".to_owned());
     }
-    let held = Held { rules: rules.clone(), opaque };
-    InForce { policy: Policy::of(rules, opaque), held, pending, broken: None }
+    let held = Held { rules: rules.clone(), opaque, granted: before.granted.clone() };
+    let bytes = serde_json::to_vec(&held).map_or(usize::MAX, |text| text.len());
+    if rules.len() > RULES_MAX || bytes > BYTES_MAX {
+        let why = format!(
+            "its rules and those that held before are more than {RULES_MAX} rules or {} MiB, so this text does not count; \
+             read it and grant it with `hob trust`, which ends the former rules",
+            BYTES_MAX >> 20
+        );
+        let pending = vec!["the text replaces too many former rules".to_owned()];
+        return InForce { pending, depends_on_grant: true, ..InForce::broken(before, why) };
+    }
+    let policy = Policy::of(rules, opaque);
+    let depends_on_grant = !pending.is_empty() || needs_grant(&policy);
+    InForce { policy, held, pending, broken: None, depends_on_grant }
 }
 
-/// What a rule is about, in its own words.
+/// A rule as far as it holds without a grant, and what of it waits.
+fn restricted(rule: &Rule) -> (Option<RuleTable>, Option<String>) {
+    let mut table = rule.table.clone();
+    if table.decide == Verdict::Allow {
+        let waits = format!("allows {}", about(&table));
+        return (None, Some(waits));
+    }
+    let mut waits = Vec::new();
+    let (holds, other): (Vec<_>, Vec<_>) = rule.events().partition(|(_, waits_for_permission)| *waits_for_permission);
+    if !other.is_empty() {
+        let names: Vec<&str> = other.iter().map(|(name, _)| *name).collect();
+        waits.push(format!("decides on {}", names.join(", ")));
+        table.on = Words::Several(holds.iter().map(|(name, _)| (*name).to_owned()).collect());
+    }
+    if table.decide == Verdict::Person {
+        waits.push("asks a person".to_owned());
+        if table.on.is_empty() {
+            // `ask` is about more events by default.
+            table.on = Words::One("permission_request".to_owned());
+        }
+        table.decide = Verdict::Ask;
+    }
+    if table.context.take().is_some() {
+        waits.push("adds to the agent's context".to_owned());
+    }
+    let waits = (!waits.is_empty()).then(|| waits.join(", "));
+    if holds.is_empty() && !other.is_empty() { (None, waits) } else { (Some(table), waits) }
+}
+
+/// Whether any rule does more than it may without a grant.
+fn needs_grant(policy: &Policy) -> bool {
+    policy.rules.iter().any(|rule| restricted(rule).0.as_ref() != Some(&rule.table))
+}
+
+/// The subject of a rule, in its own words.
 fn about(table: &RuleTable) -> String {
     let words: Vec<String> = table.command.iter().chain(table.tool.iter()).map(|word| format!("`{word}`")).collect();
     match words.is_empty() {
@@ -72,11 +168,18 @@ fn about(table: &RuleTable) -> String {
     }
 }
 
-fn broken(before: &Held, error: &PolicyError) -> InForce {
-    InForce {
-        policy: Policy::of(before.rules.clone(), before.opaque),
-        held: before.clone(),
-        pending: Vec::new(),
-        broken: Some(error.to_string()),
+impl InForce {
+    /// The policy that held before, and why the file does not count.
+    pub fn broken(before: &Held, why: String) -> InForce {
+        InForce {
+            policy: Policy::of(before.rules.clone(), before.opaque),
+            held: before.clone(),
+            broken: Some(why),
+            depends_on_grant: true,
+            ..InForce::default()
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

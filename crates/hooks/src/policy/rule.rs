@@ -60,7 +60,7 @@ pub(super) enum ToolPattern {
 }
 
 /// A rule as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleTable {
     pub id: String,
@@ -132,6 +132,8 @@ impl std::fmt::Display for PolicyError {
     }
 }
 
+/// The events at which an agent waits for a word on whether a tool may be used, by their kinds.
+const PERMISSION_EVENTS: [&str; 2] = ["tool_before", "permission_request"];
 /// The most rules of a file.
 const RULES_MAX: usize = 2000;
 
@@ -185,15 +187,35 @@ impl Policy {
         Policy { rules: tables.into_iter().filter_map(|table| Rule::check(table).ok()).collect(), opaque }
     }
 
-    /// Whether any rule lets something happen unasked.
-    pub fn allows(&self) -> bool {
-        self.rules.iter().any(|rule| rule.table.decide == Verdict::Allow)
+    /// Whether any rule keeps something from happening, or asks first.
+    pub fn tightens(&self) -> bool {
+        self.rules.iter().any(|rule| rule.table.decide >= Verdict::Ask)
     }
 
-    /// Whether any rule keeps something from happening.
-    pub fn denies(&self) -> bool {
-        self.rules.iter().any(|rule| rule.table.decide == Verdict::Deny)
+    /// Adds a rule that decides on every use of a tool.
+    pub(crate) fn decide_on_all_tools(&mut self, id: &str, decide: Verdict, reason: String) {
+        let on = Words::Several(PERMISSION_EVENTS.iter().map(|name| (*name).to_owned()).collect());
+        let table = RuleTable { id: id.to_owned(), on, decide, reason: Some(reason), ..RuleTable::default() };
+        self.rules.extend(Rule::check(table));
     }
+}
+
+impl RuleTable {
+    /// What it is about, as a text: rules that differ in their ids and words alone have the same.
+    pub(super) fn effect(&self) -> String {
+        let mut on: Vec<&str> = self.on.iter().collect();
+        if on.is_empty() {
+            on = PERMISSION_EVENTS.to_vec();
+            if self.decide == Verdict::Person {
+                on = vec![Kind::PermissionRequest.as_str()];
+            }
+        }
+        format!("{on:?} {:?} {:?} {:?} {:?}", list(&self.agent), list(&self.tool), list(&self.command), self.when)
+    }
+}
+
+fn list(words: &Words) -> Vec<&str> {
+    words.iter().collect()
 }
 
 impl Rule {
@@ -203,6 +225,11 @@ impl Rule {
             On::Kind(kind) => *kind == row.kind,
             On::Name(name) => *name == plain(row.name),
         })
+    }
+
+    /// Returns the events that it names, each with whether an agent waits there for a word on a tool.
+    pub(super) fn events(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.table.on.iter().zip(&self.on).map(|(name, on)| (name, on.waits_for_permission()))
     }
 
     fn check(table: RuleTable) -> Result<Rule, String> {

@@ -1,10 +1,12 @@
 //! What holds of every policy and every command.
 
+use project::trust::FileGrant;
 use proptest::prelude::*;
 
 use super::{decision, shell};
 use crate::agents::{Agent, Verdict};
 use crate::event::Event;
+use crate::policy::in_force::Source;
 use crate::policy::{Decision, Facts, Policy, Subject, decide, in_force, script};
 
 /// Pieces of commands and rules that meet often.
@@ -122,9 +124,9 @@ proptest! {
 
     #[test]
     fn what_is_not_granted_is_never_looser(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
-        let held = in_force::in_force(&policy(&before), &in_force::Held::default(), true);
+        let held = in_force::in_force(&policy(&before), &in_force::Held::default(), &Source::User);
         // The ids of both files are the same, and their rules differ.
-        let now = in_force::in_force(&policy(&after), &held.held, false);
+        let now = in_force::in_force(&policy(&after), &held.held, &Source::Project(FileGrant::OtherText));
         let event = crate::read(crate::Agent::Claude, "", shell(&command).to_string().as_bytes());
         let subject = crate::policy::Subject::of(&event, "/p".as_ref(), "/p".as_ref());
         let decide = |policy| crate::policy::decide(&[policy], &event, &subject, &crate::policy::Facts::new()).verdict;
