@@ -187,6 +187,16 @@ pub fn put_damaged_record_aside(project: &Project) -> std::io::Result<()> {
     }
 }
 
+/// Returns the rules of both files that no event can match, each with its file and line.
+pub fn unreachable_rules(project: &Project) -> Vec<String> {
+    let files = [(USER_FILE, user_text()), (FILE, project_text(project))];
+    let parsed = files.into_iter().filter_map(|(file, text)| Some((file, Policy::parse(&text.ok()??).ok()?)));
+    let lines = |(file, policy): (&str, Policy)| {
+        policy.unreachable.into_iter().map(|error| format!("{file}: {error}")).collect::<Vec<_>>()
+    };
+    parsed.flat_map(lines).collect()
+}
+
 /// The path of the user's policy.
 pub fn user_path() -> Option<PathBuf> {
     UserConfig::path().map(|path| path.with_file_name(USER_FILE))

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::tool::kind_of_tool;
 pub use self::tool::{Command, Tool, ToolKind};
 
 /// One event of an agent.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::policy::{Code, code_of};
+
 /// The tool of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
@@ -11,8 +13,10 @@ pub struct Tool {
     pub native: String,
     /// Of an MCP tool: its server, and its name there.
     pub mcp: Option<(String, String)>,
-    /// Of a shell: what is run.
+    /// The text for a shell, of a shell's tool or of another that takes one.
     pub command: Option<Command>,
+    /// Code in another language, or in one that is not known.
+    pub code: Option<Code>,
     /// The files it names, as they stand in its input.
     pub paths: Vec<String>,
     pub input: Value,
@@ -139,23 +143,36 @@ impl ToolKind {
 }
 
 impl Tool {
+    /// Whether it runs a text for a shell.
+    pub fn is_shell(&self) -> bool {
+        self.kind == ToolKind::Shell || self.command.is_some()
+    }
+
     /// The tool of that name, with its input. `server` is the MCP server, where the payload says it.
     pub(crate) fn of(native: &str, input: Value, server: Option<(String, String)>) -> Tool {
         let mcp = server.or_else(|| mcp_name(native));
-        let lower = native.to_lowercase();
-        let known = KNOWN.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(kind, _)| *kind);
+        let known = kind_of_tool(native);
         let kind = match (&mcp, known) {
             (Some(_), _) => ToolKind::Mcp,
             (None, known) => known.unwrap_or(ToolKind::Other),
         };
-        let command = if kind == ToolKind::Shell { command_of(&input) } else { None };
+        let (command, code) = match kind {
+            ToolKind::Shell => (command_of(&input), None),
+            kind => code_of(mcp.as_ref().map_or(native, |(_, tool)| tool), kind, &input).unwrap_or_default(),
+        };
         let mut paths = paths_of(&input);
         if kind == ToolKind::Edit {
             paths.extend(patched(&input));
         }
         paths.truncate(PATHS_MAX);
-        Tool { kind, native: native.to_owned(), mcp, command, paths, input }
+        Tool { kind, native: native.to_owned(), mcp, command, code, paths, input }
     }
+}
+
+/// The kind of an agent's own tool, by its name.
+pub(crate) fn kind_of_tool(name: &str) -> Option<ToolKind> {
+    let lower = name.to_lowercase();
+    KNOWN.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(kind, _)| *kind)
 }
 
 /// `mcp__server__tool`, as most agents name the tools of servers.

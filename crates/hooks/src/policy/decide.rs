@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::code;
 use super::pattern::{Match, glob};
 use super::rule::{Condition, On, Opaque, Policy, Rule, ToolPattern, is_among};
 use super::subject::{Place, Subject};
@@ -52,7 +53,16 @@ pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Fac
     };
     for policy in policies {
         for rule in &policy.rules {
-            let (found, by) = rule_matches(rule, event, subject, facts);
+            if !is_applicable(rule, event, facts) {
+                continue;
+            }
+            let (mut found, mut by) = rule_matches(rule, event, subject);
+            if found == Match::No
+                && let Some(code) =
+                    event.tool.as_ref().and_then(|tool| code::may_match(rule, tool, subject.code_paths.as_deref()))
+            {
+                (found, by) = code;
+            }
             let table = &rule.table;
             let decides = match (found, table.decide) {
                 (Match::No, _) => continue,
@@ -94,32 +104,36 @@ fn reason(rule: &Rule, is_maybe: bool, by: Option<&str>) -> String {
     }
 }
 
-/// Whether a rule matches, and by what.
-fn rule_matches(rule: &Rule, event: &Event, subject: &Subject, facts: &Facts) -> (Match, Option<String>) {
-    const NO: (Match, Option<String>) = (Match::No, None);
+/// Whether a rule is about an event of this agent, at this time.
+fn is_applicable(rule: &Rule, event: &Event, facts: &Facts) -> bool {
     let is_on = rule.on.iter().any(|on| match on {
         On::Kind(kind) => *kind == event.kind,
         On::Name(name) => *name == plain(&event.name),
     });
     let agents = &rule.table.agent;
     if !is_on || !agents.is_empty() && !agents.iter().any(|agent| glob(agent, event.agent)) {
-        return NO;
+        return false;
     }
-    for (name, condition) in &rule.table.when {
-        let holds = match (name.as_str(), condition) {
-            ("path", _) => true,
-            ("subagent", Condition::Is(is)) => event.subagent.is_some() == *is,
-            ("mode", Condition::Words(words)) => {
-                event.mode.as_ref().is_some_and(|mode| words.iter().any(|word| glob(word, mode)))
-            }
-            (fact, Condition::Words(words)) => {
-                facts.get(fact).is_some_and(|known| words.iter().any(|word| glob(word, known)))
-            }
-            _ => false,
-        };
-        if !holds {
-            return NO;
+    rule.table.when.iter().all(|(name, condition)| match (name.as_str(), condition) {
+        ("path", _) => true,
+        ("subagent", Condition::Is(is)) => event.subagent.is_some() == *is,
+        ("mode", Condition::Words(words)) => {
+            event.mode.as_ref().is_some_and(|mode| words.iter().any(|word| glob(word, mode)))
         }
+        (fact, Condition::Words(words)) => {
+            facts.get(fact).is_some_and(|known| words.iter().any(|word| glob(word, known)))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a rule matches, and by what.
+fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option<String>) {
+    const NO: (Match, Option<String>) = (Match::No, None);
+    // A session remembers what was defined in it: a command there is never allowed by its name.
+    let is_session = event.tool.as_ref().is_some_and(|tool| tool.kind != ToolKind::Shell);
+    if is_session && rule.table.decide <= Verdict::Allow && !rule.commands.is_empty() {
+        return NO;
     }
     let of_tool = tool_matches(rule, event, subject);
     if of_tool == OfTool::No {
@@ -184,6 +198,9 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
         return OfTool::Yes;
     }
     let is_it = rule.tools.iter().any(|pattern| match pattern {
+        ToolPattern::Kind(ToolKind::Shell) if rule.table.decide >= Verdict::Ask => {
+            tool.is_shell() || !rule.commands.is_empty() && subject.script.is_some()
+        }
         ToolPattern::Kind(kind) => *kind == tool.kind,
         ToolPattern::Mcp(server, name) => {
             tool.mcp.as_ref().is_some_and(|(of, called)| glob(server, of) && glob(name, called))
@@ -191,7 +208,7 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
         ToolPattern::Native(name) => glob(name, &tool.native),
     });
     let writes = rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(kind) if kind.changes_files()));
-    let is_written = tool.kind == ToolKind::Shell && (!subject.writes.is_empty() || subject.writes_unknown);
+    let is_written = tool.kind != ToolKind::Edit && (!subject.writes.is_empty() || subject.writes_unknown);
     match (is_it, writes && is_written) {
         (true, _) => OfTool::Yes,
         (false, true) => OfTool::ByRedirection,

@@ -3,13 +3,17 @@
 //! [`Policy::parse`] reads a file, [`Subject::of`] looks at what an event is about (the commands in a shell's text, paths
 //! behind links), and [`decide`] is pure. [`in_force`] says which rules hold when a file has changed.
 
+mod code;
 mod decide;
 pub mod in_force;
 mod pattern;
 mod rule;
 mod shell;
 mod subject;
+mod unreachable;
 
+pub use self::code::Code;
+pub(crate) use self::code::code_of;
 pub use self::decide::{Decision, Facts, Matched, decide};
 pub use self::rule::{Opaque, Policy, PolicyError, RuleTable};
 pub use self::shell::{Script, program, script};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FACTS;
 use super::pattern::Pattern;
+use super::unreachable::why_unreachable;
 use crate::agents::{Agent, Row, Verdict};
 use crate::event::{Kind, ToolKind, plain};
 
@@ -18,6 +19,8 @@ pub struct Policy {
     pub rules: Vec<Rule>,
     /// What becomes of a shell's text that a rule may forbid, which only running could tell.
     pub opaque: Opaque,
+    /// The rules that no event can match, and why.
+    pub unreachable: Vec<PolicyError>,
 }
 
 /// A rule, checked.
@@ -164,7 +167,7 @@ impl Policy {
             message: error.message().to_owned(),
         })?;
         let mut ids = HashSet::new();
-        let mut rules = Vec::new();
+        let (mut rules, mut unreachable) = (Vec::new(), Vec::new());
         for spanned in document.rule {
             let line = line_of(spanned.span().start);
             let table = spanned.into_inner();
@@ -172,19 +175,26 @@ impl Policy {
             if !ids.insert(table.id.clone()) {
                 return Err(wrong(format!("the id {:?} is taken by a rule above: each has its own", table.id)));
             }
-            rules.push(Rule::check(table).map_err(wrong)?);
+            let rule = Rule::check(table).map_err(wrong)?;
+            let why = why_unreachable(&rule).map(|why| format!("rule {}: {why}", rule.table.id));
+            unreachable.extend(why.map(|message| PolicyError { line, message }));
+            rules.push(rule);
             if rules.len() > RULES_MAX {
                 return Err(wrong(format!(
                     "there are more than {RULES_MAX} rules, which are the most that are looked at"
                 )));
             }
         }
-        Ok(Policy { rules, opaque: document.opaque })
+        Ok(Policy { rules, opaque: document.opaque, unreachable })
     }
 
     /// A policy of rules that were checked before.
     pub(crate) fn of(tables: Vec<RuleTable>, opaque: Opaque) -> Policy {
-        Policy { rules: tables.into_iter().filter_map(|table| Rule::check(table).ok()).collect(), opaque }
+        Policy {
+            rules: tables.into_iter().filter_map(|table| Rule::check(table).ok()).collect(),
+            opaque,
+            ..Policy::default()
+        }
     }
 
     /// Whether any rule keeps something from happening, or asks first.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use project::normal;
 
+use super::code;
 use super::shell::{self, Script};
 use crate::event::{Command, Event, ToolKind};
 
@@ -20,6 +21,8 @@ pub struct Subject {
     pub(super) writes: Vec<Place>,
     /// Whether a redirection writes a file that only running could tell.
     pub(super) writes_unknown: bool,
+    /// The paths in quotes in code of another language; `None` if there are more than are looked at.
+    pub(super) code_paths: Option<Vec<Place>>,
 }
 
 /// A file, as it was named and where that leads.
@@ -43,6 +46,11 @@ impl Subject {
             Command::Text(text) => shell::script(text),
             Command::Words(words) => shell::program(words),
         });
+        let code = tool.code.as_ref();
+        let script = match code {
+            Some(code) => code::add_if_shell(script, code),
+            None => script,
+        };
         let mut subject = Subject { paths: tool.paths.iter().map(|path| place(path)).collect(), ..Subject::default() };
         if let Some(script) = &script {
             for word in script.commands.iter().flat_map(|simple| &simple.writes) {
@@ -57,6 +65,7 @@ impl Subject {
             // A shell has no files of its own, whatever fields its input has.
             subject.paths.clear();
         }
+        subject.code_paths = code.map_or_else(|| Some(Vec::new()), |code| code::quoted_paths(code, place));
         subject.script = script;
         subject
     }

@@ -5,6 +5,7 @@
 //! running could tell is a hole in a word, or makes the text opaque. Too much is found rather than too little.
 
 mod expansion;
+mod hob;
 mod reader;
 mod word;
 mod wrappers;

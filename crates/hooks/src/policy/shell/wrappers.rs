@@ -134,6 +134,13 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     let simple = &script.commands[index];
     let Some(name) = simple.words.first().and_then(Word::text) else { return };
     let name = name.rsplit('/').next().unwrap_or(name);
+    if name == "hob" {
+        if depth >= super::DEPTH_MAX {
+            return script.is_opaque("it is nested deeper than what is looked at");
+        }
+        let simple = simple.clone();
+        return super::hob::unwrap(script, &simple.words[1..], simple.input.as_ref(), simple.is_piped, depth);
+    }
     let Some((_, form)) = PROGRAMS.iter().find(|(program, _)| *program == name) else { return };
     if depth >= super::DEPTH_MAX {
         return script.is_opaque("it is nested deeper than what is looked at");

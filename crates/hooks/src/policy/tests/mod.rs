@@ -1,5 +1,6 @@
 //! The decision: a forbidden command in every spelling, its innocent neighbours, and what holds of all policies.
 
+mod code;
 mod properties;
 
 use std::path::Path;
@@ -186,4 +187,51 @@ fn what_is_no_policy_says_where_and_what_to_write() {
         line 1: rule a: the condition "subagent" has a value of another kind
         line 1: rule a: the path "[" is no pattern: error parsing glob '[': unclosed character class; missing ']'
         line 5: the id "a" is taken by a rule above: each has its own"#]].assert_eq(&wrong.map(check).join("\n"));
+}
+
+#[test]
+fn a_rule_that_no_event_can_match_is_reported_and_the_rest_counts() {
+    let why = |more: &str| {
+        let policy =
+            Policy::parse(&format!("{FORCE_PUSH}\n[[rule]]\nid = \"a\"\ndecide = \"deny\"\n{more}\n")).unwrap();
+        assert_eq!(policy.rules.len(), 2, "{more}");
+        policy.unreachable.first().map_or_else(|| "all right".to_owned(), ToString::to_string)
+    };
+    let cases = [
+        "tool = \"read\"\ncommand = \"git push\"",
+        "tool = [\"search\", \"WebFetch\"]\ncommand = \"git push\"",
+        "tool = [\"read\", \"shell\"]\ncommand = \"git push\"",
+        "tool = \"mcp\"\ncommand = \"git push\"",
+        "tool = \"Bash\"\ncommand = \"git push\"",
+        "tool = \"fetch\"\nwhen = { path = \"src/**\" }",
+        "tool = \"mcp\"\nwhen = { path = \"src/**\" }",
+        "on = \"turn_end\"\ntool = \"shell\"",
+        "on = [\"Stop\", \"PreToolUse\"]\ntool = \"shell\"",
+        "on = \"UserPromptSubmit\"\ncommand = \"git push\"",
+        "on = \"beforeShellExecution\"\nagent = \"claude\"",
+        "on = \"elicitation\"\nagent = \"codex\"",
+        "command = \"curl * | sh\"",
+        "command = \"git commit -m 'x'\"",
+        "tool = \"write\"\nwhen = { path = \"src/\" }",
+        "tool = \"write\"\nwhen = { path = [\"!src/../x\"] }",
+        "tool = \"read\"\nwhen = { path = \"~/.ssh/**\" }",
+    ];
+    expect_test::expect![[r#"
+        line 8: rule a: `command` never holds for this `tool`, which runs no commands: write tool = "shell", or leave one of them out
+        line 8: rule a: `command` never holds for this `tool`, which runs no commands: write tool = "shell", or leave one of them out
+        all right
+        all right
+        all right
+        line 8: rule a: the condition `path` never holds for this `tool`, which names no files: write tool = ["read", "write", "edit"], or leave one of them out
+        all right
+        line 8: rule a: no event of turn_end is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
+        all right
+        line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
+        line 8: rule a: claude has no such event; the events of each agent are in docs/generated/hooks.md
+        line 8: rule a: codex has no such event; the events of each agent are in docs/generated/hooks.md
+        line 8: rule a: the command "curl * | sh" never matches, as no word of a command reads "|": write one program with its words, without quotes
+        line 8: rule a: the command "git commit -m 'x'" never matches, as no word of a command reads "'x'": write one program with its words, without quotes
+        line 8: rule a: the path "src/" never matches: write "src/**"
+        line 8: rule a: the path "!src/../x" never matches: write it without `.`, `..` and empty parts
+        line 8: rule a: the path "~/.ssh/**" never matches: write the whole path of your home directory"#]].assert_eq(&cases.map(why).join("\n"));
 }

@@ -1,0 +1,90 @@
+//! Rules that no event can match: a mistake that `hob policy check` reports. They are in force like others, so that one of them
+//! does not keep the rest of a file from counting.
+
+use super::pattern::glob;
+use super::rule::Condition;
+use super::rule::{On, Rule, ToolPattern};
+use crate::agents::Agent;
+use crate::event::{Kind, ToolKind, kind_of_tool};
+
+/// Returns why no event can match a rule, with what to write instead.
+pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
+    let table = &rule.table;
+    let is_about_tool = !rule.tools.is_empty() || !rule.commands.is_empty() || rule.paths.is_some();
+    if is_about_tool && rule.on.iter().all(|on| !kinds(on).iter().any(|kind| has_tool(*kind))) {
+        let names: Vec<&str> = table.on.iter().collect();
+        return Some(format!(
+            "no event of {} is about a tool, so `tool`, `command` and `path` never hold: write on = \"tool_before\", or leave `on` out",
+            names.join(", ")
+        ));
+    }
+    let agents = Agent::ALL
+        .into_iter()
+        .filter(|agent| table.agent.is_empty() || table.agent.iter().any(|name| glob(name, agent.name())));
+    if !agents.clone().flat_map(|agent| agent.rows()).any(|row| rule.is_on(row)) {
+        let names: Vec<&str> = agents.map(Agent::name).collect();
+        return Some(format!(
+            "{} has no such event; the events of each agent are in docs/generated/hooks.md",
+            names.join(", ")
+        ));
+    }
+    if !rule.tools.is_empty()
+        && !rule.commands.is_empty()
+        && rule
+            .tools
+            .iter()
+            .all(|tool| never(tool, &[ToolKind::Read, ToolKind::Search, ToolKind::Fetch, ToolKind::Agent]))
+    {
+        return Some("`command` never holds for this `tool`, which runs no commands: write tool = \"shell\", or leave one of them out".to_owned());
+    }
+    if !rule.tools.is_empty()
+        && rule.paths.is_some()
+        && rule.tools.iter().all(|tool| never(tool, &[ToolKind::Fetch, ToolKind::Agent]))
+    {
+        return Some("the condition `path` never holds for this `tool`, which names no files: write tool = [\"read\", \"write\", \"edit\"], or leave one of them out".to_owned());
+    }
+    let command = table.command.iter().find_map(|pattern| {
+        let word = pattern.split_whitespace().find(|word| word.contains(['|', ';', '"', '\'']) || word.ends_with('&'))?;
+        Some(format!("the command {pattern:?} never matches, as no word of a command reads {word:?}: write one program with its words, without quotes"))
+    });
+    command.or_else(|| path(table.when.get("path")?))
+}
+
+/// Why a pattern for paths matches none.
+fn path(condition: &Condition) -> Option<String> {
+    let Condition::Words(words) = condition else { return None };
+    words.iter().find_map(|pattern| {
+        let path = pattern.strip_prefix('!').unwrap_or(pattern);
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let instead = match path {
+            _ if path.starts_with("~/") => "write the whole path of your home directory".to_owned(),
+            _ if path.ends_with('/') => format!("write \"{path}**\""),
+            _ if path.split('/').any(|part| part == "." || part == "..") || path.contains("//") => {
+                "write it without `.`, `..` and empty parts".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!("the path {pattern:?} never matches: {instead}"))
+    })
+}
+
+/// The kinds of the events that a rule names so.
+fn kinds(on: &On) -> Vec<Kind> {
+    match on {
+        On::Kind(kind) => vec![*kind],
+        On::Name(name) => Agent::ALL.iter().filter_map(|agent| agent.row(name)).map(|row| row.kind).collect(),
+    }
+}
+
+fn has_tool(kind: Kind) -> bool {
+    matches!(kind, Kind::ToolBefore | Kind::ToolAfter | Kind::ToolFailed | Kind::PermissionRequest)
+}
+
+/// Whether every tool of a pattern is of one of these kinds.
+fn never(pattern: &ToolPattern, kinds: &[ToolKind]) -> bool {
+    match pattern {
+        ToolPattern::Kind(kind) => kinds.contains(kind),
+        ToolPattern::Mcp(..) => false,
+        ToolPattern::Native(name) => kind_of_tool(name).is_some_and(|kind| kinds.contains(&kind)),
+    }
+}
