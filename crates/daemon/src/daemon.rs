@@ -14,6 +14,9 @@ use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::parts::Parts;
 
+/// The least limit of a line that has an agent's hook event: `hob hook` takes 6 MiB, each byte of which may take six.
+const HOOK_LINE: usize = 40 * 1024 * 1024;
+
 /// A running daemon.
 pub(crate) struct Daemon {
     pub project: Project,
@@ -58,6 +61,13 @@ impl Daemon {
             1 => Some(format!("the session {}", sessions[0])),
             count => Some(format!("{count} sessions ({})", sessions.join(", "))),
         }
+    }
+
+    /// The limits of a connection of the command line. A checkout's `limits.line_bytes` does not keep an agent's hook from
+    /// being decided on: its largest event fits into a line.
+    pub(crate) fn control_limits(&self) -> Limits {
+        let limits = self.connection_limits();
+        Limits { line: limits.line.max(HOOK_LINE), ..limits }
     }
 
     /// The configured limits of one connection.

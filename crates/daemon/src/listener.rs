@@ -206,7 +206,10 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     let options = ConnectionOptions {
         principal: principal(&caller),
         caller: Arc::new(caller),
-        limits: daemon.connection_limits(),
+        limits: match hello.role {
+            Role::Mcp => daemon.connection_limits(),
+            Role::Control => daemon.control_limits(),
+        },
         result_form: clients::result_form(&hello, daemon.config.results),
         initial: rest,
         shutdown: Some(leaving),

@@ -2,6 +2,7 @@
 
 use project::ConfigError;
 use project::config::{File, Settings};
+use project::trust::{Places, Request};
 use serde::Deserialize;
 
 use crate::context::Bounds;
@@ -67,6 +68,20 @@ impl Settings for HooksSettings {
     const NAME: &'static str = "hooks";
     const TEMPLATE: &'static str = include_str!("settings.toml");
     type Table = HooksTable;
+
+    /// A checkout neither changes how often its user's rules hold an agent, nor what the journal keeps of it.
+    fn requests(table: &HooksTable, places: &Places<'_>) -> Vec<Request> {
+        let holds = [("holds", table.holds), ("holds_hourly", table.holds_hourly)];
+        let holds = holds.into_iter().filter_map(|(name, count)| {
+            Some(places.request(&["hooks", name], format!("sets how often an agent is held to {}", count?)))
+        });
+        let asks = |_| places.request(&["hooks", "keep"], "changes what the journal of hooks keeps".to_owned());
+        holds.chain(table.keep.map(asks)).collect()
+    }
+
+    fn withhold(table: &mut HooksTable) {
+        (table.holds, table.holds_hourly, table.keep) = (None, None, None);
+    }
 
     fn apply(&mut self, table: HooksTable, file: &File<'_>) -> Result<(), ConfigError> {
         if let Some(unknown) = table.context.iter().flatten().find(|part| !PARTS.contains(&part.as_str())) {

@@ -88,6 +88,11 @@ pub struct FrontEnd {
 }
 
 impl FrontEnd {
+    /// Names the process that started it.
+    pub fn agent(&self) -> Option<String> {
+        self.agent.as_ref().map(|agent| format!("{} {}", agent.pid, agent.start))
+    }
+
     /// The front-end of this process. `variable` is that of its environment which names the agent's session.
     pub fn of(pid: u32, variable: &str) -> FrontEnd {
         let environment = environment(pid);
@@ -97,19 +102,19 @@ impl FrontEnd {
     }
 }
 
-/// Which of these front-ends, in order of arrival, belongs to the agent that a process descends from: the one of the same
-/// session, else that of the nearest ancestor which started one.
+/// Returns which of these front-ends, in order of arrival, belongs to the agent that a process descends from: of those that its
+/// nearest ancestor with any started, the one of the same session, else the latest. A session that is named counts among these
+/// alone: who names another agent's does not become that agent.
 pub fn front_end_of(pid: u32, front_ends: &[FrontEnd], session: Option<&str>) -> Option<usize> {
     if front_ends.is_empty() {
         return None;
     }
-    let of_session = |of: &FrontEnd| session.is_some() && of.session.as_deref() == session;
-    if let Some(at) = front_ends.iter().rposition(of_session) {
-        return Some(at);
-    }
-    let ancestors = Process::of(pid)?.and_ancestors().skip(1);
-    let started_by = |ancestor: &Process| front_ends.iter().rposition(|of| of.agent.as_ref() == Some(ancestor));
-    ancestors.into_iter().find_map(|ancestor| started_by(&ancestor))
+    let mut ancestors = Process::of(pid)?.and_ancestors().skip(1);
+    ancestors.find_map(|ancestor| {
+        let is_started = |of: &FrontEnd| of.agent.as_ref() == Some(&ancestor);
+        let of_session = |of: &FrontEnd| is_started(of) && session.is_some() && of.session.as_deref() == session;
+        front_ends.iter().rposition(of_session).or_else(|| front_ends.iter().rposition(is_started))
+    })
 }
 
 /// Whether a process is an agent by what it started: a front-end other than `but`, itself or by shells that were told a
@@ -318,7 +323,15 @@ front.wait()";
         let fronts = [first_front, second_front].map(|pid| FrontEnd::of(pid, "MARK"));
         assert_eq!(front_end_of(first_hook, &fronts, None), Some(0));
         assert_eq!(front_end_of(second_hook, &fronts, None), Some(1));
-        assert_eq!(front_end_of(second_hook, &fronts, Some("one")), Some(0));
+        // The session of another agent is a claim, which makes no difference.
+        assert_eq!(front_end_of(second_hook, &fronts, Some("one")), Some(1));
+        assert_eq!(front_end_of(second_hook, &fronts[..1], Some("one")), None);
+        // Two sessions of one agent.
+        let mut both = [fronts[0].clone(), fronts[0].clone(), fronts[1].clone()];
+        both[1].session = Some("other".to_owned());
+        assert_eq!(front_end_of(first_hook, &both, Some("one")), Some(0));
+        assert_eq!(front_end_of(first_hook, &both, Some("other")), Some(1));
+        assert_eq!(front_end_of(first_hook, &both, Some("unknown")), Some(1));
         assert_eq!(front_end_of(second_hook, &fronts, Some("three")), Some(1));
         assert_eq!(front_end_of(second_hook, &fronts[..1], None), None);
         assert_eq!(front_end_of(std::process::id(), &fronts, None), None);

@@ -212,6 +212,7 @@ fn large(bench: &Bench) -> Result<Vec<Figure>> {
 fn crowd(bench: &Bench) -> Result<Vec<Figure>> {
     let rule = "[[rule]]\nid = \"person\"\non = \"tool_before\"\ncommand = \"release\"\ndecide = \"person\"\n";
     std::fs::write(bench.dir().join("hob-policy.toml"), rule).context("could not write the policy")?;
+    read(&mut bench.hob(&["trust", "--yes"]))?;
     let mut watch = bench.hob(&["questions", "--watch"]);
     let mut watch = watch.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("could not watch")?;
     let mut command = bench.hob(&["hook", "PreToolUse", "--agent", "claude", "--person", "600"]);

@@ -22,6 +22,7 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 use super::hooks_context::{Belonging, PersonSaid};
 use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
@@ -29,6 +30,11 @@ use crate::journal::Journal;
 
 /// How long a line of the journal may wait until it is on disk.
 const SYNC_WITHIN: Duration = Duration::from_secs(1);
+
+/// The most decisions that run at once, and of those on events of more bytes than `LARGE`.
+const DECISIONS_MAX: usize = 16;
+const LARGE_DECISIONS_MAX: usize = 2;
+const LARGE: usize = 16 * 1024;
 
 /// The hooks of a project.
 pub(crate) struct HooksPart {
@@ -40,6 +46,8 @@ struct Hooks {
     decider: Decider,
     belonging: Belonging,
     journal: Arc<Journal>,
+    /// The decisions that may run at once: on events of ordinary size, and on large ones.
+    deciding: [Arc<Semaphore>; 2],
     /// Whether a task waits to have the journal on disk.
     is_syncing: AtomicBool,
 }
@@ -57,7 +65,8 @@ impl Part for HooksPart {
         };
         let decider = Decider::new(setup.project, settings, Box::new(known));
         let (journal, is_syncing) = (setup.journal.clone(), AtomicBool::new(false));
-        let hooks = Hooks { decider, belonging, journal, is_syncing };
+        let deciding = [DECISIONS_MAX, LARGE_DECISIONS_MAX].map(|most| Arc::new(Semaphore::new(most)));
+        let hooks = Hooks { decider, belonging, journal, deciding, is_syncing };
         HooksPart { hooks: Some(Arc::new(hooks)) }
     }
 
@@ -119,6 +128,8 @@ impl Part for HooksPart {
     fn health(project: &project::Project, _: &project::Config) -> Option<Health> {
         let standing = ::hooks::files::Files::new(project).standing(false);
         let mut findings: Vec<Finding> = Vec::new();
+        let unreachable = ::hooks::files::unreachable_rules(project);
+        findings.extend(unreachable.into_iter().map(|why| Finding::problem("policy", why)));
         findings.extend(standing.broken.iter().map(|why| {
             Finding::problem(
                 "policy",
@@ -185,12 +196,12 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
         (None, None, None) => Raw::Text(raw),
     };
     let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
-    let asked = Asked { agent, named: event, raw, cwd: caller.cwd.clone(), worktree: caller.worktree.clone() };
+    let (cwd, worktree) = (caller.cwd.clone(), caller.worktree.clone());
+    let asked = Asked { agent, named: event, raw, cwd, worktree, process: None };
     let mut deadline = begun + Duration::from_millis(within_ms);
+    let decided = decide(&hooks, asked, caller, begun, deadline).await?;
     let (answered_by, of_caller, handle) = (hooks.clone(), caller.clone(), Handle::current());
-    // Files may be on a disk that does not answer: no other event waits for that.
     let answered = tokio::task::spawn_blocking(move || {
-        let decided = answered_by.decider.decide(asked, begun);
         let pieces = handle.block_on(pieces(&answered_by, &of_caller, &decided, within_ms));
         match decided.asking() {
             Some(asking) => Err(Box::new((decided, pieces, asking))),
@@ -232,6 +243,42 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
         answered.receipts.left();
     }
     to_raw_value(&answered.rendered).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
+}
+
+/// Decides on an event off the runtime's threads. Where the decision does not come in time, or has to wait for others too long,
+/// the answer is that on what cannot be told.
+async fn decide(
+    hooks: &Arc<Hooks>,
+    mut asked: Asked,
+    caller: &Caller,
+    begun: Instant,
+    deadline: Instant,
+) -> Result<Decided, RpcError> {
+    let failed = |error: tokio::task::JoinError| RpcError::new(INTERNAL, error.to_string());
+    let of_size = usize::from(asked.raw.len() > LARGE);
+    let left = deadline.saturating_duration_since(begun);
+    let until = tokio::time::Instant::from_std(deadline - MARGIN.min(left / 4));
+    let again = asked.clone();
+    let (deciding, decided_by, caller) = (hooks.deciding[of_size].clone(), hooks.clone(), caller.clone());
+    let decided = async move {
+        let permit = deciding.acquire_owned().await;
+        // Files may be on a disk that does not answer: no other event waits for that.
+        let decided = tokio::task::spawn_blocking(move || {
+            // One that is given up counts until it has ended.
+            let _permit = permit;
+            asked.process = decided_by.belonging.process(&caller);
+            decided_by.decider.decide(asked, begun)
+        });
+        decided.await.map_err(failed)
+    };
+    match tokio::time::timeout_at(until, decided).await {
+        Ok(decided) => decided,
+        Err(_) => {
+            tracing::warn!(event = again.named, "a decision took too long");
+            let given_up_by = hooks.clone();
+            tokio::task::spawn_blocking(move || given_up_by.decider.give_up(again, begun)).await.map_err(failed)
+        }
+    }
 }
 
 /// What other parts have to say at this moment.

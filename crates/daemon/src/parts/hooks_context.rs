@@ -1,7 +1,8 @@
 //! Whom an event of a hook is about, and what other parts add to it or ask on its behalf.
 //!
-//! A hook belongs to the MCP connection of its agent: the one whose front-end was started for the same session, or by the
-//! nearest ancestor of the hook. Without one it belongs to the agent of its worktree, in a run of its own session.
+//! A hook belongs to the MCP connection of its agent: the one whose front-end was started by the hook's nearest ancestor, and
+//! among several of these for the same session. The session that an event names is a claim, and chooses no other agent's
+//! connection. Without one it belongs to the agent of its worktree, in a run of its own session.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -158,7 +159,7 @@ impl Belonging {
     /// The agent that a hook is of, as a caller.
     fn agent(&self, hook: &Caller, event: &Event) -> Caller {
         let session = event.session.as_deref();
-        let open = self.connection(hook.pid, session);
+        let open = self.connection(hook.pid, session).map(|(open, _)| open);
         let alone = format!("{} session {}", event.agent, session.unwrap_or("without a name"));
         let of = |open: Open| Caller {
             connection: open.number,
@@ -176,8 +177,13 @@ impl Belonging {
         Caller { role: Role::Mcp, known: Known::ByProcess, env: Environment::of_this_process(), ..agent }
     }
 
+    /// Names the process of the agent that a hook is of, if that agent has a connection.
+    pub(super) fn process(&self, hook: &Caller) -> Option<String> {
+        self.connection(hook.pid, None).and_then(|(_, front_end)| front_end.agent())
+    }
+
     /// The agent's own connection.
-    fn connection(&self, hook: u32, session: Option<&str>) -> Option<Open> {
+    fn connection(&self, hook: u32, session: Option<&str>) -> Option<(Open, FrontEnd)> {
         let connections = self.neighbours.connections()?.list();
         let open: Vec<Open> = connections.into_iter().filter(|open| open.role == Role::Mcp && open.pid != 0).collect();
         let mut known = self.front_ends.lock();
@@ -188,6 +194,6 @@ impl Belonging {
         let front_ends: Vec<FrontEnd> = open.iter().map(of).collect();
         drop(known);
         let at = front_end_of(hook, &front_ends, session)?;
-        open.into_iter().nth(at)
+        open.into_iter().zip(front_ends).nth(at)
     }
 }

@@ -99,12 +99,18 @@ fn parse(path: &Path) -> Result<Policy, Failure> {
 fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     if let Some(file) = file {
         let policy = parse(file)?;
+        if let Some(error) = policy.unreachable.first() {
+            return Err(Failure::new(format_args!("{}: {error}", visible::path(file))));
+        }
         terminal::line(format!("{}: {}, all right.", visible::path(file), rules(policy.rules.len())));
         return Ok(Exit::Done);
     }
     let standing = Files::new(project).standing(false);
     if let Some(broken) = standing.broken.first() {
         return Err(Failure::new(broken).hint("Correct that file; until then the last good policy holds."));
+    }
+    if let Some(unreachable) = hooks::files::unreachable_rules(project).first() {
+        return Err(Failure::new(unreachable).hint("Correct that rule; the other rules are in force."));
     }
     let [users, ours] = [0, 1].map(|at| standing.policies.get(at).map_or(0, |policy| policy.rules.len()));
     let is_there = hooks::files::project_text(project).is_ok_and(|text| text.is_some());

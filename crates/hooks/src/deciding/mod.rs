@@ -28,6 +28,8 @@ pub struct Asked {
     /// Where the hook runs, and the worktree around it.
     pub cwd: PathBuf,
     pub worktree: PathBuf,
+    /// The agent's process, as far as it is known: a session's name in an event is a claim, which counts within it.
+    pub process: Option<String>,
 }
 
 /// An event that is decided and not answered yet.
@@ -101,8 +103,36 @@ impl Decider {
         let standing = self.standing();
         let (decision, facts) =
             decided(&standing, &event, &asked.worktree, &asked.cwd, |names| (self.facts)(names, &asked.worktree));
+        self.heard(asked, event, decision, standing, facts, begun)
+    }
+
+    /// Answers an event that cannot be decided in time. Where a rule may forbid it, nothing passes in silence.
+    pub fn give_up(&self, asked: Asked, begun: Instant) -> Decided {
+        let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
+        let standing = self.standing();
+        let row = asked.agent.row(&event.name);
+        let verdicts = standing.policies.iter().map(|policy| policy.undecided(row));
+        let verdict = verdicts.max().unwrap_or(Verdict::Pass);
+        let reason = match verdict {
+            Verdict::Pass => String::new(),
+            _ => "hob could not decide on this in time, and a rule of the project's policy may forbid it: make it shorter".to_owned(),
+        };
+        let decision = Decision { verdict, rule: None, reason, matched: Vec::new(), context: Vec::new() };
+        self.heard(asked, event, decision, standing, Facts::new(), begun)
+    }
+
+    fn heard(
+        &self,
+        asked: Asked,
+        event: Event,
+        decision: Decision,
+        standing: Arc<Standing>,
+        facts: Facts,
+        begun: Instant,
+    ) -> Decided {
         let of = event.session.clone().unwrap_or_else(|| asked.worktree.display().to_string());
-        let key = format!("{} {of}", event.agent);
+        let process = asked.process.as_deref().unwrap_or_default();
+        let key = format!("{} {process} {of}", event.agent);
         let at = self.sessions.hears(&key, &event, moment(&event, asked.agent.row(&event.name)));
         Decided { asked, event, decision, standing, key, at, facts, begun }
     }

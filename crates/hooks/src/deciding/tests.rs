@@ -115,8 +115,12 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+fn shell(command: &str) -> Vec<u8> {
+    serde_json::json!({"tool_name": "Bash", "tool_input": {"command": command}}).to_string().into_bytes()
+}
+
 fn asked(agent: Agent, named: &str, raw: Vec<u8>) -> Asked {
-    Asked { agent, named: named.to_owned(), raw: Raw::of(raw), cwd: "/p".into(), worktree: "/p".into() }
+    Asked { agent, named: named.to_owned(), raw: Raw::of(raw), cwd: "/p".into(), worktree: "/p".into(), process: None }
 }
 
 #[test]
@@ -173,4 +177,45 @@ fn ten_thousand_journalled_events_are_decided_the_same_again() {
         assert_eq!((again.verdict, &again.rule, &again.matched), (line.verdict, &line.rule, &line.matched), "{line:?}");
     }
     assert_eq!(count, 10_000);
+}
+
+#[test]
+fn an_event_that_cannot_be_decided_in_time_is_as_one_that_cannot_be_told() {
+    let verdict = |opaque: &str, event: &str| {
+        let here = Here::new();
+        std::fs::write(here.project.root().join(crate::policy::FILE), format!("{opaque}{POLICY}")).unwrap();
+        let asked = asked(Agent::Claude, event, shell("ls"));
+        decider(&here.project).give_up(asked, Instant::now()).decision.verdict
+    };
+    assert_eq!(verdict("", "PreToolUse"), Verdict::Ask);
+    assert_eq!(verdict("opaque = \"deny\"", "PreToolUse"), Verdict::Deny);
+    assert_eq!(verdict("", "PostToolUse"), Verdict::Pass, "no rule is about it");
+    let here = Here::new();
+    let decided = decider(&here.project).give_up(asked(Agent::Claude, "PreToolUse", shell("ls")), Instant::now());
+    assert_eq!(decided.decision.verdict, Verdict::Pass, "there is no rule");
+}
+
+#[test]
+fn what_is_kept_for_an_agent_is_given_to_no_event_that_names_its_session() {
+    let here = Here::new();
+    let decider = decider(&here.project);
+    let event = |process: &str, name: &str| {
+        let raw = format!(
+            "{{\"hook_event_name\":\"{name}\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{{}}}}"
+        );
+        let asked = Asked { process: Some(process.to_owned()), ..asked(Agent::Gemini, name, raw.into_bytes()) };
+        decider.decide(asked, Instant::now())
+    };
+    // Gemini CLI takes no context before a tool: it is kept for the next event that does.
+    let piece = Piece { from: "ask", text: "a late answer".to_owned(), holds: false, lost: None };
+    let before = event("1", "BeforeTool");
+    decider.answer(before, Added { pieces: vec![piece], ..Added::default() });
+    event("2", "SessionEnd");
+    let stdout = |process: &str| {
+        let answered = decider.answer(event(process, "AfterTool"), Added::default());
+        answered.receipts.left();
+        answered.rendered.stdout
+    };
+    assert_eq!(stdout("2"), "");
+    assert!(stdout("1").contains("a late answer"));
 }

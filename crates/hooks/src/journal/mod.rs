@@ -102,6 +102,15 @@ impl Raw {
         Raw::Digest(hex::encode(Sha256::digest(bytes)))
     }
 
+    /// The number of bytes of what is kept, about.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        match self {
+            Raw::Json(json) | Raw::JsonLine(json) => json.get().len(),
+            Raw::Text(text) | Raw::Hex(text) | Raw::Digest(text) => text.len(),
+        }
+    }
+
     /// The bytes, if they were kept.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match self {
@@ -209,6 +218,10 @@ fn lines_of(path: &Path) -> io::Result<impl Iterator<Item = Line> + use<>> {
 fn open(path: &Path) -> io::Result<File> {
     let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(nofollow).open(path)?;
+    if !file.metadata()?.is_file() {
+        // A pipe without a reader would hold up every event.
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     if file.metadata()?.mode() & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }

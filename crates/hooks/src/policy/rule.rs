@@ -197,9 +197,21 @@ impl Policy {
         }
     }
 
-    /// Whether any rule keeps something from happening, or asks first.
-    pub fn tightens(&self) -> bool {
-        self.rules.iter().any(|rule| rule.table.decide >= Verdict::Ask)
+    /// Whether any rule keeps something from happening.
+    pub fn denies(&self) -> bool {
+        self.rules.iter().any(|rule| rule.table.decide == Verdict::Deny)
+    }
+
+    /// The verdict on an event that cannot be decided in time: that on what only running could tell, if a rule denies or asks
+    /// at this event.
+    pub(crate) fn undecided(&self, row: Option<&Row>) -> Verdict {
+        let decides =
+            self.rules.iter().filter(|rule| row.is_none_or(|row| rule.is_on(row))).map(|rule| rule.table.decide);
+        match (decides.max().unwrap_or(Verdict::Pass), self.opaque) {
+            (Verdict::Pass | Verdict::Allow, _) | (_, Opaque::Pass) => Verdict::Pass,
+            (_, Opaque::Ask) => Verdict::Ask,
+            (decides, Opaque::Deny) => decides,
+        }
     }
 
     /// Adds a rule that decides on every use of a tool.

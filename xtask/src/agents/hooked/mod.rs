@@ -295,6 +295,7 @@ fn let_go(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"tests\"\non = \"turn_end\"\ndecide = \"deny\"\nreason = \"run the tests first\"\n";
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
+    hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["quickstart", "--name", "bob", "--role", "dev"])?;
     let played = play(agent, programs, &stage, &[says("That was all.")], &[On::TurnEnd], |_| Ok(()))?;
     stage.stop()?;

@@ -58,6 +58,7 @@ fn permission(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"yours\"\ncommand = \"touch *\"\ndecide = \"person\"\nreason = \"files are yours\"\n";
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
+    hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["questions"])?;
     let mut script: Vec<Turn> =
         ["one", "two", "three"].map(|file| Turn { script: shell(agent, &format!("touch {file}")), task: None }).into();
@@ -120,6 +121,7 @@ fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"yours\"\ncommand = \"touch *\"\ndecide = \"person\"\n";
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
+    hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["questions"])?;
     let script = [Turn { script: shell(agent, "touch one"), task: None }, says("The file is made.")];
     let (model, terminal) = start(agent, programs, &stage, &script, &[On::PermissionRequest])?;
@@ -144,6 +146,7 @@ fn told(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"tests\"\non = \"turn_end\"\ndecide = \"deny\"\nreason = \"run the tests first\"\n";
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
+    hob(&stage, &["trust", "--yes"])?;
     hob(&stage, &["questions"])?;
     let (model, terminal) = start(agent, programs, &stage, &[says("That was all.")], &[On::TurnEnd])?;
     prompt(&terminal, "go", "hob let the agent stop")?;

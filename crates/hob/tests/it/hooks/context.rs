@@ -125,6 +125,7 @@ fn a_rule_that_always_holds_lets_go_after_three_and_says_why() {
     let project = super::with_daemon();
     let rule = "[[rule]]\nid = \"tests\"\non = \"turn_end\"\ndecide = \"deny\"\nreason = \"run the tests first\"\n";
     project.write("hob-policy.toml", rule);
+    project.run(["trust", "--yes"]).ok();
     for is_held in [false, true, true] {
         let (held, told) = turn_end(&project, is_held);
         assert!(held.starts_with("run the tests first (rule tests of"), "{held}");
@@ -219,6 +220,7 @@ fn what_an_event_cannot_take_is_kept_for_the_next_that_can() {
     let rule =
         "[[rule]]\nid = \"tip\"\ntool = \"shell\"\non = \"tool_before\"\ndecide = \"pass\"\ncontext = \"use just\"\n";
     project.write("hob-policy.toml", rule);
+    project.run(["trust", "--yes"]).ok();
     let before =
         event_of(&project, "gemini", "BeforeTool", &json!({"tool_name": "run_shell_command", "tool_input": {}}));
     assert_eq!(before.stdout, "");
@@ -294,6 +296,7 @@ fn a_person_decides_a_permission_request() {
     let rule =
         "[[rule]]\nid = \"release\"\ncommand = \"npm publish\"\ndecide = \"person\"\nreason = \"releases are yours\"\n";
     project.write("hob-policy.toml", rule);
+    project.run(["trust", "--yes"]).ok();
     let request = json!({"tool_name": "Bash", "tool_input": {"command": "npm publish"}});
     // Nobody is there: the agent's own prompt, at once.
     assert_eq!(event(&project, "PermissionRequest", &request).stdout, "");
@@ -321,6 +324,7 @@ fn a_person_decides_a_permission_request() {
     assert!(project.run(["questions"]).ok().contains("No questions"), "{:?}", project.run(["questions"]));
     // Before the tool: the agent's own prompt too.
     project.write("hob-policy.toml", &rule.replace("command", "on = [\"tool_before\"]\ncommand"));
+    project.run(["trust", "--yes"]).ok();
     let payload =
         json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "npm publish"}});
     let asks = hook(&project, &["PreToolUse", "--agent", "claude", "--deadline", "3"], payload.to_string().as_bytes());
@@ -343,6 +347,9 @@ fn a_deny_is_stricter_than_a_person_and_a_person_than_asking() {
     };
     let verdict = |rules: &str| {
         project.write("hob-policy.toml", rules);
+        if rules.contains("person") {
+            project.run(["trust", "--yes"]).ok();
+        }
         event(&project, "PreToolUse", &json!({"tool_name": "Bash", "tool_input": {"command": "npm publish"}}));
         log_lines(&project).last().unwrap()["verdict"].as_str().unwrap().to_owned()
     };

@@ -1,6 +1,7 @@
 //! A policy that changes while it is in force, and the commands about it.
 
 use super::{DENIES, decision, with_daemon};
+use crate::fresh;
 
 const LOOSE: &str = r#"
 [[rule]]
@@ -81,4 +82,101 @@ fn a_policy_is_tested_explained_and_tried() {
           rule no-force-push may match, and decides ask, by `git push …`
         ask by no-force-push: only running `git push …` could tell whether rule no-force-push of the project's policy forbids it: force pushes lose others' work
     "#]].assert_eq(&explained);
+}
+
+#[test]
+fn a_person_who_takes_the_policy_away_is_believed_and_an_agent_is_not() {
+    let project = with_daemon();
+    let file = project.root().join("hob-policy.toml");
+    project.write("hob-policy.toml", DENIES);
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    let granted = project.run(["trust", "--yes"]).ok();
+    assert!(
+        granted.contains("a grant drops the rules that it had:\n  rule no-force-push (deny) is gone or changed"),
+        "{granted}"
+    );
+    assert!(granted.contains("Granted: the project has no policy"), "{granted}");
+    assert_eq!(decision(&project, "git push -f"), "pass");
+    // The grant is used up: the rules that come next are not taken away by an agent.
+    project.write("hob-policy.toml", DENIES);
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    // What cannot be read is not granted.
+    std::fs::create_dir(&file).unwrap();
+    let refused = project.run(["trust", "--yes"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("hob-policy.toml: it is not a regular file"), "{refused:?}");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_denies_until_the_user_grants_the_text() {
+    let project = with_daemon();
+    project.write("hob-policy.toml", DENIES);
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    project.run(["stop"]).ok();
+    std::fs::write(project.state_dir().join("hooks-policy.json"), "{\"rules\": [").unwrap();
+    project.write("hob-policy.toml", "");
+    testkit::until("a daemon to decide", || (decision(&project, "ls") == "deny").then_some(()));
+    let status = project.run(["status"]).ok();
+    assert!(status.contains("hooks-policy.json, cannot be used"), "{status}");
+    project.run(["trust", "--yes"]).ok();
+    assert_eq!(decision(&project, "git push -f"), "pass");
+}
+
+#[test]
+fn the_users_own_policy_never_reads_as_empty() {
+    let project = with_daemon();
+    let path = project.home().join(".config/hob/policy.toml");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, DENIES).unwrap();
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    std::fs::write(&path, "[[rule").unwrap();
+    assert_eq!((decision(&project, "git push -f"), decision(&project, "ls")), ("deny".into(), "pass".into()));
+    // The next daemon knows none of its rules.
+    project.run(["stop"]).ok();
+    testkit::until("a daemon to decide", || (decision(&project, "ls") == "deny").then_some(()));
+}
+
+#[test]
+fn a_limit_of_a_checkout_does_not_let_a_large_event_pass() {
+    let project = fresh();
+    project.write("hob.toml", "[limits]\nline_bytes = 65536\nconnections = 1\n");
+    project.write("hob-policy.toml", DENIES);
+    testkit::until("a daemon to decide", || (decision(&project, "git push -f") == "deny").then_some(()));
+    assert_eq!(decision(&project, &format!("{} ; git push -f", "x ".repeat(50_000))), "deny");
+}
+
+#[test]
+fn a_rule_that_can_never_hold_is_an_error_of_the_check() {
+    let project = fresh();
+    project.write(
+        "hob-policy.toml",
+        &format!("{DENIES}[[rule]]\nid = \"a\"\ntool = \"read\"\ncommand = \"cat\"\ndecide = \"deny\"\n"),
+    );
+    let check = project.run(["policy", "check"]);
+    assert_eq!(check.code, Some(1));
+    assert!(check.stderr.contains("hob-policy.toml: line 9: rule a: `command` never holds"), "{check:?}");
+}
+
+#[test]
+fn slow_decisions_do_not_pass_and_do_not_hold_up_others() {
+    let project = with_daemon();
+    project.write("hob-policy.toml", DENIES);
+    assert_eq!(decision(&project, "git push -f"), "deny");
+    let slow = super::shell(&format!("{}; git push -f", "cat <<E ".repeat(30_000)));
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| super::hook(&project, &["PreToolUse", "--agent", "claude", "--deadline", "5"], &slow))
+            })
+            .collect();
+        assert_eq!(decision(&project, "git push -f"), "deny");
+        for asked in asked {
+            let ran = asked.join().unwrap();
+            assert!(ran.stdout.contains("permissionDecision"), "it passed: {ran:?}");
+        }
+    });
 }
