@@ -1,12 +1,14 @@
 //! What an agent is told of its mail at an event of its hooks. The store is the truth; a hint only says that there is
 //! something, and is worth giving once: each message at most once for each kind of event, only while it waits (looked up
-//! just before), and on record in `delivery_status`. Start with [`hook_context`].
+//! just before), and on record in `delivery_status`. An agent that lost its memory is also told what it has in hand, once.
+//! Start with [`hook_context`].
 
 use crate::error::MailError;
 use crate::framing::{Framed, counted, one_line};
-use crate::model::{AgentName, Floor, MessageView, Priority};
+use crate::model::{AgentName, Floor, MessageId, MessageView, Priority, SessionId};
 use crate::service::Mail;
 use crate::store::change::HintVerdict;
+use crate::tools::Earlier;
 
 /// How many messages one hint names.
 const NAMED: usize = 10;
@@ -28,6 +30,8 @@ pub enum HookEvent {
     ToolAfter,
     /// The agent is about to stop.
     TurnEnd,
+    /// The agent goes on without what it was told before: its context was compacted or cleared.
+    MemoryLost,
 }
 
 impl HookEvent {
@@ -39,6 +43,7 @@ impl HookEvent {
             HookEvent::ToolBefore => "hook:tool_before",
             HookEvent::ToolAfter => "hook:tool_after",
             HookEvent::TurnEnd => "hook:turn_end",
+            HookEvent::MemoryLost => "hook:memory_lost",
         }
     }
 
@@ -48,7 +53,7 @@ impl HookEvent {
         match self {
             HookEvent::ToolBefore | HookEvent::ToolAfter => Floor::HighAndAbove,
             HookEvent::TurnEnd => Floor::Critical,
-            HookEvent::SessionStart | HookEvent::Prompt => Floor::All,
+            HookEvent::SessionStart | HookEvent::Prompt | HookEvent::MemoryLost => Floor::All,
         }
     }
 }
@@ -85,6 +90,27 @@ pub async fn hook_context(mail: &Mail, agent: &AgentName, event: HookEvent) -> R
         mail.end_hint(agent, &message.id, event.rung(), "shown").await?;
     }
     Ok(Some(HookContext { text, is_critical, latest_seq }))
+}
+
+/// What to tell an agent that lost its memory of the messages that its session has in hand, and their ids. `None` if there
+/// are none that it was not told of in this way before.
+///
+/// # Errors
+/// When the store is unavailable.
+pub async fn in_hand(
+    mail: &Mail,
+    agent: &AgentName,
+    session: &SessionId,
+) -> Result<Option<(String, Vec<MessageId>)>, MailError> {
+    let reminders = mail.retell(agent, session).await?;
+    if reminders.is_empty() {
+        return Ok(None);
+    }
+    let ids = reminders.iter().map(|one| one.id.clone()).collect();
+    let mut framed = Framed::new();
+    let earlier: Vec<Earlier> = reminders.into_iter().map(Earlier::from).collect();
+    Earlier::show(&earlier, 0, &mut framed);
+    Ok(Some((framed.finish(), ids)))
 }
 
 /// The words of a hint.

@@ -37,6 +37,8 @@ pub enum Record {
     },
     /// A message was handed out too often without a confirmation.
     MailDead { message: String, agent: String },
+    /// Two agents answer each other so fast that their conversation is slowed.
+    MailThreadSlowed { thread: String, agents: Vec<String>, messages: u64 },
     /// Mail that was handled long ago was deleted.
     MailPurged {
         messages: u64,

@@ -48,10 +48,11 @@ mod whole_id;
 pub use error::{MailError, Refusal, StoreError};
 pub use model::{
     Agent, AgentName, Clock, Delivery, DeliveryState, Floor, Group, GroupName, HandedOut, Holder, Limits, Member,
-    MemberKind, MessageId, MessageView, Millis, Outcome, Priority, Profile, Role, Session, SessionId, Settled, Space,
-    Standing, nearest_priority,
+    MemberKind, MessageId, MessageView, Millis, Outcome, Priority, Profile, Reminder, Role, Session, SessionId,
+    Settled, Space, Standing, nearest_priority,
 };
 pub use service::look::{Hit, SearchRequest};
+pub use service::pace::Slowed;
 pub use service::people::{EnterRequest, Entry, Expanded, member};
 pub use service::receive::{CheckRequest, Checked, LONGEST_WAIT, WaitRequest, Waited};
 pub use service::send::{BroadcastRequest, SendRequest, Sent, SentTo};

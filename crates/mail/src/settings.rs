@@ -25,6 +25,8 @@ pub struct MailSettings {
     pub space: Option<String>,
     /// The most recipients of a broadcast.
     pub broadcast_max: u64,
+    /// How many messages two agents may exchange in a thread within five minutes before it is slowed; 0 for no bound.
+    pub thread_max: u64,
     /// The most sends kept on this machine's disk while the database is unavailable; with 0, they fail.
     pub spool: u64,
     /// The database in the user's configuration; [`MailSettings::database`] considers every source.
@@ -33,7 +35,7 @@ pub struct MailSettings {
 
 impl Default for MailSettings {
     fn default() -> MailSettings {
-        MailSettings { space: None, broadcast_max: 100, spool: 0, database: None }
+        MailSettings { space: None, broadcast_max: 100, thread_max: 20, spool: 0, database: None }
     }
 }
 
@@ -42,6 +44,7 @@ impl Default for MailSettings {
 pub struct MailTable {
     space: Option<String>,
     broadcast_max: Option<u64>,
+    thread_max: Option<u64>,
     spool: Option<u64>,
     database: Option<String>,
 }
@@ -61,6 +64,7 @@ impl Settings for MailSettings {
         }
         let broadcast_max = file.within("mail.broadcast_max", table.broadcast_max, 1..=500)?;
         self.broadcast_max = broadcast_max.unwrap_or(self.broadcast_max);
+        self.thread_max = file.within("mail.thread_max", table.thread_max, 0..=10_000)?.unwrap_or(self.thread_max);
         self.spool = file.within("mail.spool", table.spool, 0..=10_000)?.unwrap_or(self.spool);
         self.database = table.database.or_else(|| self.database.take());
         self.space = table.space.or_else(|| self.space.take());

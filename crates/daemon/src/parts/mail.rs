@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::hooks::context::Moment;
+use ::hooks::context::{Memory, Moment};
 use ::mail::callers::{Callers, CallersOptions, away};
 use ::mail::control::{self, PlaceView};
 use ::mail::hints::HookEvent;
@@ -122,14 +122,22 @@ impl Part for MailPart {
                 return None;
             }
             let event = match hooked.at.moment {
+                _ if hooked.at.memory == Memory::Lost => HookEvent::MemoryLost,
                 Moment::SessionStart => HookEvent::SessionStart,
                 Moment::Prompt => HookEvent::Prompt,
                 Moment::ToolBefore => HookEvent::ToolBefore,
                 Moment::ToolAfter => HookEvent::ToolAfter,
                 Moment::TurnEnd => HookEvent::TurnEnd,
             };
-            let told = self.callers.hook_context(&hooked.cx, event).await?;
-            Some(hooked.piece(told.text, told.is_critical, None))
+            let in_hand = match event {
+                HookEvent::MemoryLost => self.callers.in_hand(&hooked.cx).await,
+                _ => None,
+            };
+            let waiting = self.callers.hook_context(&hooked.cx, event).await;
+            let is_critical = waiting.as_ref().is_some_and(|waiting| waiting.is_critical);
+            let (in_hand, lost) = in_hand.map(|in_hand| (in_hand.text, in_hand.lost)).unzip();
+            let texts: Vec<String> = in_hand.into_iter().chain(waiting.map(|waiting| waiting.text)).collect();
+            (!texts.is_empty()).then(|| hooked.piece(texts.join("\n\n"), is_critical, lost))
         })
     }
 
@@ -161,6 +169,10 @@ impl Part for MailPart {
     fn status(&self) -> Map<String, Value> {
         let view = self.place.as_ref().map(|place| PlaceView::of(&self.callers, &place.home));
         view.map(|view| ("mail".to_owned(), json!(view))).into_iter().collect()
+    }
+
+    fn status_lines(&self) -> Vec<String> {
+        self.callers.slowed()
     }
 
     fn agent_by_token(&self, token: &str) -> Option<String> {
@@ -259,6 +271,7 @@ fn space(project: &Project, config: &Config) -> (Space, String) {
 fn limits(config: &Config) -> Limits {
     Limits {
         broadcast_max: usize::try_from(config.of::<MailSettings>().broadcast_max).unwrap_or(usize::MAX),
+        thread_max: config.of::<MailSettings>().thread_max,
         ..Limits::default()
     }
 }

@@ -8,8 +8,8 @@ use mcp::tool::Context;
 use parking_lot::Mutex;
 
 use super::{Callers, caller};
-use crate::hints::{HookContext, HookEvent, hook_context};
-use crate::model::{AgentName, Floor};
+use crate::hints::{HookContext, HookEvent, hook_context, in_hand};
+use crate::model::{AgentName, Floor, SessionId};
 use crate::service::Ticket;
 
 /// Mailboxes that had nothing to tell at a kind of event, each with the bell that rings when something arrives.
@@ -19,7 +19,31 @@ pub(super) struct Quiet(Mutex<HashMap<(AgentName, HookEvent), Ticket>>);
 /// How many of them are remembered.
 const QUIET_MAX: usize = 1000;
 
+/// The lines about what an agent has in hand, which lost its memory.
+pub struct InHand {
+    pub text: String,
+    /// To be called if the agent did not see them.
+    pub lost: Box<dyn FnOnce() + Send>,
+}
+
 impl Callers {
+    /// What to tell a caller that lost its memory of the messages it has in hand, if there is something.
+    pub async fn in_hand(self: &Arc<Self>, cx: &Context) -> Option<InHand> {
+        let session = SessionId::new(caller(cx).ok()?.run.as_deref()?).ok()?;
+        let (mail, agent) = self.look(cx).await.ok()?;
+        let told = in_hand(&mail, &agent, &session).await;
+        let (text, ids) = told.inspect_err(|error| tracing::debug!(%error, %agent, "tell of mail in hand")).ok()??;
+        let runtime = tokio::runtime::Handle::current();
+        let lost = Box::new(move || {
+            runtime.spawn(async move {
+                if let Err(error) = mail.retell_again(&agent, &session, ids).await {
+                    tracing::debug!(%error, %agent, "note that a list of mail in hand was lost");
+                }
+            });
+        });
+        Some(InHand { text, lost })
+    }
+
     /// What to tell the caller at an event of its hooks, if there is something. A caller without a name has no mailbox.
     pub async fn hook_context(self: &Arc<Self>, cx: &Context, event: HookEvent) -> Option<HookContext> {
         let key = (self.going_by(cx)?, event);

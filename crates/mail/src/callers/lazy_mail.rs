@@ -36,6 +36,11 @@ impl LazyMail {
         self.mail.lock().await.clone()
     }
 
+    /// The mail if it is open, as far as can be told without waiting.
+    pub(super) fn get_if_open(&self) -> Option<Arc<Mail>> {
+        self.mail.try_lock().ok()?.clone()
+    }
+
     /// Whether the mail is open, as far as can be told without waiting.
     pub(super) fn is_open(&self) -> bool {
         self.mail.try_lock().is_ok_and(|mail| mail.is_some())

@@ -30,6 +30,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use self::hand_outs::HandOuts;
 use self::hints::Hints;
 use self::holders::Holders;
+pub use self::hooked::InHand;
 use self::hooked::Quiet;
 pub use self::in_flight::InFlight;
 use self::lazy_mail::LazyMail;
@@ -39,7 +40,7 @@ pub use self::naming::{Beside, Changed, Registered, Registration};
 use self::subscriptions::Subscriptions;
 use crate::error::{MailError, Refusal, failed, refused};
 use crate::identity::{Asking, Identities, Identity, NoIdentity, listed, register_first};
-use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
+use crate::model::{AgentName, Holder, Profile, Role, Session, SessionId};
 use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail, Presence};
 use crate::tokens::{Token, Tokens};
@@ -116,6 +117,15 @@ impl Callers {
     /// The mail, if it is open.
     pub async fn opened(&self) -> Option<Arc<Mail>> {
         self.mail.opened().await
+    }
+
+    /// The conversations that are slowed now, in sentences for a person.
+    pub fn slowed(&self) -> Vec<String> {
+        let slowed = self.mail.get_if_open().map(|mail| mail.slowed()).unwrap_or_default();
+        let line = |one: &crate::Slowed| {
+            format!("{}: delivery is slowed; `hob thread {}` shows it", one.sentence(), one.thread)
+        };
+        slowed.iter().map(line).collect()
     }
 
     /// Whether the mail is open, as far as can be told without waiting.
@@ -196,9 +206,9 @@ impl Callers {
         }
     }
 
-    /// Like [`Callers::enter`], for a call that confirms what its session holds. Messages of cancelled answers are
-    /// freed first. Messages of calls in flight of the same run are not confirmed, since they cannot have been seen.
-    pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, InFlight), ToolError> {
+    /// Like [`Callers::enter`], for a call that hands out or confirms. Messages of cancelled answers are freed first.
+    /// Messages of calls in flight of the same run stay as they are, since they cannot have been seen.
+    pub async fn enter_to_receive(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, InFlight), ToolError> {
         // First, so that calls that were read together keep their order before any of them waits.
         let mut in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
@@ -250,8 +260,7 @@ impl Callers {
             // Answers of the former connection were lost, so their messages were never seen. Until those are freed, the
             // session can read but must not confirm.
             None if caller.answers_lost => {
-                let is_unheard = !self.is_in_hand(&mail, &entry.session, caller.last_receipt.as_deref()).await
-                    && mail.take_back(&life, None).await.is_err();
+                let is_unheard = mail.take_back_after(&life, caller.last_receipt.as_deref()).await.is_err();
                 Arc::new(AsyncMutex::new(is_unheard))
             }
             None => Arc::default(),
@@ -270,18 +279,6 @@ impl Callers {
             self.watch(cx, caller);
         }
         Ok((mail, entry.session, entry.created, entry.taken_from))
-    }
-
-    /// Whether the session holds the message. A call that hands out confirms earlier hand-outs first, so while the
-    /// message is unconfirmed, no later call has run.
-    async fn is_in_hand(&self, mail: &Mail, session: &Session, message: Option<&str>) -> bool {
-        let Some(message) = message else { return false };
-        let Ok(deliveries) = mail.delivery_status(session, message).await else { return false };
-        deliveries.iter().any(|delivery| {
-            delivery.recipient == session.agent
-                && delivery.state == DeliveryState::Fetched
-                && delivery.fetched_by.as_ref() == Some(&session.id)
-        })
     }
 
     /// Watches for the end of the caller's connection, which may come back, and of its process, which may not.

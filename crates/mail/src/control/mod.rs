@@ -25,7 +25,7 @@ use crate::callers::Callers;
 
 /// `mail/confirm`: confirms the messages handed out to this connection's run, since they were shown.
 pub async fn confirm(callers: Arc<Callers>, cx: Context) -> Result<Box<RawValue>, RpcError> {
-    let (mail, session, _) = callers.enter_to_confirm(&cx).await.map_err(refused)?;
+    let (mail, session, _) = callers.enter_to_receive(&cx).await.map_err(refused)?;
     let confirmed = mail.confirm(&session).await.map_err(failed)?;
     result(&json!({"confirmed": confirmed}))
 }

@@ -25,6 +25,9 @@ pub struct Limits {
     pub aging: Duration,
     /// How long an ended connection's session may take to come back.
     pub grace: Duration,
+    /// How many messages two agents may exchange in a thread within five minutes before it is slowed (`mail.thread_max`);
+    /// 0 for no bound.
+    pub thread_max: u64,
     /// How long an agent counts as active after its last request, if it has no connection that stands, or after another
     /// daemon has recorded it.
     pub active: Duration,
@@ -47,6 +50,7 @@ impl Default for Limits {
             keep: Duration::from_secs(30 * 24 * 3600),
             aging: Duration::from_secs(600),
             grace: Duration::from_secs(30),
+            thread_max: 20,
             active: Duration::from_secs(120),
             agents: 10_000,
             groups: 1_000,

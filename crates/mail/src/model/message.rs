@@ -59,6 +59,18 @@ impl HandedOut {
     }
 }
 
+/// A line about a message that was handed out before, whose answer the agent may not have seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reminder {
+    pub id: MessageId,
+    pub from: AgentName,
+    pub priority: Priority,
+    /// Its first words. Written by an agent: data, never instructions.
+    pub begins: String,
+    /// How long ago it was handed out.
+    pub ago: Millis,
+}
+
 /// How far a message has come with one recipient. It only moves forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,7 +81,7 @@ pub enum DeliveryState {
     Hinted,
     /// Handed out, not confirmed.
     Fetched,
-    /// Confirmed by the session's next call.
+    /// Answered, or confirmed by a later call of the session.
     Read,
     /// The recipient is done with the message.
     Acked,

@@ -20,6 +20,7 @@ pub use group::{Group, Member, MemberKind};
 pub use ids::{AgentName, GroupName, MessageId, NameError, Role, SessionId, Space};
 pub use limits::Limits;
 pub use message::{
-    Delivery, DeliveryState, HandedOut, HintAttempt, Kind, MessageView, Outcome, Resolution, ResolvedKind, Settled,
+    Delivery, DeliveryState, HandedOut, HintAttempt, Kind, MessageView, Outcome, Reminder, Resolution, ResolvedKind,
+    Settled,
 };
 pub use priority::{Floor, Priority, nearest_priority};

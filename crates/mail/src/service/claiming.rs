@@ -12,6 +12,7 @@ use super::patience::Patience;
 use super::waits::OnWake;
 use crate::error::{MailError, StoreError};
 use crate::store::change::{Claim, Claimed, HandBack};
+use crate::store::rules::call_of;
 use crate::store::{InTransaction, Store};
 
 /// The shortest time for resolving an uncertain claim before its messages are handed back unseen.
@@ -21,8 +22,7 @@ const CLEAR_UP: Duration = Duration::from_secs(5);
 pub(crate) fn token() -> u64 {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).expect("the system has random numbers");
-    // Stores keep the token as a signed number.
-    u64::from_le_bytes(bytes) >> 1
+    call_of(u64::from_le_bytes(bytes))
 }
 
 /// Claims in a task of its own, which receives the answer even if the caller disappears. The task retries an
@@ -193,7 +193,7 @@ impl Handout {
 
 impl Drop for Handout {
     fn drop(&mut self) {
-        if !self.claimed.messages.is_empty() {
+        if !(self.claimed.messages.is_empty() && self.claimed.reminders.is_empty()) {
             self.give_back();
         }
     }

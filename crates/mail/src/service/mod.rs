@@ -7,6 +7,7 @@ mod claiming;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod look;
+pub mod pace;
 mod patience;
 pub mod people;
 mod queue;
@@ -79,6 +80,7 @@ pub struct Mail {
     waits: Arc<waits::Waits>,
     sessions: sessions::Sessions,
     seen: Arc<upkeep::Seen>,
+    pace: pace::Pace,
     runtime: Handle,
 }
 
@@ -98,6 +100,7 @@ impl Mail {
             waits: Arc::default(),
             sessions: sessions::Sessions::default(),
             seen: Arc::default(),
+            pace: pace::Pace::default(),
             runtime: Handle::current(),
         });
         mail.listen();

@@ -1,7 +1,8 @@
 //! Receiving: taking waiting messages, waiting for more, and settling those received.
 //!
-//! Messages are handed out under a lease to the session that asked; that session's next call confirms them. A waiter
-//! registers before it reads, so no wake is lost. Several may wait; each message goes to one of them.
+//! Messages are handed out under a lease to the session that asked. They stay in its hand until it answers or settles them,
+//! or its next check tells of them again in one line: its client may have dropped the call that they were handed to. A
+//! waiter registers before it reads, so no wake is lost. Several may wait; each message goes to one of them.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use super::Mail;
 use super::claiming::{ClaimOnWake, accept, claim_for_caller, token};
 use super::waits::Ticket;
 use crate::error::{MailError, Refusal};
-use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
-use crate::store::change::{Claim, Claimed, Confirm, Settle};
+use crate::model::{AgentName, Floor, HandedOut, MessageId, Outcome, Reminder, Session, SessionId, Settled};
+use crate::store::change::{Claim, Claimed, Confirm, Earlier, HandBack, Retell, Settle};
 
 /// The most text of one call, in bytes; a single message may be longer.
 const HAND_OUT_BYTES: u64 = 1 << 20;
@@ -31,16 +32,17 @@ pub struct CheckRequest {
     pub limit: usize,
     /// The most bytes of text; at least one message is handed out.
     pub max_bytes: u64,
+    /// Whether to hand out once more what the session has in hand, instead of new messages.
+    pub again: bool,
     /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,
-    /// Tokens of the session's calls that are still in flight: their messages cannot have been seen and are not
-    /// confirmed.
+    /// Tokens of the session's calls that are still in flight: their messages stay as they are.
     pub unseen: Vec<u64>,
 }
 
 impl Default for CheckRequest {
     fn default() -> CheckRequest {
-        CheckRequest { limit: 50, max_bytes: HAND_OUT_BYTES, token: None, unseen: Vec::new() }
+        CheckRequest { limit: 50, max_bytes: HAND_OUT_BYTES, again: false, token: None, unseen: Vec::new() }
     }
 }
 
@@ -49,6 +51,10 @@ impl Default for CheckRequest {
 pub struct Checked {
     /// Most urgent first.
     pub messages: Vec<HandedOut>,
+    /// Messages of earlier calls that were not answered or settled; each is listed once.
+    pub reminders: Vec<Reminder>,
+    /// How many more such messages the next check lists.
+    pub in_hand: u64,
     /// How many more messages wait.
     pub remaining: u64,
     /// The token of this call's hand-out, for [`Mail::give_up`].
@@ -68,8 +74,7 @@ pub struct WaitRequest {
     pub max_bytes: u64,
     /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,
-    /// Tokens of the session's calls that are still in flight: their messages cannot have been seen and are not
-    /// confirmed.
+    /// Tokens of the session's calls that are still in flight: their messages stay as they are.
     pub unseen: Vec<u64>,
 }
 
@@ -96,12 +101,18 @@ pub struct Waited {
     pub remaining: u64,
     /// How many of those are below the floor.
     pub below_floor: u64,
+    /// How many messages of earlier calls the next check lists.
+    pub in_hand: u64,
+    /// The last of them, if the wait hands out nothing.
+    pub last_in_hand: Option<MessageId>,
+    /// Whether a newer wait of the session ended this one, because its client seems to have dropped it.
+    pub is_superseded: bool,
     /// The token of this call's hand-out, for [`Mail::give_up`].
     pub handed: u64,
 }
 
 impl Mail {
-    /// Hands out the waiting messages. Confirms what the session had in hand before.
+    /// Hands out the waiting messages, and lists those of earlier calls that may not have been seen.
     ///
     /// # Errors
     /// When the name was taken over, or the store is unavailable.
@@ -111,19 +122,20 @@ impl Mail {
             session: session.clone(),
             token: request.token.unwrap_or_else(token),
             floor: Floor::All,
-            // None are wanted where the caller only confirms and counts.
+            // None are wanted where the caller only counts.
             max: if request.limit == 0 { 0 } else { bounded("limit", request.limit)? },
             max_bytes: request.max_bytes,
-            confirm: true,
+            earlier: if request.again { Earlier::Again } else { Earlier::Remind },
             unseen: request.unseen,
         };
         let handed = claim.token;
         let claimed = self.claim(claim, Instant::now()).await?;
-        Ok(Checked { messages: claimed.messages, remaining: claimed.remaining, handed })
+        let Claimed { messages, reminders, in_hand, remaining, .. } = claimed;
+        Ok(Checked { messages, reminders, in_hand, remaining, handed })
     }
 
-    /// Waits until a message is urgent enough, and hands it out. Confirms what the session had in hand. Cancel safe:
-    /// messages that no caller accepted wait again.
+    /// Waits until a message is urgent enough, and hands it out. Ends older waits of the session, which its client has
+    /// dropped. Cancel safe: messages that no caller accepted wait again.
     ///
     /// # Errors
     /// When the name was taken over before or during the wait, there are too many waiters, or the store is unavailable.
@@ -137,17 +149,24 @@ impl Mail {
             floor: request.floor,
             max: bounded("max", request.max)?,
             max_bytes: request.max_bytes,
-            confirm: true,
+            earlier: Earlier::Settle,
             unseen: request.unseen,
         };
         // Registered before the first claim, so that a later arrival wakes this waiter.
-        let ticket = self.waits.register(&session.agent, request.floor)?;
+        let ticket = self.waits.register_session(session, request.floor)?;
         let mut is_over = false;
         let mut claimed = self.claim(claim.clone(), deadline).await?;
-        // Only the first claim starts the call. Later claims of this wait must not confirm what another call of the
+        // Only the first claim starts the call. Later claims of this wait must not settle what another call of the
         // session received meanwhile.
-        claim.confirm = false;
+        claim.earlier = Earlier::Leave;
         loop {
+            if ticket.is_superseded() {
+                if !claimed.messages.is_empty() {
+                    let back = HandBack { session: session.id.clone(), token: claim.token };
+                    self.retry_uncertain(back).await?;
+                }
+                return Ok(Waited { waited: begin.elapsed(), is_superseded: true, ..Waited::default() });
+            }
             if !claimed.messages.is_empty() || is_over {
                 self.seen.mark(&session.agent);
                 return Ok(Waited {
@@ -155,6 +174,9 @@ impl Mail {
                     waited: begin.elapsed(),
                     remaining: claimed.remaining,
                     below_floor: claimed.below_floor,
+                    in_hand: claimed.in_hand,
+                    last_in_hand: claimed.last_in_hand,
+                    is_superseded: false,
                     handed: claim.token,
                 });
             }
@@ -175,9 +197,16 @@ impl Mail {
         // A wake may still come for news from before `set_on_wake`.
         let is_over = tokio::select! {
             biased;
-            claimed = accept(&mut coming) => return Ok((self.noted(&claim.session, claimed?), false)),
+            claimed = accept(&mut coming) => {
+                // The first step of a superseded waiter never begins.
+                let claimed = if ticket.is_superseded() { claimed.unwrap_or_default() } else { claimed? };
+                return Ok((self.noted(&claim.session, claimed), false));
+            }
             woken = tokio::time::timeout_at(deadline, ticket.woken()) => woken.is_err(),
         };
+        if ticket.is_superseded() {
+            return Ok((Claimed::default(), false));
+        }
         if !ticket.take_on_wake() {
             let claimed = self.noted(&claim.session, accept(&mut coming).await?);
             if !claimed.messages.is_empty() {
@@ -188,7 +217,7 @@ impl Mail {
         Ok((self.claim(claim.clone(), deadline).await?, is_over))
     }
 
-    /// Settles messages as done or declined. Confirms what the session has in hand.
+    /// Settles messages as done or declined.
     ///
     /// # Errors
     /// When the name was taken over, or the store is unavailable. An unknown id is no error; it has no state.
@@ -199,21 +228,6 @@ impl Mail {
         outcome: Outcome,
         note: Option<String>,
     ) -> Result<Vec<Settled>, MailError> {
-        self.settle(session, ids, outcome, note, Vec::new()).await
-    }
-
-    /// Like [`Mail::ack`], but does not confirm the messages of calls in flight.
-    ///
-    /// # Errors
-    /// As [`Mail::ack`].
-    pub async fn settle(
-        &self,
-        session: &Session,
-        ids: &[String],
-        outcome: Outcome,
-        note: Option<String>,
-        unseen: Vec<u64>,
-    ) -> Result<Vec<Settled>, MailError> {
         self.seen.mark(&session.agent);
         if ids.is_empty() || ids.len() > MOST_IDS {
             return Err(Refusal::Argument { argument: "ids", why: format!("1 to {MOST_IDS} are allowed") }.into());
@@ -223,7 +237,7 @@ impl Mail {
             return Err(Refusal::Argument { argument: "note", why }.into());
         }
         let ids = ids.iter().map(|id| MessageId::new(id)).collect::<Result<Vec<_>, _>>()?;
-        let settled = self.retry_uncertain(Settle { session: session.clone(), unseen, ids, outcome, note }).await?;
+        let settled = self.retry_uncertain(Settle { session: session.clone(), ids, outcome, note }).await?;
         for one in settled.iter().filter(|one| one.state.is_some()) {
             self.record(|| Record::MailSettled {
                 message: one.id.to_string(),
@@ -241,6 +255,30 @@ impl Mail {
     /// When the name was taken over, or the store is unavailable.
     pub async fn confirm(&self, session: &Session) -> Result<u64, MailError> {
         self.retry_uncertain(Confirm { session: session.clone() }).await
+    }
+
+    /// Lists what a session has in hand, for an agent that lost its memory. Lists each message once.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn retell(&self, agent: &AgentName, session: &SessionId) -> Result<Vec<Reminder>, MailError> {
+        let retell = Retell { agent: agent.clone(), session: session.clone(), lost: Vec::new() };
+        Ok(self.store.change(retell).await?)
+    }
+
+    /// Notes that the agent did not see the list of these messages, so that [`Mail::retell`] lists them again.
+    ///
+    /// # Errors
+    /// When the store is unavailable.
+    pub async fn retell_again(
+        &self,
+        agent: &AgentName,
+        session: &SessionId,
+        lost: Vec<MessageId>,
+    ) -> Result<(), MailError> {
+        let retell = Retell { agent: agent.clone(), session: session.clone(), lost };
+        self.store.change(retell).await?;
+        Ok(())
     }
 
     /// Claims, and retries an unavailable store until the deadline.

@@ -171,7 +171,11 @@ impl Mail {
             from: from.to_string(),
             recipients: appended.sent.len() as u64,
         });
-        Ok(self.sent(appended))
+        let sent = self.sent(appended);
+        if !sent.is_replay {
+            self.note_pace(from, &sent);
+        }
+        Ok(sent)
     }
 
     fn sent(&self, appended: Appended) -> Sent {

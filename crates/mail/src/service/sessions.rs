@@ -10,8 +10,8 @@ use crate::journal::Record;
 
 use super::Mail;
 use crate::error::{MailError, StoreError};
-use crate::model::{AgentName, Session, SessionId};
-use crate::store::change::Release;
+use crate::model::{AgentName, MessageId, Session, SessionId};
+use crate::store::change::{Release, Which};
 use crate::store::query;
 
 /// What a connection of an agent's session says of the agent.
@@ -141,12 +141,12 @@ impl Mail {
     /// Ends a session whose process has ended. What it had in hand is free at once.
     pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
         self.sessions.lives().remove(session);
-        self.release(session.clone(), None).await;
+        self.release(session.clone(), Which::Ended).await;
     }
 
     /// Frees the messages of a cancelled call: the session never saw its answer.
     pub async fn give_up(self: &Arc<Mail>, session: &SessionId, handed: u64) {
-        self.release(session.clone(), Some(handed)).await;
+        self.release(session.clone(), Which::Call(handed)).await;
     }
 
     /// Frees what the session had in hand, or the messages of one call, since they were never seen. The session goes
@@ -155,7 +155,17 @@ impl Mail {
     /// # Errors
     /// When the store cannot do that now. The session must not confirm anything then.
     pub async fn take_back(&self, session: &SessionId, handed: Option<u64>) -> Result<(), MailError> {
-        Ok(self.release_once(session, handed).await?)
+        Ok(self.release_once(session, handed.map_or(Which::All, Which::Call)).await?)
+    }
+
+    /// Frees what the session was handed after the call that handed out this message: the session saw that answer, and
+    /// none after it. Without a message, frees all that it had in hand.
+    ///
+    /// # Errors
+    /// As [`Mail::take_back`].
+    pub(crate) async fn take_back_after(&self, session: &SessionId, last: Option<&str>) -> Result<(), MailError> {
+        let which = last.and_then(|id| MessageId::new(id).ok()).map_or(Which::All, Which::After);
+        Ok(self.release_once(session, which).await?)
     }
 
     /// Waits for sessions of a former daemon; those that do not come back within the grace period have ended.
@@ -188,12 +198,12 @@ impl Mail {
                 }
                 lives.remove(&session);
             }
-            mail.release(session, None).await;
+            mail.release(session, Which::Ended).await;
         });
     }
 
-    async fn release_once(&self, session: &SessionId, token: Option<u64>) -> Result<(), StoreError> {
-        let released = self.store.change(Release { sessions: vec![session.clone()], token }).await?;
+    async fn release_once(&self, session: &SessionId, which: Which) -> Result<(), StoreError> {
+        let released = self.store.change(Release { sessions: vec![session.clone()], which }).await?;
         for (message, agent) in released.dead {
             self.record(|| Record::MailDead { message: message.to_string(), agent: agent.to_string() });
         }
@@ -201,10 +211,10 @@ impl Mail {
     }
 
     /// Frees what the session had in hand, or the messages of one call. Retries an unavailable store until it answers.
-    async fn release(self: &Arc<Mail>, session: SessionId, token: Option<u64>) {
+    async fn release(self: &Arc<Mail>, session: SessionId, which: Which) {
         let mut pause = Duration::from_millis(100);
         loop {
-            match self.release_once(&session, token).await {
+            match self.release_once(&session, which.clone()).await {
                 Ok(()) => return,
                 Err(
                     error @ (StoreError::Refused(_)
@@ -222,7 +232,7 @@ impl Mail {
                 }
             }
             // If the session came back meanwhile, it keeps what it has in hand.
-            if token.is_none() && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
+            if which == Which::Ended && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
                 return;
             }
         }

@@ -3,21 +3,29 @@
 //!
 //! A waiter may leave an [`OnWake`], its first step after a wake. The store takes that step in the transaction that
 //! brings the news, or the waking thread begins it. Either saves a round trip to the waiter.
+//!
+//! A client that drops a wait says nothing, so a session's newer wait ends its older ones. Waits that begin at about the same
+//! time stand: a client sends parallel calls together, and takes longer for its next turn.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::error::Refusal;
-use crate::model::{AgentName, Floor};
+use crate::model::{AgentName, Floor, Session, SessionId};
 use crate::store::{Arrival, InTransaction};
 
 /// The most waiters of a daemon.
 const MOST: usize = 20_000;
+/// Waits of a session that begin within this time are parallel calls.
+const PARALLEL: Duration = Duration::from_secs(3);
 /// The most first steps in one transaction, since its caller waits for them. The others begin after it.
 const IN_TRANSACTION: usize = 32;
 
@@ -42,6 +50,10 @@ struct Mailbox {
 struct Waiter {
     number: u64,
     floor: Floor,
+    /// The session that is handed messages; absent for one that only looks.
+    session: Option<SessionId>,
+    since: Instant,
+    is_superseded: Arc<AtomicBool>,
     bell: Arc<Notify>,
     on_wake: Option<Box<dyn OnWake>>,
 }
@@ -69,10 +81,16 @@ pub(crate) struct Ticket {
     waits: Arc<Waits>,
     agent: AgentName,
     number: u64,
+    is_superseded: Arc<AtomicBool>,
     bell: Arc<Notify>,
 }
 
 impl Ticket {
+    /// Whether a newer wait of the session ended this one.
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.is_superseded.load(Ordering::Relaxed)
+    }
+
     /// Returns when there may be news since the last return. Cancel safe: a wake that was not consumed stays.
     pub(crate) async fn woken(&self) {
         self.bell.notified().await;
@@ -122,8 +140,27 @@ impl Waits {
         self.0.lock()
     }
 
-    /// Registers a waiter.
+    /// Registers a waiter that only looks.
     pub(crate) fn register(self: &Arc<Waits>, agent: &AgentName, floor: Floor) -> Result<Ticket, Refusal> {
+        self.add(agent, None, floor)
+    }
+
+    /// Registers a waiter that is handed messages, and ends the session's older waits.
+    pub(crate) fn register_session(self: &Arc<Waits>, session: &Session, floor: Floor) -> Result<Ticket, Refusal> {
+        let ticket = self.add(&session.agent, Some(&session.id), floor)?;
+        let mut state = self.state();
+        let waiters = state.by_agent.get_mut(&session.agent).into_iter().flat_map(|mailbox| &mut mailbox.waiters);
+        let is_older = |one: &&mut Waiter| one.session.as_ref() == Some(&session.id) && one.since.elapsed() >= PARALLEL;
+        for older in waiters.filter(is_older) {
+            older.is_superseded.store(true, Ordering::Relaxed);
+            older.on_wake = None;
+            older.bell.notify_one();
+        }
+        drop(state);
+        Ok(ticket)
+    }
+
+    fn add(self: &Arc<Waits>, agent: &AgentName, session: Option<&SessionId>, floor: Floor) -> Result<Ticket, Refusal> {
         let mut state = self.state();
         if state.count >= MOST {
             return Err(Refusal::TooMany { what: "waiters", limit: MOST as u64 });
@@ -132,8 +169,17 @@ impl Waits {
         state.count += 1;
         let (number, bell) = (state.next, Arc::new(Notify::new()));
         let mailbox = state.by_agent.entry(agent.clone()).or_default();
-        mailbox.waiters.push(Waiter { number, floor, bell: Arc::clone(&bell), on_wake: None });
-        Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, bell })
+        let is_superseded = Arc::<AtomicBool>::default();
+        mailbox.waiters.push(Waiter {
+            number,
+            floor,
+            session: session.cloned(),
+            since: Instant::now(),
+            is_superseded: Arc::clone(&is_superseded),
+            bell: Arc::clone(&bell),
+            on_wake: None,
+        });
+        Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, is_superseded, bell })
     }
 
     /// The first steps of the waiters that the arrivals concern. [`Waits::wake`] still rings those waiters.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{
     Address, AgentName, Floor, GroupName, HandedOut, Holder, Member, MessageId, Millis, Outcome, Priority, Profile,
-    Resolution, Session, SessionId, Settled,
+    Reminder, Resolution, Session, SessionId, Settled,
 };
 
 pub trait Operation: Send + 'static {
@@ -55,6 +55,8 @@ changes! {
     Release => Released,
     /// See [`HandBack`].
     HandBack => (),
+    /// See [`Retell`].
+    Retell => Vec<Reminder>,
     /// See [`CreateGroup`].
     CreateGroup => (),
     /// See [`DeleteGroup`].
@@ -84,6 +86,7 @@ impl Change {
                 | Change::Confirm(_)
                 | Change::Release(_)
                 | Change::HandBack(_)
+                | Change::Retell(_)
                 | Change::BeginHint(_)
                 | Change::EndHint(_)
         )
@@ -209,10 +212,23 @@ pub struct Claim {
     pub max: usize,
     /// The most bytes of text and metadata; at least one message is handed out.
     pub max_bytes: u64,
-    /// Whether the claim confirms what the session has in hand: true at the start of a call, false later in it.
-    pub confirm: bool,
-    /// Tokens of other calls whose messages are not confirmed. Those of this call never are.
+    pub earlier: Earlier,
+    /// Tokens of other calls that are still in flight. Their messages stay as they are.
     pub unseen: Vec<u64>,
+}
+
+/// What a claim does with the messages that earlier calls of its session handed out. The session may never have seen the
+/// answers to those calls, because clients drop calls without a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Earlier {
+    /// Changes nothing: a later claim of the same call.
+    Leave,
+    /// Marks those as read of which the agent was reminded, and the oldest of very many. Keeps the others in hand.
+    Settle,
+    /// Marks those as read of which the agent was reminded, and reminds it of the others.
+    Remind,
+    /// Hands the messages out once more, instead of new ones.
+    Again,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -223,7 +239,12 @@ pub struct Claimed {
     pub remaining: u64,
     /// How many of the remaining are below the floor.
     pub below_floor: u64,
-    pub confirmed: u64,
+    /// Messages of earlier calls that the session is reminded of, oldest first.
+    pub reminders: Vec<Reminder>,
+    /// How many messages of earlier calls stay in hand without a reminder.
+    pub in_hand: u64,
+    /// The last of them, if nothing else was handed out.
+    pub last_in_hand: Option<MessageId>,
 }
 
 /// Confirms that what the session has in hand was read.
@@ -232,12 +253,10 @@ pub struct Confirm {
     pub session: Session,
 }
 
-/// Settles messages for a recipient, and confirms what its session has in hand.
+/// Settles messages for a recipient. The other messages that its session has in hand stay there.
 #[derive(Debug, Clone)]
 pub struct Settle {
     pub session: Session,
-    /// Tokens of calls whose messages are not confirmed.
-    pub unseen: Vec<u64>,
     pub ids: Vec<MessageId>,
     pub outcome: Outcome,
     pub note: Option<String>,
@@ -248,8 +267,19 @@ pub struct Settle {
 #[derive(Debug, Clone)]
 pub struct Release {
     pub sessions: Vec<SessionId>,
-    /// If given, only messages of the call with this token.
-    pub token: Option<u64>,
+    pub which: Which,
+}
+
+/// Which of the messages that a session has in hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// All, of a session that has ended: what it was reminded of counts as read.
+    Ended,
+    /// Those of the call with this token.
+    Call(u64),
+    /// Those that were handed out after the call that handed out this message.
+    After(MessageId),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -259,11 +289,21 @@ pub struct Released {
     pub dead: Vec<(MessageId, AgentName)>,
 }
 
-/// Undoes a claim whose caller disappeared before the answer: the messages wait as if never handed out.
+/// Undoes a claim whose caller disappeared before the answer: the messages wait as if never handed out, and the agent was
+/// reminded of nothing.
 #[derive(Debug, Clone)]
 pub struct HandBack {
     pub session: SessionId,
     pub token: u64,
+}
+
+/// Lists what a session has in hand, for an agent that lost its memory. Lists each message once.
+#[derive(Debug, Clone)]
+pub struct Retell {
+    pub agent: AgentName,
+    pub session: SessionId,
+    /// Instead of listing, notes that the agent did not see the list of these messages.
+    pub lost: Vec<MessageId>,
 }
 
 #[derive(Debug, Clone)]

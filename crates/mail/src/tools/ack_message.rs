@@ -68,7 +68,7 @@ impl Tool for AckMessage {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session, in_flight) = self.0.enter_to_confirm(&cx).await?;
+        let (mail, session) = self.0.enter(&cx).await?;
         let outcome = match args.outcome {
             Outcome::Acked => model::Outcome::Acked,
             Outcome::Rejected => model::Outcome::Rejected,
@@ -77,7 +77,7 @@ impl Tool for AckMessage {
         for id in &args.ids.0 {
             ids.push(whole_id(&mail, &session.agent, id).await?);
         }
-        let settled = mail.settle(&session, &ids, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
+        let settled = mail.ack(&session, &ids, outcome, args.note).await.map_err(failed)?;
         let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
         let results = settled.into_iter().map(|item| Item {
             id: item.id.to_string(),

@@ -135,8 +135,20 @@ impl Tool for SendMessage {
             metadata: args.metadata,
             idempotency_key: args.idempotency_key,
         };
+        let slowed = reply_to.as_deref().and_then(|id| mail.slow_down(&session, id));
+        if let Some(slowed) = &slowed {
+            // A client that gave up would send again what is sent after all.
+            let delay = cx.budget().map_or(slowed.delay, |budget| slowed.delay.min(budget / 2));
+            tokio::select! {
+                () = cx.waits(tokio::time::sleep(delay)) => {}
+                () = cx.cancelled() => return Err(ToolError::user("The call was cancelled; nothing was sent.")),
+            }
+        }
         let sent = mail.send(&session, request).await.map_err(|error| self.0.failed(error))?;
         let mut warnings = Vec::new();
+        warnings.extend(slowed.map(|slowed| {
+            format!("{}: delivery is slowed. Stop unless your user wants this conversation.", slowed.sentence())
+        }));
         for resolution in sent.resolved.iter().filter(|resolution| !resolution.also.is_empty()) {
             warnings.push(format!(
                 "{} was understood as {}:{}; also there: {}. Write it so to mean that.",

@@ -45,7 +45,7 @@ pub(super) struct Args {
 /// The messages that came.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// `message_received` or `timeout`.
+    /// `message_received`, `timeout`, or `superseded`: a newer wait of yours is open.
     pub status: String,
     /// The first message.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -58,20 +58,43 @@ pub(super) struct Output {
     pub below_filter: u64,
     /// The number of messages that still wait.
     pub remaining: u64,
+    /// How many messages you were handed before and did not answer: check_messages lists them.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub in_hand: u64,
+    /// The last of those.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_in_hand: Option<LastInHand>,
     /// Whether the messages were only looked at.
     #[serde(skip)]
     pub looked: bool,
 }
 
+/// A message that was handed out before.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct LastInHand {
+    /// Its id.
+    pub message_id: String,
+}
+
+// serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 pub(super) struct WaitForMessage(pub(super) Arc<Callers>);
 
 /// The result of a wait.
+#[derive(Default)]
 struct Came {
     messages: Vec<Message>,
     /// The token of the hand-out.
     handed: Option<u64>,
     remaining: u64,
     below_floor: u64,
+    in_hand: u64,
+    last_in_hand: Option<String>,
+    is_superseded: bool,
 }
 
 async fn wait(mail: &Mail, session: &Session, after: Option<u64>, request: WaitRequest) -> Result<Came, ToolError> {
@@ -79,12 +102,21 @@ async fn wait(mail: &Mail, session: &Session, after: Option<u64>, request: WaitR
         let WaitRequest { floor, max, timeout, .. } = request;
         let seen = mail.wait_after(session, after, floor, max, timeout).await.map_err(failed)?;
         let messages = seen.messages.into_iter().map(Message::from).collect();
-        return Ok(Came { messages, handed: None, remaining: seen.remaining, below_floor: seen.below_floor });
+        let (remaining, below_floor) = (seen.remaining, seen.below_floor);
+        return Ok(Came { messages, remaining, below_floor, ..Came::default() });
     }
     let taken = mail.wait(session, request).await.map_err(failed)?;
     let messages: Vec<Message> = taken.messages.into_iter().map(Message::from).collect();
     let handed = Some(taken.handed).filter(|_| !messages.is_empty());
-    Ok(Came { messages, handed, remaining: taken.remaining, below_floor: taken.below_floor })
+    Ok(Came {
+        messages,
+        handed,
+        remaining: taken.remaining,
+        below_floor: taken.below_floor,
+        in_hand: taken.in_hand,
+        last_in_hand: taken.last_in_hand.map(|id| id.to_string()),
+        is_superseded: taken.is_superseded,
+    })
 }
 
 impl Tool for WaitForMessage {
@@ -98,7 +130,7 @@ impl Tool for WaitForMessage {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let begun = Instant::now();
         let (mail, session, in_flight) = match args.after {
-            None => self.0.enter_to_confirm(&cx).await.map(|(mail, session, call)| (mail, session, Some(call)))?,
+            None => self.0.enter_to_receive(&cx).await.map(|(mail, session, call)| (mail, session, Some(call)))?,
             Some(_) => self.0.enter(&cx).await.map(|(mail, session)| (mail, session, None))?,
         };
         let asked = Duration::from_secs(args.timeout.unwrap_or(300).min(LONGEST));
@@ -133,7 +165,11 @@ impl Tool for WaitForMessage {
             self.0.hands_out(&cx, &mail, &session, handed);
         }
         let messages = came.messages;
-        let status = if messages.is_empty() { "timeout" } else { "message_received" };
+        let status = match messages.is_empty() {
+            _ if came.is_superseded => "superseded",
+            true => "timeout",
+            false => "message_received",
+        };
         Ok(Output {
             status: status.to_owned(),
             message: messages.first().cloned(),
@@ -141,6 +177,8 @@ impl Tool for WaitForMessage {
             messages,
             below_filter: came.below_floor,
             remaining: came.remaining,
+            in_hand: came.in_hand,
+            last_in_hand: came.last_in_hand.map(|message_id| LastInHand { message_id }),
             looked: args.after.is_some(),
         })
     }
@@ -148,12 +186,20 @@ impl Tool for WaitForMessage {
     fn text(output: &Output) -> String {
         let mut framed = Framed::new();
         let (waited, more) = (output.waited_seconds, output.remaining);
+        if output.status == "superseded" {
+            return "superseded: a newer wait_for_message of yours gets the messages. This one took none; do not repeat it."
+                .to_owned();
+        }
         let mut head = match &output.messages[..] {
             [] => format!("timeout: no message within {waited} s."),
             all => format!("message_received: {} after {waited} s, {more} more wait.", all.len()),
         };
         if output.below_filter > 0 {
             head.push_str(&format!(" {} below the filter: check_messages takes them.", waits(output.below_filter)));
+        }
+        if output.in_hand > 0 {
+            let count = super::counted(output.in_hand, "message");
+            head.push_str(&format!(" You were handed {count} before and did not answer: check_messages lists them."));
         }
         match output.messages.last() {
             Some(last) if output.looked => head.push_str(&format!(" None was taken; go on with after {}.", last.seq)),

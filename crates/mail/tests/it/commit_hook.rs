@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mail::store::change::{Change, Changed, Claim};
+use mail::store::change::{Change, Changed, Purge};
 use mail::store::query::{Found, Query};
 use mail::store::{Arrival, BoxFuture, CommitHook, InTransaction, Store, WakeDelivery, WakeListener};
-use mail::{Floor, Session, SessionId, StoreError};
+use mail::{Floor, StoreError};
 
 use crate::fixture::{ManualClock, StoreFixture, limits, texts};
 
@@ -141,13 +141,9 @@ async fn what_is_not_done_along_is_done_after() {
 /// The change itself is still applied, and the waiters have their message.
 #[tokio::test]
 async fn what_fails_along_fails_alone() {
-    let claims = claims_of_a_wake(StoreFixture::sqlite(limits()).await, |arrivals, mut along| {
-        let session = Session { agent: arrivals[0].agent.clone(), id: SessionId::mint(), fence: 1 };
-        // A token that SQLite cannot keep: the whole transaction fails.
-        let token = u64::MAX;
-        let claim =
-            Claim { session, token, floor: Floor::All, max: 1, max_bytes: 1, confirm: false, unseen: Vec::new() };
-        let fails = InTransaction::change(claim, |_| panic!("it cannot be committed"));
+    let claims = claims_of_a_wake(StoreFixture::sqlite(limits()).await, |_, mut along| {
+        // A number that SQLite does not take: the whole transaction fails.
+        let fails = InTransaction::change(Purge { max: usize::MAX }, |_| panic!("it cannot be committed"));
         if !along.is_empty() {
             along.push(fails);
         }

@@ -60,6 +60,8 @@ struct Letter {
 enum State {
     Free,
     InHand(u64),
+    /// In hand, and listed by a later check.
+    Listed(u64),
     Read,
     Gone,
 }
@@ -73,7 +75,10 @@ struct Model {
 
 impl Model {
     fn waiting(&self, who: usize) -> usize {
-        self.boxes[who].iter().filter(|one| matches!(one.state, State::Free | State::InHand(_))).count()
+        self.boxes[who]
+            .iter()
+            .filter(|one| matches!(one.state, State::Free | State::InHand(_) | State::Listed(_)))
+            .count()
     }
 
     /// The recipients; empty when refused.
@@ -93,14 +98,27 @@ impl Model {
 
     fn confirm(&mut self, who: usize, session: u64) {
         for one in &mut self.boxes[who] {
-            if one.state == State::InHand(session) {
+            if [State::InHand(session), State::Listed(session)].contains(&one.state) {
                 one.state = State::Read;
             }
         }
     }
 
+    /// What is listed once, before it counts as read.
+    fn list(&mut self, who: usize, session: u64) -> BTreeSet<String> {
+        let mut listed = BTreeSet::new();
+        for one in &mut self.boxes[who] {
+            if one.state == State::Listed(session) {
+                one.state = State::Read;
+            } else if one.state == State::InHand(session) {
+                one.state = State::Listed(session);
+                listed.insert(one.text.clone());
+            }
+        }
+        listed
+    }
+
     fn check(&mut self, who: usize, session: u64, limit: usize) -> Vec<String> {
-        self.confirm(who, session);
         let minutes = self.minutes;
         let letters = &mut self.boxes[who];
         let mut order: Vec<usize> = (0..letters.len()).filter(|at| letters[*at].state == State::Free).collect();
@@ -122,6 +140,9 @@ impl Model {
     fn end(&mut self, who: usize, session: u64) {
         let mut reports = Vec::new();
         for one in &mut self.boxes[who] {
+            if one.state == State::Listed(session) {
+                one.state = State::Read;
+            }
             if one.state != State::InHand(session) {
                 continue;
             }
@@ -192,6 +213,7 @@ impl Run {
             }
             Op::Check { who, life, limit } => {
                 let (session, number) = self.sessions[*who][*life].clone();
+                let listed = self.model.list(*who, number);
                 let expected = self.model.check(*who, number, *limit);
                 let request = CheckRequest { limit: *limit, ..CheckRequest::default() };
                 let checked = mail.check(&session, request).await.unwrap();
@@ -200,21 +222,24 @@ impl Run {
                     false => format!("{} #{}", one.message.content, one.attempt),
                 };
                 assert_eq!(checked.messages.iter().map(text).collect::<Vec<_>>(), expected);
+                let line = |one: &mail::Reminder| match one.from.is_system() {
+                    true => "report".to_owned(),
+                    false => one.begins.clone(),
+                };
+                assert_eq!(checked.reminders.iter().map(line).collect::<BTreeSet<_>>(), listed);
                 let free = self.model.boxes[*who].iter().filter(|one| one.state == State::Free).count();
                 assert_eq!(checked.remaining, free as u64);
             }
             Op::Ack { who, life, nth } => {
                 let (session, number) = self.sessions[*who][*life].clone();
-                self.model.confirm(*who, number);
-                let Some(letter) = self.model.boxes[*who].get_mut(*nth) else {
+                let text = self.model.boxes[*who].get(*nth).map(|letter| letter.text.clone());
+                let Some(id) = text.and_then(|text| self.ids.get(&text)) else {
+                    // A command that has printed what it was handed.
+                    self.model.confirm(*who, number);
                     mail.confirm(&session).await.unwrap();
                     return;
                 };
-                let Some(id) = self.ids.get(&letter.text) else {
-                    mail.confirm(&session).await.unwrap();
-                    return;
-                };
-                letter.state = State::Gone;
+                self.model.boxes[*who][*nth].state = State::Gone;
                 let settled = mail.ack(&session, std::slice::from_ref(id), Outcome::Acked, None).await.unwrap();
                 assert!(settled[0].state.is_some_and(|state| !state.is_waiting()));
             }
@@ -247,7 +272,7 @@ impl Run {
             let counts = self.fixture.mail.inbox(&self.sessions[who][0].0.agent).await.unwrap();
             let letters = &self.model.boxes[who];
             let free = |level| letters.iter().filter(|one| one.state == State::Free && one.priority == level).count();
-            let leased = letters.iter().filter(|one| matches!(one.state, State::InHand(_))).count();
+            let leased = letters.iter().filter(|one| matches!(one.state, State::InHand(_) | State::Listed(_))).count();
             assert_eq!(counts.free, [0, 1, 2, 3].map(|level| free(level) as u64), "a{who}");
             assert_eq!((counts.leased, counts.latest_seq), (leased as u64, letters.len() as u64), "a{who}");
         }

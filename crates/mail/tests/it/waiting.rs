@@ -2,14 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mail::model::Clock;
 use mail::store::memory::MemoryStore;
+use mail::{CheckRequest, Floor};
 use mcp::server::{ConnectionOptions, Server, ServerInfo};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::fixture::limits;
+use crate::fixture::{StoreFixture, again, limits, texts};
 use crate::holders::callers;
 
 fn call(id: u64, name: &str, arguments: &Value) -> String {
@@ -39,4 +41,44 @@ async fn sixty_four_calls_that_wait_for_messages_hold_up_no_other() {
     let answer: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(answer["id"], 65, "{answer}");
     assert!(answer.to_string().contains("ann"), "{answer}");
+}
+
+/// A client that drops a wait says nothing. Its next wait, in a later turn, ends the dropped one; parallel waits stand.
+#[tokio::test(start_paused = true)]
+async fn a_later_wait_of_a_run_ends_the_one_that_its_client_dropped() {
+    let fixture = StoreFixture::memory(limits()).await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let dropped = [fixture.block(&bob, Floor::All).await, fixture.block(&bob, Floor::All).await];
+    let another_run = fixture.block(&again(&bob), Floor::Critical).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(dropped.iter().all(|waiter| !waiter.is_finished()), "parallel waits of one turn stand");
+    let newer = fixture.block(&bob, Floor::All).await;
+    for waiter in dropped {
+        let waited = waiter.await.unwrap();
+        assert!(waited.is_superseded && waited.messages.is_empty());
+    }
+    fixture.send(&ann, "bob", "for who listens").await.unwrap();
+    let waited = newer.await.unwrap();
+    assert_eq!((texts(&waited.messages), waited.is_superseded), (vec!["for who listens".to_owned()], false));
+    assert!(!another_run.is_finished());
+}
+
+/// What is on its way to a wait when a newer one ends it goes to the newer one.
+#[tokio::test(start_paused = true)]
+async fn a_message_on_its_way_to_a_dropped_wait_is_not_lost() {
+    for _ in 0..200 {
+        let fixture = StoreFixture::memory(limits()).await;
+        let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+        let dropped = fixture.block(&bob, Floor::All).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let (sending, newer) = tokio::join!(fixture.send(&ann, "bob", "one"), fixture.block(&bob, Floor::All));
+        sending.unwrap();
+        let before = dropped.await.unwrap();
+        if before.messages.is_empty() {
+            assert_eq!(newer.await.unwrap().messages.len(), 1);
+        } else {
+            let listed = fixture.mail.check(&bob, CheckRequest::default()).await.unwrap();
+            assert_eq!((before.is_superseded, listed.reminders.len()), (false, 1));
+        }
+    }
 }

@@ -72,6 +72,33 @@ fn send(project: &TestProject, text: &str, priority: &str) {
 }
 
 #[test]
+fn what_an_agent_has_in_hand_is_told_again_once_after_its_memory_is_lost() {
+    let (project, mut bob) = two_agents();
+    for (before, at, more) in [
+        (Some("PreCompact"), "UserPromptSubmit", json!({"prompt": "go on"})),
+        (None, "SessionStart", json!({"source": "compact"})),
+        (None, "SessionStart", json!({"source": "clear"})),
+    ] {
+        send(&project, &format!("before {at} {more}"), "normal");
+        let answered = json!({"timeout": 60});
+        let got = bob.call("wait_for_message", answered);
+        let id = got.structured["message"]["message_id"].as_str().unwrap().to_owned();
+        if let Some(before) = before {
+            event(&project, before, &json!({"trigger": "auto"}));
+        }
+        let told = added(&project, at, &more);
+        assert!(told.contains(&id) && told.contains("You were handed 1 message before"), "{at} {more}: {told}");
+        // Once, though the memory is lost again.
+        event(&project, "PreCompact", &json!({"trigger": "auto"}));
+        let again = added(&project, "UserPromptSubmit", &json!({"prompt": "go on"}));
+        assert!(!again.contains(&id), "{again}");
+        let whole = bob.call("check_messages", json!({"again": true}));
+        assert_eq!(whole.structured["messages"][0]["message_id"], id.as_str(), "{}", whole.text);
+        assert_eq!(bob.call("check_messages", json!({})).structured["status"], "empty");
+    }
+}
+
+#[test]
 fn mail_is_told_at_the_next_event_once_for_each_kind() {
     let (project, mut bob) = two_agents();
     assert_eq!(added(&project, "PostToolUse", &tool()), "");

@@ -99,29 +99,15 @@ impl MessageRows for Rows {
         Ok(seq.map(|seq| self.agents[agent].slots[seq].row(agent, *seq)))
     }
 
-    async fn leased_to(
-        &mut self,
-        session: &SessionId,
-        agent: Option<&AgentName>,
-        token: Option<u64>,
-    ) -> Result<Vec<Delivery>, Refusal> {
+    async fn leased_to(&mut self, session: &SessionId, agent: Option<&AgentName>) -> Result<Vec<Delivery>, Refusal> {
         let agents = self.agents.iter().filter(|(name, _)| agent.is_none_or(|only| only == *name));
         let slots = agents.flat_map(|(name, row)| row.slots.iter().map(move |(seq, slot)| (name, *seq, slot)));
-        let wanted = |lease: &(SessionId, u64)| lease.0 == *session && token.is_none_or(|only| lease.1 == only);
-        let held = slots.filter(|(_, _, slot)| slot.lease.as_ref().is_some_and(wanted));
+        let held = slots.filter(|(_, _, slot)| slot.lease.as_ref().is_some_and(|lease| lease.0 == *session));
         Ok(held.map(|(name, seq, slot)| slot.row(name, seq)).collect())
     }
 
-    async fn leased_from(
-        &mut self,
-        agent: &AgentName,
-        session: Option<&SessionId>,
-        token: Option<u64>,
-    ) -> Result<Vec<Delivery>, Refusal> {
-        let wanted = |lease: &(SessionId, u64)| {
-            session.is_none_or(|only| lease.0 == *only) && token.is_none_or(|only| lease.1 == only)
-        };
-        let held = self.agents[agent].slots.iter().filter(|(_, slot)| slot.lease.as_ref().is_some_and(wanted));
+    async fn leased_from(&mut self, agent: &AgentName) -> Result<Vec<Delivery>, Refusal> {
+        let held = self.agents[agent].slots.iter().filter(|(_, slot)| slot.lease.is_some());
         Ok(held.map(|(seq, slot)| slot.row(agent, *seq)).collect())
     }
 
@@ -173,6 +159,16 @@ impl MessageRows for Rows {
         }
         slot.lease = None;
         slot.state = state;
+        Ok(())
+    }
+
+    async fn set_token(&mut self, one: &Delivery, token: u64, is_handed: bool) -> Result<(), Refusal> {
+        let now = self.clock.now();
+        let slot = self.slot(&one.agent, one.seq);
+        slot.lease = slot.lease.take().map(|(session, _)| (session, token));
+        if is_handed {
+            slot.fetched_at = Some(now);
+        }
         Ok(())
     }
 
@@ -256,6 +252,7 @@ impl Slot {
             attempts: self.attempts,
             bytes: self.bytes,
             state: self.state,
+            fetched_at: self.fetched_at,
             token: self.lease.as_ref().map(|lease| lease.1),
         }
     }

@@ -17,7 +17,7 @@ use crate::store::rules::{Candidate, DeliveryRow, Mailbox, MessageRows, Taken};
 type Delivery = DeliveryRow<i64, i64>;
 
 /// The columns that [`delivery`] reads.
-const DELIVERY: &str = "d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, d.token";
+const DELIVERY: &str = "d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, d.token, d.fetched_at";
 
 impl MessageRows for Transaction<'_> {
     type Message = i64;
@@ -151,40 +151,22 @@ impl MessageRows for Transaction<'_> {
         Ok(row.as_ref().map(delivery).transpose()?)
     }
 
-    async fn leased_to(
-        &mut self,
-        session: &SessionId,
-        agent: Option<&i64>,
-        token: Option<u64>,
-    ) -> Result<Vec<Delivery>, Fault> {
-        if let Some(held) = self.set.leased_to(session, agent.copied(), token) {
+    async fn leased_to(&mut self, session: &SessionId, agent: Option<&i64>) -> Result<Vec<Delivery>, Fault> {
+        if let Some(held) = self.set.leased_to(session, agent.copied()) {
             return Ok(held);
         }
         let sql = format!(
             "SELECT {DELIVERY} FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session = $1 \
-             AND a.space = $3 AND ($2::bigint IS NULL OR d.agent = $2) AND ($4::bigint IS NULL OR d.token = $4) \
-             ORDER BY d.agent, d.seq"
+             AND a.space = $3 AND ($2::bigint IS NULL OR d.agent = $2) ORDER BY d.agent, d.seq"
         );
         let query = sqlx::query(&sql).bind(session.as_str()).bind(agent).bind(self.space);
-        let query = query.bind(token.map(|token| token as i64));
         Ok(query.fetch_all(&mut *self.direct().await?).await?.iter().map(delivery).collect::<Result<_, _>>()?)
     }
 
-    async fn leased_from(
-        &mut self,
-        agent: &i64,
-        session: Option<&SessionId>,
-        token: Option<u64>,
-    ) -> Result<Vec<Delivery>, Fault> {
-        if let Some(held) = session.and_then(|session| self.set.leased_to(session, Some(*agent), token)) {
-            return Ok(held);
-        }
-        let sql = format!(
-            "SELECT {DELIVERY} FROM delivery d WHERE d.agent = $1 AND d.session IS NOT NULL \
-             AND ($2::text IS NULL OR d.session = $2) AND ($3::bigint IS NULL OR d.token = $3) ORDER BY d.seq"
-        );
-        let query = sqlx::query(&sql).bind(agent).bind(session.map(|id| id.as_str()));
-        let query = query.bind(token.map(|token| token as i64));
+    async fn leased_from(&mut self, agent: &i64) -> Result<Vec<Delivery>, Fault> {
+        let sql =
+            format!("SELECT {DELIVERY} FROM delivery d WHERE d.agent = $1 AND d.session IS NOT NULL ORDER BY d.seq");
+        let query = sqlx::query(&sql).bind(agent);
         Ok(query.fetch_all(&mut *self.direct().await?).await?.iter().map(delivery).collect::<Result<_, _>>()?)
     }
 
@@ -252,6 +234,16 @@ impl MessageRows for Transaction<'_> {
         Ok(run(self.direct().await?, query).await?)
     }
 
+    async fn set_token(&mut self, one: &Delivery, token: u64, is_handed: bool) -> Result<(), Fault> {
+        if self.set.set_token(one.agent, one.seq, token, is_handed) {
+            return Ok(());
+        }
+        let sql = "UPDATE delivery SET token = $3, fetched_at = coalesce($4, fetched_at) WHERE agent = $1 AND seq = $2";
+        let handed_at = is_handed.then_some(self.now as i64);
+        let query = sqlx::query(sql).bind(one.agent).bind(one.seq as i64).bind(token as i64).bind(handed_at);
+        Ok(run(self.direct().await?, query).await?)
+    }
+
     async fn put_back(&mut self, one: &Delivery, attempts: u32) -> Result<(), Fault> {
         if self.set.put_back(one.agent, one.seq, attempts) {
             return Ok(());
@@ -292,5 +284,6 @@ fn delivery(row: &PgRow) -> Result<Delivery, sqlx::Error> {
         bytes: bytes as u64,
         state: DeliveryState::from_level(state as u8),
         token: row.try_get::<Option<i64>, _>(7)?.map(|token| token as u64),
+        fetched_at: row.try_get::<Option<i64>, _>(8)?.map(|at| at as u64),
     })
 }

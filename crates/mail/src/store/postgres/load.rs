@@ -51,17 +51,17 @@ const KEYS: Part = "SELECT 3, 0, 0, 0, 0, 0, 0, 0, NULL, k.sender, k.key, m.publ
      JOIN tomb m ON m.space = $1 AND m.sender = k.sender AND m.key = k.key";
 /// Messages that readers answer or settle, with their places in the readers' mailboxes.
 const MENTIONS: Part = "SELECT 4, coalesce(d.agent, 0), d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, \
-     ARRAY[d.at, d.token], d.session, p.reader, p.public, m.thread, NULL, NULL \
+     ARRAY[d.at, d.token, d.fetched_at], d.session, p.reader, p.public, m.thread, NULL, NULL \
      FROM unnest($8::text[], $9::text[]) AS p(reader, public) \
      JOIN message m ON m.public = p.public AND m.space = $1 JOIN agent a ON a.space = $1 AND a.name = p.reader \
      LEFT JOIN delivery d ON d.message = m.id AND d.agent = a.id WHERE m.sender = p.reader OR d.seq IS NOT NULL";
 /// What the sessions have in hand.
 const LEASED: Part = "SELECT 5, d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, \
-     ARRAY[d.at, d.token], d.session, NULL, NULL, NULL, NULL, NULL \
+     ARRAY[d.at, d.token, d.fetched_at], d.session, NULL, NULL, NULL, NULL, NULL \
      FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session = ANY($4) AND a.space = $1";
 /// The first that can be handed out, of each priority.
 const FREE: Part = "SELECT 5, d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, \
-     ARRAY[d.at, d.token], d.session, NULL, NULL, NULL, NULL, NULL \
+     ARRAY[d.at, d.token, d.fetched_at], d.session, NULL, NULL, NULL, NULL, NULL \
      FROM unnest($10::text[], $11::bigint[]) AS c(agent, most) JOIN agent a ON a.space = $1 AND a.name = c.agent \
      CROSS JOIN generate_series(0, 3) AS p(level) CROSS JOIN LATERAL ( \
          SELECT * FROM delivery WHERE agent = a.id AND priority = p.level AND state < 3 AND session IS NULL \
@@ -220,6 +220,7 @@ fn delivery(row: &PgRow) -> Result<KnownDelivery, sqlx::Error> {
         state: DeliveryState::from_level(number(7)? as u8),
         lease: lease.map(|(session, token)| (SessionId::stored(session), token as u64)),
         attempts: number(5)?.max(0) as u32,
+        fetched_at: times.get(2).copied().flatten().map(|at| at as u64),
         is_new: false,
         is_changed: false,
         fetched_by: None,

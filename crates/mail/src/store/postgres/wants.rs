@@ -57,6 +57,11 @@ impl Wants {
                 self.releases = true;
                 self.sessions.insert(it.session.to_string());
             }
+            Change::Retell(it) => {
+                self.releases = true;
+                self.names.insert(it.agent.to_string());
+                self.sessions.insert(it.session.to_string());
+            }
             // Of the others only the mailboxes are wanted, to lock them.
             Change::Enter(it) => drop(self.names.insert(it.agent.to_string())),
             Change::Rename(it) => self.names.extend([it.from.to_string(), it.to.to_string()]),

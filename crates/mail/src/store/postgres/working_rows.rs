@@ -1,6 +1,6 @@
 //! The rows of a working set: agents with their mailboxes, deliveries, and messages that are not written yet.
 
-use crate::model::{AgentName, DeliveryState, MessageView, Priority, SessionId};
+use crate::model::{AgentName, DeliveryState, MessageView, Millis, Priority, SessionId};
 use crate::store::message::NewMessage;
 use crate::store::rules::{AgentRow, DeliveryRow, Mailbox};
 
@@ -36,6 +36,8 @@ pub(super) struct KnownDelivery {
     pub(super) state: DeliveryState,
     pub(super) lease: Option<(SessionId, u64)>,
     pub(super) attempts: u32,
+    /// As it was read.
+    pub(super) fetched_at: Option<Millis>,
     /// Whether it is not in the database yet.
     pub(super) is_new: bool,
     pub(super) is_changed: bool,
@@ -56,6 +58,7 @@ impl KnownDelivery {
             attempts: self.attempts,
             bytes: self.bytes,
             state: self.state,
+            fetched_at: self.fetched_at,
             token: self.lease.as_ref().map(|(_, token)| *token),
         }
     }

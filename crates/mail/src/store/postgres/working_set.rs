@@ -169,20 +169,15 @@ impl WorkingSet {
         self.deliveries.get(&(agent, *seq)).map(|one| Some(one.row(agent, *seq)))
     }
 
-    pub(super) fn leased_to(
-        &self,
-        session: &SessionId,
-        agent: Option<i64>,
-        token: Option<u64>,
-    ) -> Option<Vec<DeliveryRow<i64, i64>>> {
+    pub(super) fn leased_to(&self, session: &SessionId, agent: Option<i64>) -> Option<Vec<DeliveryRow<i64, i64>>> {
         if !self.wants.sessions.contains(session.as_str()) {
             return None;
         }
         let (from, to) = agent.map_or((i64::MIN, i64::MAX), |agent| (agent, agent));
-        let held = self.deliveries.range((from, 0)..=(to, u64::MAX)).filter(|(_, one)| {
-            let is_wanted = |(of, call): &(SessionId, u64)| of == session && token.is_none_or(|token| token == *call);
-            one.lease.as_ref().is_some_and(is_wanted)
-        });
+        let held = self
+            .deliveries
+            .range((from, 0)..=(to, u64::MAX))
+            .filter(|(_, one)| one.lease.as_ref().is_some_and(|(of, _)| of == session));
         Some(held.map(|((agent, seq), one)| one.row(*agent, *seq)).collect())
     }
 
@@ -247,6 +242,7 @@ impl WorkingSet {
             state: DeliveryState::Stored,
             lease: None,
             attempts: 0,
+            fetched_at: None,
             is_new: true,
             is_changed: true,
             fetched_by: None,
@@ -288,6 +284,16 @@ impl WorkingSet {
             }
             if let Some(note) = note {
                 delivery.note = Some(note.to_owned());
+            }
+        })
+    }
+
+    /// False if the set does not hold the delivery.
+    pub(super) fn set_token(&mut self, agent: i64, seq: u64, token: u64, is_handed: bool) -> bool {
+        self.change(agent, seq, |delivery| {
+            delivery.lease = delivery.lease.take().map(|(session, _)| (session, token));
+            if is_handed {
+                delivery.fetched_by = delivery.lease.as_ref().map(|(session, _)| session.clone());
             }
         })
     }

@@ -35,7 +35,8 @@ pub(super) async fn enter<R: MessageRows>(rows: &mut R, enter: &Enter) -> Result
     rows.set_profile(&row.id, &enter.profile, seen_at).await?;
     if taken_from.is_some() {
         // The former holder can never confirm what it has in hand. Its waiters learn of the takeover.
-        free_leases(rows, &row.id, &enter.agent, None, None).await?;
+        let held = rows.leased_from(&row.id).await?;
+        free_leases(rows, &row.id, &enter.agent, held).await?;
         let mut mailbox = rows.mailbox(&row.id).await?;
         append::arrive(rows, &mut mailbox, &enter.agent, Priority::Critical);
         rows.save(&mailbox).await?;

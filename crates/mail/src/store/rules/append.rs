@@ -114,6 +114,7 @@ pub(super) async fn import<R: MessageRows>(rows: &mut R, import: &Import) -> Res
             attempts: 0,
             bytes,
             state: DeliveryState::Stored,
+            fetched_at: None,
             token: None,
         };
         leases::finish(rows, &mut mailbox, &one, DeliveryState::Read, None).await?;

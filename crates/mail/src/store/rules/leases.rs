@@ -1,47 +1,51 @@
 //! The rules of leases: handing out, confirming, settling, freeing when a session ends, handing back.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::collections::{BTreeMap, btree_map};
 
 use super::append::{Target, arrive, deliver};
+use super::reminders::{InHand, is_told, settle_earlier, take_again, taken_again};
 use super::rows::{Candidate, DeliveryOf, Mailbox, MessageRows, Taken};
-use super::{caller, millis};
+use super::{call_of, caller, millis};
 use crate::model::order::pick;
-use crate::model::{AgentName, DeliveryState, MessageId, Priority, Session, SessionId, Settled};
-use crate::store::change::{Claim, Claimed, HandBack, Release, Released, Settle};
+use crate::model::{AgentName, DeliveryState, MessageId, Priority, Session, Settled};
+use crate::store::change::{Claim, Claimed, Earlier, HandBack, Release, Released, Settle, Which};
 use crate::store::message::{NewMessage, Reason};
 
 pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result<Claimed, R::Fault> {
-    let confirmed = match claim.confirm {
-        true => confirm(rows, &claim.session, &claim.unseen, Some(claim.token)).await?,
-        false => 0,
-    };
     let caller = caller(rows, &claim.session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
-    let mut taken = taken_before(rows, claim, &mailbox).await?;
-    if taken.is_empty() {
-        taken = take(rows, claim, &mut mailbox).await?;
+    let before = mailbox.clone();
+    let held = match mailbox.leased {
+        0 => Vec::new(),
+        _ => rows.leased_to(&claim.session.id, Some(&caller.id)).await?,
+    };
+    let (mut reminders, mut untold) = (Vec::new(), Vec::new());
+    let mut taken;
+    if claim.earlier == Earlier::Again {
+        taken = take_again(rows, claim, &held).await?;
+    } else {
+        // What the same call has leased before: its caller may never have seen the answer.
+        taken = held.iter().filter(|one| one.token == Some(claim.token)).map(taken_again::<R>).collect();
+        InHand { reminders, untold } = settle_earlier(rows, claim, &mut mailbox, held).await?;
+        if taken.is_empty() {
+            taken = take(rows, claim, &mut mailbox).await?;
+        }
+        if mailbox != before {
+            rows.save(&mailbox).await?;
+        }
+    }
+    let mut last_in_hand = None;
+    if let Some(last) = untold.last().filter(|_| taken.is_empty() && reminders.is_empty()) {
+        last_in_hand = rows.read(&caller.id, vec![taken_again::<R>(last)]).await?.pop().map(|one| one.message.id);
     }
     let messages = rows.read(&caller.id, taken).await?;
     let below = usize::from(claim.floor.least().level());
     let below_floor = mailbox.free[..below].iter().sum();
-    Ok(Claimed { messages, remaining: mailbox.free.iter().sum(), below_floor, confirmed })
+    let (remaining, in_hand) = (mailbox.free.iter().sum(), untold.len() as u64);
+    Ok(Claimed { messages, remaining, below_floor, reminders, in_hand, last_in_hand })
 }
 
-/// What the same call has leased before: its caller may never have seen the answer.
-async fn taken_before<R: MessageRows>(
-    rows: &mut R,
-    claim: &Claim,
-    mailbox: &Mailbox<R::Agent>,
-) -> Result<Vec<Taken<R::Message>>, R::Fault> {
-    if mailbox.leased == 0 {
-        return Ok(Vec::new());
-    }
-    let held = rows.leased_to(&claim.session.id, Some(&mailbox.agent), Some(claim.token)).await?;
-    let taken = held.into_iter().map(|one| Taken { seq: one.seq, message: one.message, attempt: one.attempts });
-    Ok(taken.collect())
-}
-
-/// Leases the next messages.
+/// Leases the next messages. The caller saves the mailbox.
 async fn take<R: MessageRows>(
     rows: &mut R,
     claim: &Claim,
@@ -66,31 +70,23 @@ async fn take<R: MessageRows>(
     }
     if !taken.is_empty() {
         rows.lease(&mailbox.agent, &taken, claim).await?;
-        rows.save(mailbox).await?;
     }
     Ok(taken)
 }
 
-/// Marks as read what the session has in hand, except the messages of the calls `own` and `unseen`.
-pub(super) async fn confirm<R: MessageRows>(
-    rows: &mut R,
-    session: &Session,
-    unseen: &[u64],
-    own: Option<u64>,
-) -> Result<u64, R::Fault> {
+/// Marks as read what the session has in hand.
+pub(super) async fn confirm<R: MessageRows>(rows: &mut R, session: &Session) -> Result<u64, R::Fault> {
     let caller = caller(rows, session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
-    if mailbox.leased == 0 {
-        return Ok(0);
-    }
-    let is_unseen = |token: Option<u64>| token == own || token.is_some_and(|token| unseen.contains(&token));
-    let mut count = 0;
-    for one in rows.leased_to(&session.id, Some(&caller.id), None).await?.iter().filter(|one| !is_unseen(one.token)) {
+    let held = match mailbox.leased {
+        0 => Vec::new(),
+        _ => rows.leased_to(&session.id, Some(&caller.id)).await?,
+    };
+    for one in &held {
         finish(rows, &mut mailbox, one, DeliveryState::Read, None).await?;
-        count += 1;
     }
     rows.save(&mailbox).await?;
-    Ok(count)
+    Ok(held.len() as u64)
 }
 
 /// Moves a delivery forward to a state in which it no longer waits. The caller saves the mailbox.
@@ -110,7 +106,6 @@ pub(super) async fn finish<R: MessageRows>(
 }
 
 pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Result<Vec<Settled>, R::Fault> {
-    confirm(rows, &settle.session, &settle.unseen, None).await?;
     let caller = caller(rows, &settle.session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
     let mut settled = Vec::with_capacity(settle.ids.len());
@@ -134,10 +129,13 @@ pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Res
 pub(super) async fn release<R: MessageRows>(rows: &mut R, release: &Release) -> Result<Released, R::Fault> {
     let mut released = Released::default();
     for session in &release.sessions {
-        let held = rows.leased_to(session, None, release.token).await?;
-        for agent in held.into_iter().map(|one| one.agent).collect::<BTreeSet<_>>() {
+        let held = rows.leased_to(session, None).await?;
+        let mut by_agent: BTreeMap<R::Agent, Vec<DeliveryOf<R>>> = BTreeMap::new();
+        held.into_iter().for_each(|one| by_agent.entry(one.agent.clone()).or_default().push(one));
+        for (agent, held) in by_agent {
             let name = rows.agent_name(&agent).await?;
-            let one = free_leases(rows, &agent, &name, Some(session), release.token).await?;
+            let held = which(rows, &agent, held, &release.which).await?;
+            let one = free_leases(rows, &agent, &name, held).await?;
             released.freed += one.freed;
             released.dead.extend(one.dead);
         }
@@ -145,20 +143,50 @@ pub(super) async fn release<R: MessageRows>(rows: &mut R, release: &Release) -> 
     Ok(released)
 }
 
-/// Frees the leases of a mailbox, optionally only those of one session or one call. After too many attempts a message
-/// becomes dead instead.
+/// Those of the messages in hand that are meant.
+async fn which<R: MessageRows>(
+    rows: &mut R,
+    agent: &R::Agent,
+    mut held: Vec<DeliveryOf<R>>,
+    which: &Which,
+) -> Result<Vec<DeliveryOf<R>>, R::Fault> {
+    let is_of = |one: &DeliveryOf<R>, call: u64| one.token.map(call_of) == Some(call);
+    match which {
+        Which::All => {}
+        Which::Ended => {
+            let mut mailbox = rows.mailbox(agent).await?;
+            let (told, untold) = held.into_iter().partition(|one| one.token.is_some_and(is_told));
+            for one in &told as &Vec<DeliveryOf<R>> {
+                finish(rows, &mut mailbox, one, DeliveryState::Read, None).await?;
+            }
+            rows.save(&mailbox).await?;
+            held = untold;
+        }
+        Which::Call(call) => held.retain(|one| is_of(one, *call)),
+        Which::After(id) => {
+            if let Some(last) = rows.delivery(agent, id).await? {
+                let call = last.token.map(call_of);
+                held.retain(|one| {
+                    one.fetched_at >= last.fetched_at && (call.is_none() || one.token.map(call_of) != call)
+                });
+            }
+        }
+    }
+    Ok(held)
+}
+
+/// Ends leases of a mailbox. After too many attempts a message becomes dead instead.
 pub(super) async fn free_leases<R: MessageRows>(
     rows: &mut R,
     agent: &R::Agent,
     name: &AgentName,
-    session: Option<&SessionId>,
-    token: Option<u64>,
+    held: Vec<DeliveryOf<R>>,
 ) -> Result<Released, R::Fault> {
     let mut mailbox = rows.mailbox(agent).await?;
     let cap = rows.limits().attempts;
     let mut released = Released::default();
     let (mut highest, mut dead) = (None, Vec::new());
-    for one in rows.leased_from(agent, session, token).await? {
+    for one in held {
         if one.attempts >= cap {
             finish(rows, &mut mailbox, &one, DeliveryState::Dead, None).await?;
             dead.push(one);
@@ -209,7 +237,13 @@ pub(super) async fn report<R: MessageRows>(
 
 pub(super) async fn hand_back<R: MessageRows>(rows: &mut R, back: &HandBack) -> Result<(), R::Fault> {
     let mut mailboxes: BTreeMap<R::Agent, (Mailbox<R::Agent>, Priority)> = BTreeMap::new();
-    for one in rows.leased_to(&back.session, None, Some(back.token)).await? {
+    let held = rows.leased_to(&back.session, None).await?;
+    for one in held.into_iter().filter(|one| one.token.map(call_of) == Some(back.token)) {
+        if one.token != Some(back.token) {
+            // The call only reminded of it.
+            rows.set_token(&one, back.token, false).await?;
+            continue;
+        }
         let (mailbox, highest) = match mailboxes.entry(one.agent.clone()) {
             btree_map::Entry::Occupied(entry) => entry.into_mut(),
             btree_map::Entry::Vacant(entry) => entry.insert((rows.mailbox(&one.agent).await?, one.priority)),

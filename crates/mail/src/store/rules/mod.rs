@@ -8,12 +8,14 @@ pub(crate) mod agents;
 pub(crate) mod append;
 pub(crate) mod leases;
 mod names;
+mod reminders;
 mod rows;
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+pub(crate) use reminders::call_of;
 pub(crate) use rows::{AgentRow, AgentRows, Candidate, DeliveryRow, Mailbox, MessageRows, Ownership, Taken};
 
 use super::change::{Change, Changed};
@@ -33,10 +35,11 @@ pub(crate) async fn apply<R: MessageRows>(rows: &mut R, change: &Change) -> Resu
         Change::Forget(it) => Changed::Forget(names::forget(rows, it).await?),
         Change::Append(it) => Changed::Append(append::append(rows, it).await?),
         Change::Claim(it) => Changed::Claim(leases::claim(rows, it).await?),
-        Change::Confirm(it) => Changed::Confirm(leases::confirm(rows, &it.session, &[], None).await?),
+        Change::Confirm(it) => Changed::Confirm(leases::confirm(rows, &it.session).await?),
         Change::Settle(it) => Changed::Settle(leases::settle(rows, it).await?),
         Change::Release(it) => Changed::Release(leases::release(rows, it).await?),
         Change::HandBack(it) => Changed::HandBack(leases::hand_back(rows, it).await?),
+        Change::Retell(it) => Changed::Retell(reminders::retell(rows, it).await?),
         Change::CreateGroup(it) => Changed::CreateGroup(agents::create_group(rows, it).await?),
         Change::DeleteGroup(it) => Changed::DeleteGroup(agents::delete_group(rows, it).await?),
         Change::AddMember(it) => Changed::AddMember(agents::add_member(rows, it).await?),

@@ -28,7 +28,7 @@ pub(super) async fn forget<R: MessageRows>(rows: &mut R, forget: &Forget) -> Res
     let Some(row) = rows.agent(agent).await? else { return Err(unknown(agent.as_str()).into()) };
     may_change(agent, &row.owner, &forget.holder, forget.takeover)?;
     let mut mailbox = rows.mailbox(&row.id).await?;
-    let mut waiting = rows.leased_from(&row.id, None, None).await?;
+    let mut waiting = rows.leased_from(&row.id).await?;
     for priority in Priority::ALL {
         let free = *mailbox.free(priority);
         let max = usize::try_from(free).unwrap_or(usize::MAX);
@@ -40,6 +40,7 @@ pub(super) async fn forget<R: MessageRows>(rows: &mut R, forget: &Forget) -> Res
             attempts: one.taken.attempt - 1,
             bytes: one.bytes,
             state: DeliveryState::Stored,
+            fetched_at: None,
             token: None,
         }));
     }

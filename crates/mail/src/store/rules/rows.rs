@@ -62,7 +62,9 @@ pub(crate) struct DeliveryRow<A, M> {
     pub(crate) attempts: u32,
     pub(crate) bytes: u64,
     pub(crate) state: DeliveryState,
-    /// The call that leased it, while it is leased.
+    /// When it was last handed out.
+    pub(crate) fetched_at: Option<Millis>,
+    /// The call that leased it, while it is leased, with the flags of [`super::reminders`].
     pub(crate) token: Option<u64>,
 }
 
@@ -161,20 +163,14 @@ pub(crate) trait MessageRows: AgentRows {
     ) -> Result<(), Self::Fault>;
 
     async fn delivery(&mut self, agent: &Self::Agent, id: &MessageId) -> Result<Option<DeliveryOf<Self>>, Self::Fault>;
-    /// What a session has in hand, by mailbox and sequence; optionally only in one mailbox or of one call.
+    /// What a session has in hand, by mailbox and sequence; optionally only in one mailbox.
     async fn leased_to(
         &mut self,
         session: &SessionId,
         agent: Option<&Self::Agent>,
-        token: Option<u64>,
     ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
-    /// What is in hand of a mailbox; optionally only of one session or one call.
-    async fn leased_from(
-        &mut self,
-        agent: &Self::Agent,
-        session: Option<&SessionId>,
-        token: Option<u64>,
-    ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
+    /// What is in hand of a mailbox.
+    async fn leased_from(&mut self, agent: &Self::Agent) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
     /// The first `max` deliveries of this priority, by sequence, that can be handed out.
     async fn candidates(
         &mut self,
@@ -201,6 +197,8 @@ pub(crate) trait MessageRows: AgentRows {
         state: DeliveryState,
         note: Option<&str>,
     ) -> Result<(), Self::Fault>;
+    /// Changes the token of a lease. `is_handed`: the delivery was handed out, or listed, by the call of that token.
+    async fn set_token(&mut self, one: &DeliveryOf<Self>, token: u64, is_handed: bool) -> Result<(), Self::Fault>;
     /// Ends a lease; the delivery waits again.
     async fn put_back(&mut self, one: &DeliveryOf<Self>, attempts: u32) -> Result<(), Self::Fault>;
 

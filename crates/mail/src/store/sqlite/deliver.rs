@@ -16,7 +16,8 @@ type Delivery = DeliveryRow<i64, i64>;
 /// The columns that [`delivery`] reads.
 macro_rules! delivery_columns {
     () => {
-        "d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, d.token"
+        "d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, d.token, \
+         d.fetched_at"
     };
 }
 
@@ -126,39 +127,28 @@ impl MessageRows for Writer {
         Ok(self.db.prepare_cached(sql)?.query_row(params![id.as_str(), agent], delivery).optional()?)
     }
 
-    async fn leased_to(
-        &mut self,
-        session: &SessionId,
-        agent: Option<&i64>,
-        token: Option<u64>,
-    ) -> Result<Vec<Delivery>, Fault> {
+    async fn leased_to(&mut self, session: &SessionId, agent: Option<&i64>) -> Result<Vec<Delivery>, Fault> {
         let sql = concat!(
             "SELECT ",
             delivery_columns!(),
             " FROM delivery d INDEXED BY delivery_open \
-             WHERE d.session = ?1 AND (?2 IS NULL OR d.agent = ?2) AND (?3 IS NULL OR d.token = ?3) \
-             AND d.state < 3 ORDER BY d.agent, d.seq"
+             WHERE d.session = ?1 AND (?2 IS NULL OR d.agent = ?2) AND d.state < 3 \
+             ORDER BY d.agent, d.seq"
         );
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map(params![session.as_str(), agent, token], delivery)?;
+        let rows = statement.query_map(params![session.as_str(), agent], delivery)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    async fn leased_from(
-        &mut self,
-        agent: &i64,
-        session: Option<&SessionId>,
-        token: Option<u64>,
-    ) -> Result<Vec<Delivery>, Fault> {
+    async fn leased_from(&mut self, agent: &i64) -> Result<Vec<Delivery>, Fault> {
         let sql = concat!(
             "SELECT ",
             delivery_columns!(),
             " FROM delivery d INDEXED BY delivery_open WHERE d.session IS NOT NULL \
-             AND d.session = coalesce(?2, d.session) AND d.state < 3 AND d.agent = ?1 \
-             AND (?3 IS NULL OR d.token = ?3) ORDER BY d.seq"
+             AND d.state < 3 AND d.agent = ?1 ORDER BY d.seq"
         );
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query_map(params![agent, session.map(|id| id.as_str()), token], delivery)?;
+        let rows = statement.query_map([agent], delivery)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -207,6 +197,13 @@ impl MessageRows for Writer {
         Ok(())
     }
 
+    async fn set_token(&mut self, one: &Delivery, token: u64, is_handed: bool) -> Result<(), Fault> {
+        let sql = "UPDATE delivery SET token = ?3, fetched_at = coalesce(?4, fetched_at) WHERE agent = ?1 AND seq = ?2";
+        let handed_at = is_handed.then(|| self.clock.now());
+        self.db.prepare_cached(sql)?.execute(params![one.agent, one.seq, token, handed_at])?;
+        Ok(())
+    }
+
     async fn put_back(&mut self, one: &Delivery, attempts: u32) -> Result<(), Fault> {
         let sql = "UPDATE delivery SET session = NULL, token = NULL, attempts = ?3 WHERE agent = ?1 AND seq = ?2";
         self.db.prepare_cached(sql)?.execute(params![one.agent, one.seq, attempts])?;
@@ -237,5 +234,6 @@ fn delivery(row: &rusqlite::Row<'_>) -> rusqlite::Result<Delivery> {
         bytes: row.get(5)?,
         state: DeliveryState::from_level(row.get(6)?),
         token: row.get(7)?,
+        fetched_at: row.get(8)?,
     })
 }

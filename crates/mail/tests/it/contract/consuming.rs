@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use mail::store::change::Earlier;
 use mail::{CheckRequest, DeliveryState, Floor, Outcome, Priority, Refusal, Sent, Session};
 
 use super::scenarios;
 use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, refusal, texts};
 
 scenarios! {
-    a_message_is_sent_checked_and_confirmed_by_the_next_call
+    a_message_is_sent_checked_listed_and_then_read
     order_is_priority_then_sequence_and_remaining_is_right
     low_rises_a_level_every_ten_minutes
     an_ended_session_gives_back_what_it_had_in_hand
@@ -27,13 +28,15 @@ async fn state(fixture: &StoreFixture, who: &Session, sent: &Sent) -> DeliverySt
     fixture.mail.delivery_status(who, sent.id.as_str()).await.unwrap()[0].state
 }
 
-async fn a_message_is_sent_checked_and_confirmed_by_the_next_call(fixture: StoreFixture) {
+async fn a_message_is_sent_checked_listed_and_then_read(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let sent = fixture.send(&ann, "bob", "one").await.unwrap();
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Stored);
     assert_eq!(fixture.check(&bob).await, ["one"]);
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Fetched);
     fixture.pass(Duration::from_secs(7));
+    assert_eq!(fixture.check(&bob).await, Vec::<String>::new());
+    assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Fetched, "it is listed");
     assert_eq!(fixture.check(&bob).await, Vec::<String>::new());
     let status = fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
     assert_eq!((status[0].state, status[0].attempts), (DeliveryState::Read, 1));
@@ -66,9 +69,10 @@ async fn order_is_priority_then_sequence_and_remaining_is_right(fixture: StoreFi
     assert_eq!((counts.free, counts.leased, counts.latest_seq), ([1, 1, 0, 0], 4, 6));
     let checked = fixture.mail.check(&bob, CheckRequest { limit: 4, ..CheckRequest::default() }).await.unwrap();
     assert_eq!((texts(&checked.messages), checked.remaining), (["n2", "l1"].map(str::to_owned).to_vec(), 0));
-    // None: it confirms what was taken before.
+    // None: what was taken before is listed, and what was listed before is read.
     let checked = fixture.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await.unwrap();
-    assert_eq!((checked.messages.len(), checked.remaining), (0, 0));
+    assert_eq!((checked.messages.len(), checked.reminders.len(), checked.remaining), (0, 2, 0));
+    fixture.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await.unwrap();
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 0);
     assert!(matches!(
         refusal(fixture.mail.check(&bob, CheckRequest { limit: 501, ..CheckRequest::default() }).await),
@@ -113,8 +117,8 @@ async fn a_session_that_comes_back_within_its_grace_keeps_what_it_has(fixture: S
     drop(attachment);
     waiter.await.unwrap();
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Fetched);
-    assert_eq!(fixture.check(&bob).await, Vec::<String>::new());
-    assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Read);
+    let checked = fixture.mail.check(&bob, CheckRequest::default()).await.unwrap();
+    assert_eq!((checked.messages.len(), checked.reminders.len()), (0, 1));
     drop(back);
 }
 
@@ -191,7 +195,7 @@ async fn claiming_twice_with_one_token_is_claiming_once(fixture: StoreFixture) {
         floor: Floor::All,
         max: 1,
         max_bytes: 1 << 20,
-        confirm: true,
+        earlier: Earlier::Remind,
         unseen: Vec::new(),
     };
     let first = fixture.store.change(claim(1)).await.unwrap();
@@ -199,7 +203,7 @@ async fn claiming_twice_with_one_token_is_claiming_once(fixture: StoreFixture) {
     assert_eq!(first.messages, repeated.messages);
     assert_eq!((texts(&first.messages), repeated.remaining), (vec!["a".to_owned()], 1));
     let next = fixture.store.change(claim(2)).await.unwrap();
-    assert_eq!((texts(&next.messages), next.confirmed), (vec!["b".to_owned()], 1));
+    assert_eq!((texts(&next.messages), next.reminders.len()), (vec!["b".to_owned()], 1));
     let back = mail::store::change::HandBack { session: bob.id.clone(), token: 2 };
     fixture.store.change(back.clone()).await.unwrap();
     fixture.store.change(back).await.unwrap();
@@ -218,15 +222,15 @@ async fn what_a_call_under_way_is_handed_is_not_confirmed_by_another(fixture: St
         floor: Floor::All,
         max: 1,
         max_bytes: 1 << 20,
-        confirm: true,
+        earlier: Earlier::Remind,
         unseen,
     };
     let first = fixture.store.change(claim(1, vec![])).await.unwrap();
     let second = fixture.store.change(claim(2, vec![1])).await.unwrap();
     assert_eq!((texts(&first.messages), texts(&second.messages)), (vec!["a".to_owned()], vec!["b".to_owned()]));
-    assert_eq!(second.confirmed, 0);
+    assert!(second.reminders.is_empty());
     let done = [second.messages[0].message.id.to_string()];
-    fixture.mail.settle(&bob, &done, Outcome::Acked, None, vec![1]).await.unwrap();
+    fixture.mail.ack(&bob, &done, Outcome::Acked, None).await.unwrap();
     // Both answers are lost with their daemon: unconfirmed messages come again.
     fixture.mail.take_back(&bob.id, None).await.unwrap();
     assert_eq!(fixture.check(&bob).await, ["a (again)"]);
@@ -237,18 +241,18 @@ async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(fixt
     for text in ["a", "b"] {
         fixture.send(&ann, "bob", text).await.unwrap();
     }
-    let claim = |token, confirm| mail::store::change::Claim {
+    let claim = |token, earlier| mail::store::change::Claim {
         session: bob.clone(),
         token,
         floor: Floor::All,
         max: 1,
         max_bytes: 1 << 20,
-        confirm,
+        earlier,
         unseen: Vec::new(),
     };
     // Two calls in flight at once, as one connection may have them.
-    fixture.store.change(claim(1, true)).await.unwrap();
-    fixture.store.change(claim(2, false)).await.unwrap();
+    fixture.store.change(claim(1, Earlier::Remind)).await.unwrap();
+    fixture.store.change(claim(2, Earlier::Leave)).await.unwrap();
     let waiter = fixture.block(&again(&bob), Floor::All).await;
     fixture.mail.give_up(&bob.id, 1).await;
     assert_eq!(texts(&waiter.await.unwrap().messages), ["a (again)"]);

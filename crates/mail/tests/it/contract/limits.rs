@@ -44,7 +44,7 @@ async fn a_full_mailbox_refuses_and_the_others_get_it(fixture: StoreFixture) {
     assert_eq!((reached(&sent), &sent.failed), (vec!["cat"], &vec![bob.agent.clone()]));
     assert_eq!(fixture.check(&bob).await, ["0", "1", "2", "3", "4"]);
     refusal(fixture.send(&ann, "bob", "in hand is not yet read").await);
-    fixture.check(&bob).await;
+    fixture.mail.confirm(&bob).await.unwrap();
     fixture.send(&ann, "bob", "now").await.unwrap();
     assert_eq!(fixture.check(&cat).await, ["both"]);
 }
@@ -58,7 +58,7 @@ async fn a_mailbox_is_full_by_bytes_too(fixture: StoreFixture) {
     assert!(matches!(refusal(fixture.send(&ann, "bob", &body).await), Refusal::MailboxFull { .. }));
     fixture.send(&ann, "bob", "small").await.unwrap();
     fixture.check(&bob).await;
-    fixture.check(&bob).await;
+    fixture.mail.confirm(&bob).await.unwrap();
     fixture.send(&ann, "bob", &body).await.unwrap();
 }
 

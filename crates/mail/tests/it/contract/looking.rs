@@ -40,7 +40,7 @@ async fn paging_by_cursor_is_stable_and_without_effect(fixture: StoreFixture) {
     let free = fixture.mail.mailbox(&bob.agent, Floor::All, Among::Free, 10).await.unwrap();
     assert_eq!((free.messages.len(), free.messages[0].content.as_str()), (1, "8"), "what is in hand is not free");
     fixture.check(&bob).await;
-    fixture.check(&bob).await;
+    fixture.mail.confirm(&bob).await.unwrap();
     assert_eq!(fixture.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 0);
     assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 9);
 }
@@ -107,11 +107,11 @@ async fn handled_mail_is_deleted_after_its_time_and_cannot_come_back(fixture: St
     fixture.mail.ack(&bob, &[acked.id.to_string()], Outcome::Acked, None).await.unwrap();
     let read = fixture.send(&ann, "bob", "read").await.unwrap();
     fixture.check(&bob).await;
-    fixture.check(&bob).await;
+    fixture.mail.confirm(&bob).await.unwrap();
     let both = SendRequest { to: vec!["bob".into(), "cat".into()], ..request("half read") };
     let both = fixture.mail.send(&ann, both).await.unwrap();
     fixture.check(&cat).await;
-    fixture.check(&cat).await;
+    fixture.mail.confirm(&cat).await.unwrap();
     let purge = async || {
         let mut all = 0;
         loop {
@@ -146,7 +146,7 @@ async fn what_comes_after_the_newest_was_deleted_is_found(fixture: StoreFixture)
     for text in ["one", "two"] {
         fixture.send(&ann, "bob", text).await.unwrap();
         fixture.check(&bob).await;
-        fixture.check(&bob).await;
+        fixture.mail.confirm(&bob).await.unwrap();
     }
     assert_eq!(search("two").await, ["two"]);
     fixture.pass(Duration::from_secs(31 * 24 * 3600));

@@ -6,6 +6,7 @@ use crate::fixture::StoreFixture;
 use crate::postgres::Server;
 
 mod consuming;
+mod dropping;
 mod groups;
 mod limits;
 mod looking;
@@ -26,6 +27,7 @@ async fn every_scenario_on_postgresql() {
     let Some(server) = Server::start() else { return };
     let lists = [
         consuming::list(),
+        dropping::list(),
         groups::list(),
         limits::list(),
         looking::list(),
