@@ -32,6 +32,9 @@ impl Running {
     pub(crate) fn of(server: &Server) -> Running {
         let seen = server.seen();
         let ended = match &seen.state {
+            State::CannotStart { exit, stderr } => {
+                Some(exit.iter().chain(stderr).cloned().collect::<Vec<_>>().join(": "))
+            }
             State::Crashed { exit, stderr, .. } if stderr.is_empty() => Some(exit.clone()),
             State::Crashed { exit, stderr, .. } => Some(format!("{exit}: {}", stderr.join(" / "))),
             _ => None,

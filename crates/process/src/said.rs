@@ -1,34 +1,46 @@
 //! What a program says of itself (`--version`, `--help`), for callers without a runtime.
 
 use std::io::Read;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::exit::Exit;
 
 /// How long a program may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What a pipe holds, so that the program need not wait for a reader.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// What the program prints when it is given this argument; `None` if it fails or takes too long.
-pub fn said(program: &Path, arg: &str) -> Option<String> {
-    let mut command = Command::new(program);
-    command.arg(arg).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
+/// Runs the command to its end and returns its standard output. Blocks.
+///
+/// # Errors
+/// When it does not start, fails or takes too long: how it ended, and the first line of its standard error.
+pub fn said(mut command: Command) -> Result<String, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
     let end = Instant::now() + PATIENCE;
-    loop {
-        match child.try_wait().ok()? {
-            Some(status) if status.success() => break,
-            Some(_) => return None,
+    let status = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status,
             None if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
             None => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return None;
+                return Err(format!("no answer within {} s", PATIENCE.as_secs()));
             }
         }
+    };
+    if status.success() {
+        return Ok(text(child.stdout));
     }
-    let mut text = String::new();
-    child.stdout.take()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    let (exit, stderr) = (Exit::new(status), text(child.stderr));
+    let line = stderr.lines().find(|line| !line.trim().is_empty());
+    Err(line.map_or_else(|| exit.to_string(), |line| format!("{exit}: {}", line.trim())))
+}
+
+fn text(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is what it said.
+    let _ = pipe.map(|pipe| pipe.take(MAX_BYTES).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }

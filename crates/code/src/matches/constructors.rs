@@ -22,14 +22,14 @@ pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
     let is_union = script && one.definition.kind != Kind::Enum
         || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_CONSTRUCTORS) {
-        if script && is_union && opaque.is_none() && is_opaque(scope, &made.name) {
-            opaque = Some(made.name.clone());
-        }
         let marks = match script && !made.name.starts_with(['"', '\'']) {
             // A member of a union is told by the texts that its fields have as type.
             true => tags(scope, &made.name),
             false => Vec::new(),
         };
+        if script && is_union && opaque.is_none() && is_opaque(scope, &made.name, !marks.is_empty()) {
+            opaque = Some(made.name.clone());
+        }
         // `geo.Circle` in a union of Python is matched as `Circle`, too.
         let bare = made.name.trim_matches(['"', '\'']);
         let bare = if language == Language::Python { bare.rsplit('.').next().unwrap_or(bare) } else { bare };
@@ -67,14 +67,22 @@ fn tags(scope: &Scope, member: &str) -> Vec<String> {
         let quote = of.chars().next().filter(|first| matches!(first, '"' | '\''))?;
         of[1..].split_once(quote).filter(|(_, rest)| rest.is_empty()).map(|(text, _)| text.to_owned())
     };
-    if member.starts_with('{') {
-        let fields = member.trim_matches(['{', '}']).split([';', ',']);
-        return fields.filter_map(|field| quoted(field.split_once(':')?.1.trim())).collect();
-    }
-    let fields = held(scope, member).into_iter().flatten().flat_map(|one| one.shape.fields);
-    // `readonly kind = 'circle' as const`.
-    let by_value = |field: &Field| quoted(field.default.as_deref()?.trim_end_matches("as const").trim());
-    fields.filter_map(|field| quoted(&field.of).or_else(|| by_value(&field))).collect()
+    let fields = field_types(member).unwrap_or_else(|| {
+        let fields = held(scope, member).into_iter().flatten().flat_map(|one| one.shape.fields);
+        fields.flat_map(|field| [Some(field.of.clone()), constant(&field)]).flatten().collect()
+    });
+    fields.iter().filter_map(|of| quoted(of)).collect()
+}
+
+/// The types of the fields of a member that is written out: `{ kind: 'circle'; radius: number }`.
+fn field_types(member: &str) -> Option<Vec<String>> {
+    let fields = member.strip_prefix('{')?.trim_end_matches('}').split([';', ',']);
+    Some(fields.filter_map(|field| Some(field.split_once(':')?.1.trim().to_owned())).collect())
+}
+
+/// The value of a field without a written type: `readonly kind = 'circle' as const`.
+fn constant(field: &Field) -> Option<String> {
+    Some(field.default.as_deref()?.trim_end_matches("as const").trim().to_owned())
 }
 
 /// The types of a member of a union that the project declares: of `Ok<T>` those of `Ok`.
@@ -113,14 +121,57 @@ const WITHOUT_TAGS: &[&str] = &[
     "void",
 ];
 
-/// Whether it is not known which texts tell the values of a member of a union of TypeScript: `ReturnType<typeof add>`.
-fn is_opaque(scope: &Scope, member: &str) -> bool {
+/// Whether something other than known texts may tell the values of a member of a union of TypeScript: `ReturnType<typeof add>`,
+/// `Kind.Circle`, `{ code: typeof Code.a }`. A match by that is not seen.
+fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
+    if let Some(fields) = field_types(member) {
+        return fields.iter().any(|of| is_one_value(scope, of, has_tags));
+    }
     let name = member.split(['<', '[']).next().unwrap_or(member).trim();
-    let is_written =
-        member.starts_with(['"', '\'', '`', '{', '(', '-']) || member.starts_with(|c: char| c.is_ascii_digit());
-    !is_written && !WITHOUT_TAGS.contains(&name) && held(scope, member).is_none()
+    if member.starts_with(['"', '\'']) || member.starts_with('(') && member.contains("=>") {
+        return false;
+    }
+    if WITHOUT_TAGS.contains(&name) {
+        return matches!(name, "true" | "false");
+    }
+    let Some(types) = held(scope, member) else { return true };
+    types.iter().any(|one| {
+        // What it inherits is not read.
+        let inherits = !has_tags && one.raw.split('{').next().is_some_and(|head| head.contains(" extends "));
+        let is_told = |field: &Field| match field.of.is_empty() {
+            true => constant(field).is_some_and(|value| value.contains('.') && is_one_value(scope, &value, has_tags)),
+            false => is_one_value(scope, &field.of, has_tags),
+        };
+        inherits || one.shape.fields.iter().any(is_told)
+    })
+}
+
+/// Whether a type of a field may have one value only, which is not a known text: an enum's member, a number, a constant's type. Where
+/// a text tells the member already, names and truth values are not looked into.
+fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
+    if of.starts_with("typeof ") || of.starts_with(['`', '-']) || of.starts_with(|c: char| c.is_ascii_digit()) {
+        return true;
+    }
+    let is_type_of = |name: &str, is: &dyn Fn(&Typed) -> bool| held(scope, name).map(|types| types.iter().any(is));
+    if let Some((qualifier, name)) = of.rsplit_once('.')
+        && qualifier.split('.').all(is_name)
+        && is_name(name)
+    {
+        let holder = qualifier.rsplit('.').next().unwrap_or(qualifier);
+        return !has_tags || is_type_of(holder, &|one| one.definition.kind == Kind::Enum).unwrap_or_default();
+    }
+    if has_tags || !is_name(of) {
+        return false;
+    }
+    match WITHOUT_TAGS.contains(&of) {
+        true => matches!(of, "true" | "false"),
+        // `type CircleKind = 'circle'`.
+        false => {
+            is_type_of(of, &|one| one.definition.kind == Kind::Type && one.shape.fields.is_empty()).unwrap_or(true)
+        }
+    }
 }
 
 fn is_name(word: &str) -> bool {
-    word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }

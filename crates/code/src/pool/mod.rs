@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use process::{Guard, Spec};
@@ -21,7 +21,7 @@ use crate::judgement::{Code, Revision};
 use crate::kept::Kept;
 use crate::programs;
 use crate::server::profile::{self, Profile};
-use crate::server::{Journal, Order, Server, Start, State, Timing};
+use crate::server::{Journal, Order, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
 use revision::Worktrees;
 
@@ -77,8 +77,14 @@ pub(crate) struct Pool {
     versions: Mutex<HashMap<PathBuf, Version>>,
 }
 
-/// When its file was written, and the first number of its version.
-type Version = (Option<SystemTime>, Option<u32>);
+/// What a program said of its version.
+struct Version {
+    /// When its file was written.
+    written: Option<SystemTime>,
+    asked: Instant,
+    said: Result<Option<u32>, String>,
+}
+
 type Servers = Mutex<Started>;
 
 /// The servers that were started and not ended.
@@ -141,8 +147,13 @@ impl Pool {
             root = root_of(worktree, file, profile);
         }
         let key = Key { family, root, worktree: worktree.to_owned() };
-        if let Some(server) = self.servers.lock().all.get(&key) {
-            return Found::Server(server.clone());
+        {
+            let mut servers = self.servers.lock();
+            match servers.all.get(&key) {
+                Some(server) if server.may_start_now() => _ = servers.all.remove(&key),
+                Some(server) => return Found::Server(server.clone()),
+                None => {}
+            }
         }
         let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
             Program::Runs { profile, command } => (profile, command),
@@ -233,30 +244,38 @@ impl Pool {
                 refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
             }
             let local = profile.local.iter().map(|place| root.join(place)).find(|program| program.is_file());
-            let is_fit = |program: &PathBuf| match profile.least {
-                Some(least) => self.version(program, env).is_some_and(|version| version >= least),
-                None => true,
+            // Why a program does not judge, if it does not.
+            let unfit = |program: &Path| {
+                let least = profile.least?;
+                let shown = project::visible::path(program);
+                match self.version(program, env) {
+                    Ok(version) if version.is_some_and(|version| version >= least) => None,
+                    Ok(_) => Some(format!(
+                        "{shown} is older than {least}, which is the first that judges: {}",
+                        profile.install
+                    )),
+                    Err(problem) => Some(format!(
+                        "{shown} cannot start ({}): run `{}`",
+                        project::visible(&problem),
+                        profile.install
+                    )),
+                }
             };
             let with = |program: PathBuf| {
                 let mut command = profile.command.clone();
                 command[0] = program.to_string_lossy().into_owned();
                 Program::Runs { profile, command }
             };
-            if let Some(program) = local.clone().filter(|_| options.settings.project_servers).filter(is_fit) {
+            if let Some(program) =
+                local.clone().filter(|_| options.settings.project_servers).filter(|program| unfit(program).is_none())
+            {
                 return with(program);
             }
-            match on_path {
-                Some(program) if is_fit(&program) => return with(program),
-                Some(program) if local.is_none() => {
-                    let least = profile.least.unwrap_or_default();
-                    let text = format!(
-                        "{} is older than {least}, which is the first that judges: {}",
-                        project::visible::path(&program),
-                        profile.install
-                    );
+            if let Some(program) = on_path {
+                let Some(text) = unfit(&program) else { return with(program) };
+                if local.is_none() {
                     refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
                 }
-                _ => {}
             }
             if let Some(program) = local.filter(|_| !options.settings.project_servers) {
                 let place = program.strip_prefix(worktree).unwrap_or(&program);
@@ -277,23 +296,25 @@ impl Pool {
         })
     }
 
-    /// The first number of what a program says of its version.
-    fn version(&self, program: &Path, env: &BTreeMap<String, String>) -> Option<u32> {
-        let stamp = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
-        if let Some((known, version)) = self.versions.lock().get(program)
-            && *known == stamp
+    /// The first number of what a program says of its version; `Err` with why it does not run.
+    fn version(&self, program: &Path, env: &BTreeMap<String, String>) -> Result<Option<u32>, String> {
+        let written = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
+        if let Some(known) = self.versions.lock().get(program)
+            && known.written == written
+            && (known.said.is_ok() || known.asked.elapsed() < TRIED_EVERY)
         {
-            return *version;
+            return known.said.clone();
         }
-        let mut asked = std::process::Command::new(program);
-        asked.arg("--version").env_clear().envs(env).stdin(std::process::Stdio::null());
-        let said = asked.output().ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let version = said.and_then(|said| {
-            let digits = said.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.to_owned();
-            digits.parse().ok()
+        let mut command = std::process::Command::new(program);
+        // Not in the checkout, whose files a version manager would read.
+        command.arg("--version").env_clear().envs(env).current_dir("/");
+        let said = process::said(command).map(|said| {
+            let digits = said.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty());
+            digits.and_then(|digits| digits.parse().ok())
         });
-        self.versions.lock().insert(program.to_owned(), (stamp, version));
-        version
+        let version = Version { written, asked: Instant::now(), said: said.clone() };
+        self.versions.lock().insert(program.to_owned(), version);
+        said
     }
 
     /// What is known of the revision of a worktree. Without servers nothing is watched.

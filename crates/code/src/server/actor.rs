@@ -52,6 +52,8 @@ impl Actor {
                     self.rest(State::Parked, None).await
                 }
                 Ending::OverBudget => self.rest(State::OverBudget, None).await,
+                // The pool tries it again, with another actor.
+                Ending::CannotStart { exit, stderr } => self.rest(State::CannotStart { exit, stderr }, None).await,
                 Ending::Crashed { exit, stderr } => {
                     let retry_in = self.pause();
                     self.rest(State::Crashed { exit, stderr, retry_in }, retry_in).await

@@ -7,6 +7,7 @@
 //! - `profile`: what differs between servers, as data.
 //! - `scratch`: where their temporary files lie.
 //! - `settled`: whether one round of questions is enough.
+//! - `start_files`: the files that decide whether it can start.
 //!
 //! Start with `actor.rs`. Nothing here decides what an answer means.
 
@@ -19,6 +20,7 @@ pub(crate) mod profile;
 mod scratch;
 mod settled;
 mod start;
+mod start_files;
 mod state;
 
 use std::collections::BTreeSet;
@@ -34,6 +36,7 @@ pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
 pub use scratch::sweep_scratch;
 pub(crate) use settled::Settled;
+use start_files::StartFiles;
 pub(crate) use state::State;
 
 use crate::journal::Record;
@@ -179,6 +182,7 @@ pub(crate) struct Server {
     seen: watch::Receiver<Seen>,
     group: watch::Receiver<Option<process::Group>>,
     questions: Arc<Mutex<Questions>>,
+    start_files: Arc<StartFiles>,
 }
 
 /// Who asks a server.
@@ -200,6 +204,8 @@ impl Drop for Asking {
     }
 }
 
+/// How long a server that could not start is left alone where nothing has changed.
+pub(crate) const TRIED_EVERY: Duration = Duration::from_secs(60);
 /// How many orders may wait: each waiting question has one.
 const ORDERS: usize = 64;
 
@@ -220,9 +226,10 @@ impl Server {
         };
         let (shown, seen) = watch::channel(seen);
         let (profile, root, worktree) = (start.profile.clone(), start.root.clone(), start.worktree.clone());
+        let start_files = Arc::new(StartFiles::of(&start));
         tokio::spawn(actor::Actor::new(start, taken, shown, group).run());
         let questions = Arc::new(Mutex::new(Questions { asking: 0, last: Instant::now() }));
-        Server { profile, root, worktree, orders, seen, group: group_seen, questions }
+        Server { profile, root, worktree, orders, seen, group: group_seen, questions, start_files }
     }
 
     /// It is being asked, until that is dropped.
@@ -235,6 +242,13 @@ impl Server {
     pub(crate) fn in_use(&self) -> (usize, Duration) {
         let questions = self.questions.lock();
         (questions.asking, questions.last.elapsed())
+    }
+
+    /// Whether it could not start and another try may succeed.
+    pub(crate) fn may_start_now(&self) -> bool {
+        let seen = self.seen.borrow();
+        matches!(seen.state, State::CannotStart { .. })
+            && (seen.since.elapsed() >= TRIED_EVERY || self.start_files.have_changed())
     }
 
     /// What it says less without, and where to get it.

@@ -25,6 +25,11 @@ pub(crate) enum State {
     Doubtful,
     /// Ended to save memory; the next question starts it.
     Parked,
+    /// It ended before it said hello, or was not started at all: with the lines of its standard error. Treated as not installed.
+    CannotStart {
+        exit: Option<String>,
+        stderr: Vec<String>,
+    },
     /// The last lines of its standard error, and when it is started again; never by itself if that is `None`.
     Crashed {
         exit: String,
@@ -49,6 +54,7 @@ impl State {
             State::Ready => "ready",
             State::Doubtful => "doubtful",
             State::Parked => "parked",
+            State::CannotStart { .. } => "cannot_start",
             State::Crashed { .. } => "crashed",
             State::Hung { .. } => "hung",
             State::OverBudget => "over_budget",
@@ -65,7 +71,7 @@ impl State {
     /// Whether waiting may change it.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            State::Absent | State::Disabled | State::OverBudget => false,
+            State::Absent | State::Disabled | State::OverBudget | State::CannotStart { .. } => false,
             State::Starting | State::Loading { .. } | State::Ready | State::Doubtful | State::Parked => true,
             State::Crashed { retry_in, .. } | State::Hung { retry_in } => retry_in.is_some(),
         }

@@ -230,6 +230,14 @@ fn said(name: &str, seen: &Seen) -> String {
 fn why(server: &Server, seen: &Seen) -> (Code, String) {
     let said = said(&server.profile.name, seen);
     match &seen.state {
+        State::CannotStart { exit, stderr } => {
+            let exit = exit.as_ref().map(|exit| format!(" ({exit})")).unwrap_or_default();
+            // What went wrong comes first, but in a traceback of Python.
+            let is_traceback = stderr.first().is_some_and(|line| line.starts_with("Traceback"));
+            let line = if is_traceback { stderr.last() } else { stderr.first() };
+            let line = line.map(|line| format!(": {}", line.trim_end_matches('.'))).unwrap_or_default();
+            (Code::Absent, format!("{said}{exit}{line}: run `{}`", server.profile.install))
+        }
         State::Crashed { exit, stderr, retry_in } => {
             let last = stderr.iter().rev().take(3).rev().cloned().collect::<Vec<_>>().join(" / ");
             let last = if last.is_empty() { String::new() } else { format!(": {last}") };
@@ -276,7 +284,7 @@ fn retry_after(seen: &Seen) -> Option<Duration> {
         State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
             retry_in.map(|pause| pause + Duration::from_secs(2))
         }
-        State::Absent | State::Disabled | State::OverBudget => None,
+        State::Absent | State::Disabled | State::OverBudget | State::CannotStart { .. } => None,
     }
 }
 

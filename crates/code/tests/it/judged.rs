@@ -1,5 +1,6 @@
 //! A worktree whose language servers run: real ones, or one that lies.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub(crate) struct Judged {
     records: Arc<Mutex<Vec<Value>>>,
     /// Where programs are looked for; the test's own places if none.
     pub search_path: Option<String>,
+    /// More of the caller's environment.
+    pub env: BTreeMap<String, String>,
 }
 
 impl Judged {
@@ -47,7 +50,16 @@ impl Judged {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = Questions::with_judges(options.clone());
-        Judged { worktree: Worktree::new(), state, options, questions, runtime, records, search_path: None }
+        Judged {
+            worktree: Worktree::new(),
+            state,
+            options,
+            questions,
+            runtime,
+            records,
+            search_path: None,
+            env: BTreeMap::new(),
+        }
     }
 
     /// Another life of the daemon: with the same state, and these settings.
@@ -99,6 +111,7 @@ impl Judged {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
             .collect();
+        caller.env.extend(self.env.clone());
         if let Some(path) = &self.search_path {
             caller.env.insert("PATH".to_owned(), path.clone());
         }

@@ -482,11 +482,11 @@ fn a_restart_takes_the_environment_of_who_restarts() {
     project(&judged);
     judged.search_path = program("broken", "exit 3".to_owned());
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
-    while !ask(&judged, 1_000).1.contains("hob code restart") {
+    while !ask(&judged, 1_000).1.contains("ty cannot start") {
         assert!(Instant::now() < until);
     }
     judged.search_path = program("whole", format!("exec python3 {} honest 0", liar.display()));
     let (status, text) = judged.ask("code_status", json!({"restart": true})).unwrap();
-    assert_eq!(status["restarted"], json!(["ty, which was crashed"]), "{text}");
+    assert_eq!(status["restarted"], json!(["ty, which was cannot_start"]), "{text}");
     until_final(&judged, &TRUTH, 10_000);
 }

@@ -8,6 +8,7 @@ mod beyond;
 mod borderline;
 mod broken;
 mod callees;
+mod cannot_start;
 mod clauses;
 mod commonjs;
 mod configurations;

@@ -132,6 +132,82 @@ fn typescript() {
 }
 
 #[test]
+fn what_no_text_tells_apart_is_never_final() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    let kinds = "export enum Kind { Circle, Square }\nexport const Code = { a: 1, b: 2 } as const;\n\
+                 export type Dot = 'dot';\nexport interface Side { length: number }\nexport interface Tagged<T> { kind: T }\n";
+    // Each union, what switches over its values, and whether the answer may be final.
+    let cases = [
+        (
+            "interface A { kind: Kind.Circle } interface B { kind: Kind.Square } TYPE A | B",
+            "x.kind",
+            "Kind.Circle",
+            false,
+        ),
+        ("TYPE { kind: Kind.Circle; r: number } | { kind: Kind.Square }", "x.kind", "Kind.Circle", false),
+        (
+            "class A { readonly kind = Kind.Circle } class B { readonly kind = Kind.Square } TYPE A | B",
+            "x.kind",
+            "Kind.Circle",
+            false,
+        ),
+        (
+            "interface A extends Tagged<Kind.Circle> {} interface B extends Tagged<Kind.Square> {} TYPE A | B",
+            "x.kind",
+            "Kind.Circle",
+            false,
+        ),
+        (
+            "interface A { code: typeof Code.a } interface B { code: typeof Code.b } TYPE A | B",
+            "x.code",
+            "Code.a",
+            false,
+        ),
+        ("TYPE { code: typeof Code.a } | { code: typeof Code.b }", "x.code", "Code.a", false),
+        ("TYPE typeof Code.a | typeof Code.b", "x", "Code.a", false),
+        ("TYPE Kind.Circle | Kind.Square", "x", "Kind.Circle", false),
+        ("TYPE (typeof Code)['a'] | (typeof Code)['b']", "x", "Code.a", false),
+        ("TYPE 1 | 2", "x", "1", false),
+        ("TYPE { version: 1 } | { version: 2 }", "x.version", "1", false),
+        ("TYPE { ok: true } | { ok: false }", "x.ok", "true", false),
+        ("interface A { kind: Dot } interface B { kind: Kind.Square } TYPE A | B", "x.kind", "'dot'", false),
+        (
+            "interface A { type: 'a'; kind: Kind.Circle } interface B { type: 'b'; kind: Kind.Square } TYPE A | B",
+            "x.kind",
+            "Kind.Circle",
+            false,
+        ),
+        (
+            "interface A { type: 'a'; side: Side; ok: boolean } interface B { type: 'b'; all: Side[] } TYPE A | B",
+            "x.type",
+            "'a'",
+            true,
+        ),
+        ("interface A { side: Side } interface B { all: string[] } TYPE A | B", "1", "2", true),
+    ];
+    judged.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n").write("kinds.ts", kinds);
+    for (number, (union, value, case, _)) in cases.iter().enumerate() {
+        let own = |text: &str| text.replace('A', &format!("A{number}")).replace('B', &format!("B{number}"));
+        let union = own(union).replace("TYPE", &format!("export type Union{number} ="));
+        judged.write(
+            &format!("case{number}.ts"),
+            format!(
+                "import {{ Code, Dot, Kind, Side, Tagged }} from './kinds';\n{}\n\
+                 export function f(x: Union{number}) {{ switch ({value}) {{ case {case}: return 1; }} return 0; }}\n",
+                union.replace("} interface", "}\ninterface").replace("} export", "}\nexport")
+            ),
+        );
+    }
+    for (number, (union, .., may_be_final)) in cases.iter().enumerate() {
+        let (answer, text) = judged.until_judged("find_matches", json!({"type_name": format!("Union{number}")}));
+        assert_eq!(answer["head"]["final"], *may_be_final, "{union}: {text}");
+    }
+}
+
+#[test]
 fn go() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;

@@ -27,13 +27,13 @@ fn said(judged: &Judged, name: &str) -> String {
 }
 
 /// A program, or a file that is none.
-fn program(path: &Path, text: &str, mode: u32) {
+pub(crate) fn program(path: &Path, text: &str, mode: u32) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn script() -> Judged {
+pub(crate) fn script() -> Judged {
     let judged = Judged::new();
     judged
         .write("tsconfig.json", "{}\n")
@@ -42,7 +42,7 @@ fn script() -> Judged {
     judged
 }
 
-fn python(settings: CodeSettings) -> Judged {
+pub(crate) fn python(settings: CodeSettings) -> Judged {
     let judged = Judged::with(settings, Timing::default());
     judged.write("geo.py", "def area(): pass\n").write("uses.py", "from geo import area\narea()\n");
     judged
@@ -84,7 +84,7 @@ fn a_program_of_the_search_path_that_is_not_executable_is_named() {
     program(&second.path().join("ty"), "#!/bin/sh\necho no workspace >&2; exit 3\n", 0o755);
     judged.search_path = Some(format!("{}:{}:/usr/bin:/bin", first.path().display(), second.path().display()));
     let text = said(&judged, "area");
-    assert!(text.contains("ty crashed (exit status 3): no workspace"), "{text}");
+    assert!(text.contains("ty cannot start (exit status 3): no workspace"), "{text}");
 }
 
 /// Python judged by this program, by the settings.
@@ -113,7 +113,7 @@ fn a_command_that_cannot_run_is_named_with_its_line() {
     // It is looked for anew at each question.
     program(&named, "#!/bin/sh\necho no workspace >&2; exit 3\n", 0o755);
     let text = said(&judged, "area");
-    assert!(text.contains("ty crashed (exit status 3): no workspace"), "{text}");
+    assert!(text.contains("ty cannot start (exit status 3): no workspace"), "{text}");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_server_is_not_led_into_the_checkout_by_its_search_path() {
     std::fs::create_dir(&inside).unwrap();
     judged.search_path = Some(format!("{}:bin:{}:/usr/bin:/bin", inside.display(), bin.path().display()));
     let text = said(&judged, "area");
-    assert!(text.contains("ty crashed"), "{text}");
+    assert!(text.contains("ty cannot start"), "{text}");
     let told = std::fs::read_to_string(told).unwrap();
     assert_eq!(told.trim(), format!("{}:/usr/bin:/bin", bin.path().display()));
 }

@@ -130,7 +130,9 @@ impl Part for ReplPart {
         if let Some(none) = home.filter(|_| is_of_cabal(project.root())).and_then(|home| {
             // Without cabal, its own line says that it is missing.
             let cabal = program_path("cabal", &variable("PATH").unwrap_or_default(), project.root())?;
-            let help = ::process::said(&cabal, "--help")?;
+            let mut command = std::process::Command::new(&cabal);
+            command.arg("--help");
+            let help = ::process::said(command).ok()?;
             NoList::look(&home, |name| std::env::var_os(name), &help)
         }) {
             let empty = if none.config.exists() { "empty" } else { "make an empty file" };

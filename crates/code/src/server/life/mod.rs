@@ -33,6 +33,11 @@ pub(super) enum Ending {
     /// Parked until there is room for it.
     Held,
     OverBudget,
+    /// It ended before it said hello, or was not started.
+    CannotStart {
+        exit: Option<String>,
+        stderr: Vec<String>,
+    },
     Crashed {
         exit: String,
         stderr: Vec<String>,
@@ -87,6 +92,8 @@ pub(super) struct Life<'a> {
     starting: Option<OwnedSemaphorePermit>,
 }
 
+/// How long what belongs to the end of a program may come after it.
+const MOMENT: Duration = Duration::from_secs(1);
 /// How long the hello may take before anybody looks what the program does.
 const TICK: Duration = Duration::from_millis(250);
 /// The first pause before what is known is asked again, and the longest.
@@ -104,7 +111,7 @@ impl Life<'_> {
         let name = start.profile.name.clone();
         let settings = widened(&start).await;
         let nonce = Nonce::random();
-        let unstarted = |exit| Ending::Crashed { exit, stderr: Vec::new() };
+        let unstarted = |problem| Ending::CannotStart { exit: None, stderr: vec![problem] };
         let scratch = match Scratch::make(&start.servers_dir, &nonce) {
             Ok(scratch) => scratch,
             Err(error) => {
@@ -131,9 +138,7 @@ impl Life<'_> {
         actor.show(State::Starting, |seen| seen.pid = Some(child.pid));
         actor.show_group(Some(group.clone()));
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(pipe) = child.stderr.take() {
-            tokio::spawn(keep_last(pipe, stderr.clone()));
-        }
+        let reading = child.stderr.take().map(|pipe| tokio::spawn(keep_last(pipe, stderr.clone())));
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return unstarted("it has no streams".to_owned());
         };
@@ -178,10 +183,11 @@ impl Life<'_> {
             Ending::Ended => "ended",
             Ending::Parked | Ending::Held => "parked",
             Ending::OverBudget => "over_budget",
+            Ending::CannotStart { .. } => "cannot_start",
             Ending::Crashed { .. } => "crashed",
             Ending::Hung => "hung",
         };
-        if !matches!(over, Ending::Crashed { .. } | Ending::Hung) {
+        if !matches!(over, Ending::CannotStart { .. } | Ending::Crashed { .. } | Ending::Hung) {
             // It may write down what it keeps for its next life.
             let goodbye = client.request("shutdown", &Value::Null, Duration::from_millis(300)).await;
             if goodbye.is_ok() {
@@ -193,8 +199,14 @@ impl Life<'_> {
         scratch.remove().await;
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
+        if let Some(reading) = reading {
+            // Whoever else holds the pipe open is not waited for.
+            let _ = tokio::time::timeout(MOMENT, reading).await;
+        }
+        let said = || stderr.lock().iter().cloned().collect();
         match over {
-            Ending::Crashed { exit, .. } => Ending::Crashed { exit, stderr: stderr.lock().iter().cloned().collect() },
+            Ending::CannotStart { exit, stderr } if stderr.is_empty() => Ending::CannotStart { exit, stderr: said() },
+            Ending::Crashed { exit, .. } => Ending::Crashed { exit, stderr: said() },
             over => over,
         }
     }
@@ -243,7 +255,7 @@ impl Life<'_> {
                     }
                 }
                 Happening::Exited | Happening::Heard(Event::Closed) => {
-                    return crashed(&mut exit, "it closed its output".to_owned()).await;
+                    return self.ended(&mut exit, "its output is not a language server's".to_owned()).await;
                 }
                 Happening::Initialized(Ok(answer)) => {
                     self.encoding = Encoding::chosen(&answer["capabilities"]);
@@ -261,7 +273,7 @@ impl Life<'_> {
                     self.look();
                 }
                 Happening::Initialized(Err(problem)) => {
-                    return crashed(&mut exit, problem.to_string()).await;
+                    return self.ended(&mut exit, problem.to_string()).await;
                 }
                 Happening::Sang(sung) => self.sang(sung).await,
                 Happening::Tick => {
@@ -444,12 +456,16 @@ impl Life<'_> {
         }
         !matches!(doing, Doing::Computing) && self.group.exit().borrow().is_none()
     }
-}
 
-/// How a server that speaks no more ended. A program that ends closes its output a moment before its status is there.
-async fn crashed(exit: &mut watch::Receiver<Option<process::Exit>>, otherwise: String) -> Ending {
-    const MOMENT: Duration = Duration::from_secs(1);
-    let ended = tokio::time::timeout(MOMENT, exit.wait_for(Option::is_some)).await;
-    let ended = ended.ok().and_then(|ended| ended.ok().and_then(|exit| *exit));
-    Ending::Crashed { exit: ended.map_or(otherwise, |exit| exit.to_string()), stderr: Vec::new() }
+    /// How a server that speaks no more ended. A program that ends closes its output a moment before its status is there.
+    async fn ended(&self, exit: &mut watch::Receiver<Option<process::Exit>>, otherwise: String) -> Ending {
+        let ended = tokio::time::timeout(MOMENT, exit.wait_for(Option::is_some)).await;
+        let ended = ended.ok().and_then(|ended| ended.ok().and_then(|exit| *exit));
+        // One that a signal ended may have been killed for its memory, and may live longer the next time.
+        if self.is_up || ended.is_some_and(|exit| exit.code.is_none()) {
+            return Ending::Crashed { exit: ended.map_or(otherwise, |exit| exit.to_string()), stderr: Vec::new() };
+        }
+        let stderr = if ended.is_none() { vec![otherwise] } else { Vec::new() };
+        Ending::CannotStart { exit: ended.map(|exit| exit.to_string()), stderr }
+    }
 }

@@ -1,0 +1,138 @@
+//! Servers that end before they say hello: the answer says so at once, with what to do, and nothing is started again until
+//! something has changed.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::judged::Judged;
+use crate::no_judge::{program, python, script};
+
+/// The first line of an answer that waits for long, which comes at once.
+fn asked(judged: &Judged) -> String {
+    let since = Instant::now();
+    let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 60_000})).unwrap();
+    assert!(since.elapsed() < Duration::from_secs(3).max(testkit::patience()), "{:?}: {text}", since.elapsed());
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    text.lines().next().unwrap().to_owned()
+}
+
+fn starts(judged: &Judged) -> usize {
+    judged.records().iter().filter(|record| record["record"] == "code_server_started").count()
+}
+
+fn rust() -> Judged {
+    let judged = Judged::new();
+    judged
+        .write("Cargo.toml", "[package]\nname = \"made\"\n")
+        .write("src/lib.rs", "fn area() {}\nfn run() { area() }\n");
+    judged
+}
+
+#[test]
+fn a_server_that_cannot_start_is_not_waited_for() {
+    let rustup = "echo \"error: 'rust-analyzer' is not installed for the toolchain 'stable'\" >&2\necho 'To install, run x' >&2\nexit 1";
+    let asdf = "echo 'No version is set for command rust-analyzer' >&2\nexit 126";
+    let python_of_another_version = "printf 'Traceback (most recent call last):\\n  File \"ty\", line 3\\nModuleNotFoundError: no ty\\n' >&2; exit 1";
+    let cases: &[(fn() -> Judged, &str, &str, &[&str])] = &[
+        (
+            rust,
+            "rust-analyzer",
+            rustup,
+            &[
+                "rust-analyzer cannot start (exit status 1): error: 'rust-analyzer' is not installed for the toolchain 'stable': ",
+                "run `rustup component add rust-analyzer`",
+            ],
+        ),
+        (rust, "rust-analyzer", asdf, &["(exit status 126): No version is set for command rust-analyzer: "]),
+        (rust, "rust-analyzer", "exit 0", &["rust-analyzer cannot start (exit status 0): run `rustup"]),
+        (
+            plain_python,
+            "ty",
+            "echo 'pyenv: ty: command not found' >&2\nexit 127",
+            &["(exit status 127): pyenv: ty: command", "`pip install ty`"],
+        ),
+        (
+            plain_python,
+            "ty",
+            "echo 'ty: error while loading shared libraries: libx.so' >&2; exit 127",
+            &["shared libraries: libx.so: run"],
+        ),
+        (plain_python, "ty", python_of_another_version, &["ModuleNotFoundError: no ty: run `pip install ty`"]),
+        (
+            plain_python,
+            "ty",
+            "printf 'usage: ty\\n\\n'; sleep 600",
+            &["ty cannot start: its output is not a language server's"],
+        ),
+        (
+            script,
+            "tsc",
+            "echo 'Volta error: Node is not available.' >&2; exit 126",
+            &["/tsc cannot start (exit status 126: Volta error: Node is not available.): run `", "npm install"],
+        ),
+        (
+            script,
+            "tsc",
+            "case $1 in --version) echo Version 7.0.2;; *) echo 'nodenv: tsc: command not found' >&2; exit 127;; esac",
+            &["tsc cannot start (exit status 127): nodenv: tsc: command not found: run"],
+        ),
+    ];
+    for (judged, name, text, wanted) in cases {
+        let mut judged = judged();
+        let bin = tempfile::tempdir().unwrap();
+        program(&bin.path().join(name), &format!("#!/bin/sh\n{text}\n"), 0o755);
+        judged.search_path = Some(format!("{}:/usr/bin:/bin", bin.path().display()));
+        for _ in 0..3 {
+            let said = asked(&judged);
+            assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{wanted:?}: {said}");
+        }
+        assert!(starts(&judged) < 2, "{name} {text}: {:?}", judged.records());
+    }
+    // A script whose interpreter is missing is not even started.
+    let mut judged = plain_python();
+    let bin = tempfile::tempdir().unwrap();
+    program(&bin.path().join("ty"), "#!/nowhere/python\n", 0o755);
+    judged.search_path = Some(bin.path().display().to_string());
+    let said = asked(&judged);
+    assert!(
+        said.contains("ty cannot start: program ") && said.contains("names the interpreter /nowhere/python"),
+        "{said}"
+    );
+}
+
+fn plain_python() -> Judged {
+    python(code::CodeSettings::default())
+}
+
+#[test]
+fn it_is_tried_again_when_something_has_changed() {
+    let (mut judged, bin, home) = (rust(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = bin.path().join("rust-analyzer");
+    let write = |path: &Path, said: &str| program(path, &format!("#!/bin/sh\necho {said} >&2; exit 1\n"), 0o755);
+    write(&place, "first");
+    judged.search_path = Some(format!("{}:/usr/bin:/bin", bin.path().display()));
+    judged.env.insert("RUSTUP_HOME".to_owned(), home.path().display().to_string());
+    program(&home.path().join("toolchains/stable/bin/cargo"), "", 0o755);
+    let mut expected = 1;
+    let mut check = |judged: &Judged, why: &str| {
+        for _ in 0..2 {
+            asked(judged);
+            assert_eq!(starts(judged), expected, "{why}");
+        }
+        expected += 1;
+    };
+    check(&judged, "the first question");
+    write(&place, "another-one");
+    check(&judged, "the program is another one");
+    judged.write("rust-toolchain.toml", "[toolchain]\n");
+    check(&judged, "a toolchain was chosen");
+    program(&home.path().join("toolchains/stable/bin/rust-analyzer"), "", 0o755);
+    check(&judged, "rustup has installed the component");
+    let (status, text) = judged.ask("code_status", json!({})).unwrap();
+    assert_eq!(status["servers"][0]["state"], "cannot_start", "{text}");
+    assert!(text.contains("cannot start (exit status 1: another-one)"), "{text}");
+    judged.ask("code_status", json!({"restart": true})).unwrap();
+    check(&judged, "a person has said so");
+}
