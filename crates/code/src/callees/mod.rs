@@ -367,10 +367,11 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
 /// Whether a declaration of a name could stand at a place, by what stands before it in its line. It keeps files from being
 /// parsed that only call.
 fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
-    let line = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let before = text[line..start].trim_ascii();
-    let before =
-        if language == Language::Rust { before.strip_suffix(b"r#").unwrap_or(before).trim_ascii() } else { before };
+    // Only what stands next to it is looked at: a line may be as long as its file.
+    let mut before = in_line(&text[..start]);
+    if language == Language::Rust {
+        before = before.strip_suffix(b"r#").map_or(before, in_line);
+    }
     match (before.last(), language) {
         (None, _) => true,
         (Some(last), Language::Haskell) => is_word(*last) || b"|={,(:;".contains(last),
@@ -381,4 +382,10 @@ fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
         (Some(b':' | b'('), Language::C | Language::Cpp) => true,
         (Some(last), _) => is_word(*last) || b"*&)!>~{,;}".contains(last),
     }
+}
+
+/// The text without the blanks at its end; empty if nothing else stands in its last line.
+fn in_line(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| !byte.is_ascii_whitespace() || *byte == b'\n');
+    end.filter(|end| text[*end] != b'\n').map_or(b"", |end| &text[..=end])
 }

@@ -29,6 +29,7 @@ mod judged;
 mod kept;
 mod lies;
 mod litter;
+mod long_line;
 mod made;
 mod made_by_macros;
 mod marked;
