@@ -33,6 +33,9 @@ const QUESTIONS_MAX: usize = 2000;
 /// How many threads at most change and read questions.
 const TURNS: usize = 4;
 
+/// Returns the name that a caller registered as an agent.
+pub type AgentOf = Box<dyn Fn(&Context) -> Option<String> + Send + Sync>;
+
 /// What a board is made with.
 pub struct BoardOptions {
     /// `ask.db`.
@@ -42,7 +45,7 @@ pub struct BoardOptions {
     /// Whether the process of an asker lives; true where there is none.
     pub is_alive: Box<dyn Fn(&Asker) -> bool + Send + Sync>,
     /// The name under which the caller registered, if it did.
-    pub agent_of: Box<dyn Fn(&Context) -> Option<String> + Send + Sync>,
+    pub agent_of: AgentOf,
     /// Why a process may not answer; `None` if it may.
     pub refuses: Box<dyn Fn(u32) -> Option<String> + Send + Sync>,
     /// Writes to the journal.

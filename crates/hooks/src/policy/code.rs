@@ -188,7 +188,7 @@ pub(super) fn starts_process(code: &str) -> Option<&'static str> {
     let by_name = STARTS_PROCESS.iter().find(|name| code.contains(**name)).copied();
     let by_line = || {
         let begins = |name: &&str| code.lines().any(|line| line.trim_start().starts_with(*name));
-        SHELL_LINES.into_iter().find(|name| begins(&name))
+        SHELL_LINES.into_iter().find(|name| begins(name))
     };
     by_name.or_else(by_line)
 }

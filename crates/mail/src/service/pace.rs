@@ -113,8 +113,9 @@ impl Threads {
         let is_crowded = self.by_id.len() >= THREADS_MAX;
         let of_message = &mut self.of_message;
         let mut forget = |thread: &mut Thread| {
-            while let Some(oldest) = thread.sent.pop_front_if(|line| now.duration_since(line.at) > WINDOW) {
+            while let Some(oldest) = thread.sent.front().filter(|line| now.duration_since(line.at) > WINDOW) {
                 of_message.remove(&oldest.id);
+                thread.sent.pop_front();
             }
             !thread.sent.is_empty()
         };

@@ -52,7 +52,7 @@ fn rewrite(schema: &mut Map<String, Value>, reader: Reader, is_in_items: bool) {
         schema.remove("const");
         schema.insert("enum".to_owned(), words);
     }
-    schema.retain(|name, value| !(value.is_boolean() && is_schema(name)) && !name.starts_with("unevaluated"));
+    schema.retain(|name, value| !(name.starts_with("unevaluated") || value.is_boolean() && is_schema(name)));
     // What accepts less where the schema below it accepts more.
     for name in ["not", "if", "contains"] {
         if schema.get(name).is_some_and(|below| portable(below, Reader::Program) != *below) {
