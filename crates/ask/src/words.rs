@@ -9,14 +9,26 @@ use crate::question::{Kind, Question, Standing, Via, rfc3339};
 pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
                                     later tool result. Go on with what does not depend on it, or stop and say what is open.";
 
-/// After a call that does not wait; `is_seen` if somebody watches, or was told.
-pub(crate) fn asked(id: &str, is_seen: bool) -> String {
+/// As [`TIMED_OUT`], for a caller that no answer reaches by itself.
+pub(crate) fn timed_out_for_script(id: &str) -> String {
+    format!(
+        "The person has not answered yet. Do not ask again: ask_wait with {id} gets the answer. Go on with what does not \
+         depend on it, or stop and say what is open."
+    )
+}
+
+/// After a call that does not wait; `is_seen` if somebody watches, or was told; `is_script` if no answer reaches the caller
+/// by itself.
+pub(crate) fn asked(id: &str, is_seen: bool, is_script: bool) -> String {
     let seen = match is_seen {
         true => "The question is stored and shown.".to_owned(),
         false => format!(
             "The question is stored, and nobody can see it now: tell your user to run `hob answer {id}` in this project."
         ),
     };
+    if is_script {
+        return format!("{seen} ask_wait with {id} gets the answer.");
+    }
     format!("{seen} The answer will come by itself with a later tool result; ask_wait waits for it.")
 }
 
@@ -49,10 +61,10 @@ pub(crate) const ANOTHER_RUN: &str =
 pub(crate) fn earlier(question: &Question) -> String {
     let id = &question.id;
     let Some(said) = question.said() else {
-        return format!("Question {id} of another run ended without an answer ({}).", question.status());
+        return format!("History: another run asked {id}, which ended without an answer ({}).", question.status());
     };
     let what = match (question.kind, question.values()) {
-        (_, None) => "would not answer".to_owned(),
+        (_, None) => "declined to answer".to_owned(),
         (Kind::Confirm, Some(_)) => format!("said {}", if confirmed(question) { "yes" } else { "no" }),
         (Kind::Select, Some(_)) => match selected(question) {
             (Some(chosen), None) => format!("chose {}", Value::from(chosen)),
@@ -65,7 +77,7 @@ pub(crate) fn earlier(question: &Question) -> String {
         Via::Dialog => "in its program's own dialog",
         via => via.way(),
     };
-    format!("History: {} {what} to an earlier run, {way} at {} ({id}).", said.by, rfc3339(said.at_ms))
+    format!("History: an earlier run asked {id}, and {} {what}, {way}, at {}.", said.by, rfc3339(said.at_ms))
 }
 
 /// For a person who refused or dismissed the question.

@@ -96,9 +96,10 @@ impl Reply {
             Standing::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
             Standing::Open => {
                 let advice = match self.open_as {
-                    Status::Asked => words::asked(&question.id, self.is_seen),
+                    Status::Asked => words::asked(&question.id, self.is_seen, question.asker.calls_back),
                     Status::Unavailable if self.is_undrawn => words::undrawn(&question.id),
                     Status::Unavailable => words::unavailable(&question.id),
+                    _ if question.asker.calls_back => words::timed_out_for_script(&question.id),
                     _ => words::TIMED_OUT.to_owned(),
                 };
                 (self.open_as, Some(advice))

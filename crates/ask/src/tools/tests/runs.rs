@@ -46,7 +46,8 @@ async fn another_run_hears_of_the_answer_as_history() {
         let result = confirm(&house, "next").await["structuredContent"].clone();
         assert_eq!((&result["status"], &result["confirmed"]), (&json!("unavailable"), &json!(false)));
         assert_ne!(result["question"], json!(id));
-        let told = format!("History: ann said yes to an earlier run, with `hob answer` at {} ({id}).", rfc3339(now));
+        let told =
+            format!("History: an earlier run asked {id}, and ann said yes, with `hob answer`, at {}.", rfc3339(now));
         assert_eq!(result["earlier"], json!(told));
         house.again();
     }
@@ -54,7 +55,7 @@ async fn another_run_hears_of_the_answer_as_history() {
     let read = next.call("ask_wait", json!({"question": id})).await;
     assert_eq!(read["structuredContent"]["status"], "another_run");
     assert!(read["structuredContent"]["confirmed"].is_null(), "{read}");
-    assert!(texts(&read)[0].contains("History: ann said yes to an earlier run"), "{read}");
+    assert!(texts(&read)[0].contains("and ann said yes, with `hob answer`, at "), "{read}");
     // Other words, another worktree and another agent have another history.
     let other = Caller { worktree: "/elsewhere".into(), ..caller("other") };
     let mut other = house.client_of(other, None).await;
