@@ -44,7 +44,7 @@ pub use caller::{Caller, Known};
 pub use config::{Config, Limits};
 pub use config_error::ConfigError;
 pub use environment::{Environment, allowed};
-pub use git::{head_commit, is_tracked, main_worktree};
+pub use git::{GitPlaces, GitView, Purpose, exclusion, head_commit, is_tracked, main_worktree, misleading_link};
 pub use hello::{Hello, HelloAck, Readiness, Repeat, RepeatRule, Role};
 pub use json_line::json_line;
 pub use lock::{Lock, LockError, served_at, serves};

@@ -129,7 +129,7 @@ impl Known {
     }
 
     fn looked(&mut self, git: Option<&Git>) {
-        let branch = git.and_then(|git| git.branch.clone());
+        let branch = git.and_then(Git::work_branch).map(str::to_owned);
         if self.branch != branch {
             // They were the other branch's.
             (self.checks, self.issue) = (None, None);
@@ -163,7 +163,7 @@ pub async fn look(worktree: &Path, env: &BTreeMap<String, String>) -> BTreeMap<&
 fn of_git(git: &Git) -> BTreeMap<&'static str, String> {
     let operation = git.operation.as_ref().map(|operation| operation.kind.word().to_owned());
     let facts = [
-        ("work.branch", git.branch.clone()),
+        ("work.branch", git.work_branch().map(str::to_owned)),
         ("work.base", git.base.clone()),
         ("work.upstream", git.upstream.clone()),
         ("work.detached", Some(git.detached.to_string())),

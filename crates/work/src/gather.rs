@@ -120,9 +120,10 @@ impl Work {
 }
 
 pub(crate) fn place_of(git: &Result<Git, Source>, caller: &Caller) -> Place {
-    match git {
-        Ok(Git { branch: Some(branch), .. }) => Place::Branch(branch.clone()),
-        Ok(Git { root, bare: false, .. }) => Place::Directory(root.clone()),
+    let git = git.as_ref().ok();
+    match (git.and_then(Git::work_branch), git) {
+        (Some(branch), _) => Place::Branch(branch.to_owned()),
+        (None, Some(Git { root, bare: false, .. })) => Place::Directory(root.clone()),
         _ => Place::Directory(caller.worktree.clone()),
     }
 }

@@ -101,8 +101,8 @@ impl Gh {
             ("GH_DEBUG", ""),
             ("GH_FORCE_TTY", ""),
         ];
-        let asked = Asked { directory: &self.directory, env: &self.env, filters: Vec::new() };
-        let answer = asked.program("gh", args, &own, BOUNDS).await.map_err(|error| of_error(&error))?;
+        let asked = Asked { directory: &self.directory, env: &self.env };
+        let answer = asked.program("gh", args, own, BOUNDS).await.map_err(|error| of_error(&error))?;
         judge(&answer, host)
     }
 }

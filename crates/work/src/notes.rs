@@ -29,7 +29,7 @@ const ARRIVED: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// A branch of the project's repository, in whichever worktree.
+    /// A branch of the project's repository, in whichever worktree; during a rebase or bisect, the one that it began on.
     Branch(String),
     /// A directory without a branch: HEAD is detached, or there is no repository.
     Directory(PathBuf),

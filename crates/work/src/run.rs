@@ -1,13 +1,16 @@
 //! How programs are asked, git above all. A checkout is hostile: nothing that its configuration names may run on behalf of a
-//! question, and nothing is written, not even the index that `git status` would refresh.
+//! question, and nothing is written, not even the index that `git status` would refresh. So git reads a view of the
+//! repository ([`GitView`]), whose configuration hob wrote.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use process::{Answer, AnswerError, Bounds, Guard, SpawnError, Spec};
+use project::{GitPlaces, GitView, Purpose};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -22,66 +25,133 @@ static GITS: LazyLock<Semaphore> =
 /// How long one waits for its turn among them.
 const TURN: Duration = Duration::from_secs(10);
 
-/// Settings that win over those of the repository: each of them could name a program.
-pub(crate) const HARMLESS: &[&str] = &[
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.untrackedCache=keep",
-    "log.showSignature=false",
-    "submodule.recurse=false",
-    "status.submoduleSummary=false",
-    "diff.external=",
-    "advice.detachedHead=false",
+/// Settings for the git that a tracker runs in the repository: how many, their names and values.
+pub(crate) const OF_TRACKERS: &[(&str, &str)] = &[
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_0", "/dev/null"),
+    ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_1", "false"),
 ];
 
 /// Git for one question in one directory, on behalf of a caller.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub directory: &'a Path,
     pub env: &'a BTreeMap<String, String>,
-    /// Filters that the repository's own configuration defines: they do not run.
-    pub filters: Vec<String>,
 }
 
 /// Why git has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoAnswer(pub Source);
 
-impl Asked<'_> {
-    /// What git prints; its exit status is 0.
+/// The repository around a directory.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    pub git_dir: PathBuf,
+    pub common_dir: PathBuf,
+    /// The top of the worktree; `None` in a bare repository, and inside of a git directory.
+    pub work_tree: Option<PathBuf>,
+    pub is_bare: bool,
+    pub is_shallow: bool,
+    /// What `git config --list --show-scope -z` printed.
+    pub config: Vec<u8>,
+}
+
+/// Git with a view of the repository: it can neither run nor write anything.
+pub(crate) struct Reader<'a> {
+    asked: Asked<'a>,
+    view: GitView,
+}
+
+impl Repository {
+    /// Makes a view for a purpose.
+    pub(crate) fn view(&self, purpose: Purpose) -> Result<GitView, NoAnswer> {
+        let no_worktree = || Source::missing(State::Absent, "a bare repository has no worktree", None);
+        let work_tree = self.work_tree.as_deref().ok_or_else(|| NoAnswer(no_worktree()))?;
+        let places = GitPlaces { git_dir: &self.git_dir, common_dir: &self.common_dir, work_tree };
+        let unreadable = |error| Source::missing(State::Failed, format!("cannot read the repository: {error}"), None);
+        GitView::new(places, &self.config, purpose).map_err(|error| NoAnswer(unreadable(error)))
+    }
+}
+
+impl Reader<'_> {
+    /// Returns what git prints. An exit status other than 0 is an error.
     pub(crate) async fn git(&self, args: &[&str]) -> Result<Vec<u8>, NoAnswer> {
-        match self.git_or(args).await? {
-            Ok(answer) => Ok(answer),
-            Err(said) => Err(NoAnswer(failed(&said))),
-        }
+        self.git_or(args).await?.map_err(|said| NoAnswer(failed(&said)))
     }
 
-    /// What git prints, or what it said against it.
+    /// Returns what git prints, or else what it said on its standard error.
     pub(crate) async fn git_or(&self, args: &[&str]) -> Result<Result<Vec<u8>, String>, NoAnswer> {
-        let mut words: Vec<OsString> = vec!["--no-optional-locks".into(), "--no-pager".into()];
-        let filters = self.filters.iter().flat_map(|name| {
-            ["clean=", "smudge=", "process=", "required=false"].map(|rest| format!("filter.{name}.{rest}"))
-        });
-        for setting in HARMLESS.iter().map(|setting| (*setting).to_owned()).chain(filters) {
-            words.extend(["-c".into(), setting.into()]);
-        }
-        words.extend(args.iter().map(Into::into));
-        let own = [
-            ("LC_ALL", "C"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            // An object that a partial clone lacks is not fetched.
-            ("GIT_NO_LAZY_FETCH", "1"),
+        self.asked.run_git(args, self.view.env()).await
+    }
+}
+
+impl<'a> Asked<'a> {
+    /// Returns what git prints. For questions that read only the names of directories, and the configuration: these start
+    /// no program in any repository.
+    pub(crate) async fn find(&self, args: &[&str]) -> Result<Vec<u8>, NoAnswer> {
+        self.find_or(args).await?.map_err(|said| NoAnswer(failed(&said)))
+    }
+
+    async fn find_or(&self, args: &[&str]) -> Result<Result<Vec<u8>, String>, NoAnswer> {
+        let own =
+            [("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")];
+        self.run_git(args, own.map(|(name, value)| (name, value.into())).into()).await
+    }
+
+    /// Finds the repository and its configuration.
+    pub(crate) async fn repository(&self) -> Result<Repository, NoAnswer> {
+        let places = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--git-dir",
+            "--git-common-dir",
+            "--is-bare-repository",
+            "--is-shallow-repository",
         ];
+        let (places, top, config) = tokio::join!(
+            self.find(&places),
+            self.find_or(&["rev-parse", "--show-toplevel"]),
+            self.find(&["config", "--list", "--show-scope", "-z"]),
+        );
+        let places = places?;
+        let mut lines = places.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+        let mut next = || lines.next().unwrap_or_default();
+        let (git_dir, common_dir, bare, shallow) = (next(), next(), next(), next());
+        let top = top?.ok().map(|top| PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top))));
+        let is_bare = bare == Path::new("true");
+        let work_tree = top.filter(|_| !is_bare);
+        Ok(Repository {
+            git_dir,
+            common_dir,
+            work_tree,
+            is_bare,
+            is_shallow: shallow == Path::new("true"),
+            config: config?,
+        })
+    }
+
+    /// Opens a view of a repository for questions.
+    pub(crate) fn reader(self, repository: &Repository) -> Result<Reader<'a>, NoAnswer> {
+        Ok(Reader { asked: self, view: repository.view(Purpose::Question)? })
+    }
+
+    async fn run_git(
+        &self,
+        args: &[&str],
+        own: Vec<(&'static str, OsString)>,
+    ) -> Result<Result<Vec<u8>, String>, NoAnswer> {
+        let words = ["--no-optional-locks", "--no-pager"].iter().chain(args).map(OsString::from).collect();
         let Ok(Ok(_turn)) = timeout(TURN, GITS.acquire()).await else {
             let why = format!("too many questions to git wait before this one, for over {} s", TURN.as_secs());
             return Err(NoAnswer(Source::missing(State::Timeout, why, Some("Call again."))));
         };
-        let answer = self.program("git", words, &own, BOUNDS).await.map_err(|error| NoAnswer(of_error(&error)))?;
-        Ok(match answer.exit.success() {
-            true => Ok(answer.stdout),
-            false => Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned()),
+        let answer = self.program("git", words, own, BOUNDS).await.map_err(|error| NoAnswer(of_error(&error)))?;
+        Ok(if answer.exit.success() {
+            Ok(answer.stdout)
+        } else {
+            Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned())
         })
     }
 
@@ -91,11 +161,11 @@ impl Asked<'_> {
         &self,
         program: &str,
         args: Vec<OsString>,
-        own: &[(&str, &str)],
+        own: impl IntoIterator<Item = (&str, impl Into<OsString>)>,
         bounds: Bounds,
     ) -> Result<Answer, AnswerError> {
         let env = self.env.iter().filter(|(name, _)| !name.starts_with("GIT_"));
-        let mut spec = Spec::new(program, self.directory).args(args).env(env).env(own.iter().copied());
+        let mut spec = Spec::new(program, self.directory).args(args).env(env).env(own);
         spec.guard = Guard::Without;
         spec.answer(bounds).await
     }
@@ -126,9 +196,6 @@ fn failed(said: &str) -> Source {
             "git does not read a repository of another user",
             Some("If you trust it: `git config --global --add safe.directory DIRECTORY`."),
         );
-    }
-    if said.contains("must be run in a work tree") {
-        return Source::missing(State::Absent, "a bare repository has no worktree", None);
     }
     let line = said.lines().next().unwrap_or("git failed without a word");
     Source::missing(State::Failed, project::visible(line), None)

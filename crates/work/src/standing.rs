@@ -127,7 +127,7 @@ impl Work {
             (None, Role::Control) => return Vec::new(),
         };
         let git = standing.git.as_ref().ok();
-        let branch = git.and_then(|git| git.branch.clone());
+        let branch = git.and_then(Git::work_branch).map(str::to_owned);
         let asker = Asker { who, worktree: caller.worktree.clone(), branch };
         let is_known = |part: &str| {
             let known = [State::Ok, State::Stale, State::Absent];

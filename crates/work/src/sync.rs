@@ -1,21 +1,23 @@
 //! Fetching: git's remotes, and the pulling half of a tracker. Nothing is merged, rebased or checked out.
 //!
-//! A fetch follows the repository's own configuration, which may come with a checkout. So it runs only if that names no
-//! program and no way around a server's certificate, and it writes only below `refs/remotes`.
+//! The repository's own configuration may come with a checkout. So git fetches with a view of the repository, in which that
+//! configuration names no program ([`project::GitView`]). Where it would decide how to fetch, hob refuses and says so. A fetch
+//! writes only objects, refs below `refs/remotes` and their logs, and only if no link leads elsewhere. A tracker runs git by
+//! itself, so it pulls only after a fetch that was not refused.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use process::{AnswerError, Bounds};
-use project::{Caller, visible};
+use project::{Caller, Purpose, visible};
 use tokio::time::timeout;
 
 use crate::gather::Work;
 use crate::git::Git;
 use crate::git::porcelain::Config;
-use crate::run::{Asked, HARMLESS, NoAnswer};
+use crate::run::{Asked, NoAnswer, OF_TRACKERS};
 use crate::sources::{Source, State};
 
 /// What a fetch or a tracker may take.
@@ -24,6 +26,16 @@ const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(20), stdout: 1 << 
 const HELP: Bounds = Bounds { deadline: Duration::from_secs(3), stdout: 1 << 20, stderr: 4096 };
 /// How git may come by what it fetches: not by a program that an address names (`ext::`).
 const PROTOCOLS: &str = "file:git:http:https:ssh";
+/// Settings that win over the user's own while hob fetches.
+const OF_FETCHES: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.askPass=",
+    "submodule.recurse=false",
+    "maintenance.auto=false",
+    "gc.auto=0",
+    "fetch.writeCommitGraph=false",
+];
 
 impl Work {
     /// Fetches what the caller's branch and its base come from, and has its tracker pull. Says of both how that went.
@@ -45,7 +57,14 @@ impl Work {
                 Err(source) => source.clone(),
             }
         };
-        let (fetched, pulled) = tokio::join!(fetched, pull_issues(caller, &root));
+        let fetched = fetched.await;
+        // Without a remote there is nothing to refuse.
+        let pulled = if matches!(fetched.state, State::Ok | State::Absent) {
+            pull_issues(caller, &root).await
+        } else {
+            let why = "the tracker was not asked, because the fetch before it failed";
+            root.join(".beads").is_dir().then(|| Source::missing(State::Failed, why, None))
+        };
         let mut sources = BTreeMap::from([("fetch", fetched)]);
         sources.extend(pulled.map(|source| ("tracker", source)));
         sources
@@ -59,14 +78,9 @@ fn environment(caller: &Caller) -> BTreeMap<String, String> {
 
 async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     let env = environment(caller);
-    let asked = Asked { directory: &caller.worktree, env: &env, filters: Vec::new() };
-    let config = asked.git(&["config", "--list", "--show-scope", "-z"]).await.map_err(|NoAnswer(source)| source)?;
-    let config = Config::of(&config);
-    let remotes = remotes(&config, git);
-    if remotes.is_empty() {
-        let next = Some("`git remote add origin ADDRESS` adds one.");
-        return Err(Source::missing(State::Absent, "no remote is configured", next));
-    }
+    let asked = Asked { directory: &caller.worktree, env: &env };
+    let repository = asked.repository().await.map_err(|NoAnswer(source)| source)?;
+    let config = Config::of(&repository.config);
     let ssh = env.get("GIT_SSH_COMMAND");
     if let Some(name) = config.own().map(|(name, _)| name).find(|name| is_risky(name, ssh.is_some())) {
         return Err(Source::missing(
@@ -75,16 +89,21 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
             Some("`git fetch` in your shell does."),
         ));
     }
-    let mut own = vec![
-        ("LC_ALL", "C"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_ALLOW_PROTOCOL", PROTOCOLS),
-        ("GIT_NO_LAZY_FETCH", "1"),
-    ];
+    let remotes = remotes(&config, git);
+    if remotes.is_empty() {
+        let next = Some("`git remote add origin ADDRESS` adds one.");
+        return Err(Source::missing(State::Absent, "no remote is configured", next));
+    }
+    refuse_links(repository.common_dir.clone()).await?;
+    let view = repository.view(Purpose::Fetch).map_err(|NoAnswer(source)| source)?;
+    let mut own = view.env();
+    own.push(("GIT_ALLOW_PROTOCOL", PROTOCOLS.into()));
     match ssh {
-        Some(command) => own.push(("GIT_SSH_COMMAND", command.as_str())),
+        Some(command) => own.push(("GIT_SSH_COMMAND", command.into())),
         // It would ask a terminal that is not there.
-        None if config.value("core.sshcommand").is_none() => own.push(("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")),
+        None if config.value("core.sshcommand").is_none() => {
+            own.push(("GIT_SSH_COMMAND", "ssh -o BatchMode=yes".into()));
+        }
         None => {}
     }
     for remote in remotes {
@@ -98,8 +117,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
             ));
         }
         let mut args: Vec<OsString> = Vec::new();
-        let more = ["maintenance.auto=false", "gc.auto=0", "core.askPass=", "fetch.writeCommitGraph=false"];
-        for setting in HARMLESS.iter().chain(&more) {
+        for setting in OF_FETCHES {
             args.extend(["-c".into(), setting.into()]);
         }
         let fetch = [
@@ -116,12 +134,30 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
         ];
         args.extend(fetch.iter().map(OsString::from));
         args.extend(refspecs.iter().map(OsString::from));
-        let answer = asked.program("git", args, &own, BOUNDS).await.map_err(|error| unfetched(&error, remote))?;
+        let answer =
+            asked.program("git", args, own.clone(), BOUNDS).await.map_err(|error| unfetched(&error, remote))?;
         if !answer.exit.success() {
             return Err(refused(&String::from_utf8_lossy(&answer.stderr), remote));
         }
     }
     Ok(Source::ok().at(project::journal::now()))
+}
+
+/// Refuses to fetch where a link of the repository leads what is written elsewhere.
+async fn refuse_links(common_dir: PathBuf) -> Result<(), Source> {
+    let look = tokio::task::spawn_blocking(move || project::misleading_link(&common_dir));
+    let next = Some("See where it leads; `git fetch` in your shell follows it.");
+    match look.await.map_err(std::io::Error::other).and_then(|found| found) {
+        Ok(None) => Ok(()),
+        Ok(Some(path)) => {
+            let shown = visible::path(&path);
+            Err(Source::missing(State::Failed, format!("{shown} is a link, so a fetch could write elsewhere"), next))
+        }
+        Err(error) => {
+            let why = format!("the repository cannot be checked for links: {error}");
+            Err(Source::missing(State::Failed, why, None))
+        }
+    }
 }
 
 /// The remotes of the base and of the branch; else `origin`, or whichever there is.
@@ -170,6 +206,17 @@ fn is_risky(name: &str, has_ssh: bool) -> bool {
     }
 }
 
+/// Whether a setting could have git run a program where it checks out or merges, as a tracker has it do.
+fn runs_in_checkouts(name: &str) -> bool {
+    let programs = ["core.sshcommand", "core.gitproxy", "core.askpass", "core.editor", "core.pager", "diff.external"];
+    let (section, key) = (name.split('.').next(), name.rsplit('.').next());
+    match (section, key) {
+        (Some("filter" | "alias" | "gpg" | "trailer"), _) => true,
+        (Some("diff"), Some("command" | "textconv")) | (Some("merge"), Some("driver")) => true,
+        _ => programs.contains(&name) || is_risky(name, false),
+    }
+}
+
 fn unfetched(error: &AnswerError, remote: &str) -> Source {
     let state = if matches!(error, AnswerError::Late { .. }) { State::Timeout } else { State::Failed };
     let next = format!("`git fetch {}` in your shell goes on.", visible(remote));
@@ -214,12 +261,23 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
         return None;
     }
     let env = environment(caller);
-    let asked = Asked { directory: root, env: &env, filters: Vec::new() };
+    let asked = Asked { directory: root, env: &env };
+    match asked.repository().await.map(|repository| Config::of(&repository.config)) {
+        Ok(config) => {
+            if let Some(name) = config.own().map(|(name, _)| name).find(|name| runs_in_checkouts(name)) {
+                let why = format!("the repository's own configuration names programs for git ({})", visible(name));
+                return Some(Source::missing(State::Failed, why, Some("Let the tracker pull in your shell.")));
+            }
+        }
+        Err(NoAnswer(source)) if source.state == State::Absent => {}
+        Err(NoAnswer(source)) => return Some(source),
+    }
     let mut named = Vec::new();
     for (program, question, word, command) in PULLS {
         let own = [("LC_ALL", "C"), ("NO_COLOR", "1"), ("GIT_TERMINAL_PROMPT", "0")];
+        let own = own.iter().chain(OF_TRACKERS).copied();
         let args = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        let help = match asked.program(program, args(question), &own, HELP).await {
+        let help = match asked.program(program, args(question), own.clone(), HELP).await {
             Ok(help) => help,
             Err(AnswerError::Spawn(_)) => continue,
             Err(error) => return Some(Source::missing(State::Failed, error.to_string(), None)),
@@ -230,7 +288,7 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
         }
         let line = format!("{program} {}", command.join(" "));
         let next = format!("`{line}` in your shell shows it whole.");
-        return Some(match asked.program(program, args(command), &own, BOUNDS).await {
+        return Some(match asked.program(program, args(command), own, BOUNDS).await {
             Ok(answer) if answer.exit.success() => {
                 Source { detail: Some(line), ..Source::ok() }.at(project::journal::now())
             }

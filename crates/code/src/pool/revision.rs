@@ -2,13 +2,15 @@
 //! Nothing here makes an answer wait: the watcher starts, and git counts, beside it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use process::{Bounds, Guard, Spec};
+use project::{GitPlaces, GitView, Purpose};
 use tokio::sync::OnceCell;
 
 use crate::judgement::Revision;
@@ -104,44 +106,33 @@ impl Worktree {
     }
 }
 
-/// Settings that win over those of the repository: each could name a program.
-const HARMLESS: &[&str] = &["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=keep"];
-
 /// How many files differ from the commit, those that git does not know yet among them.
 async fn changed(root: &Path, env: &BTreeMap<String, String>) -> Option<u64> {
-    // Filters that the repository itself defines do not run for a question.
-    let named = ["config", "-z", "--show-scope", "--name-only", "--get-regexp", "^filter\\."];
-    let named = git(root, env, &[], &named).await.unwrap_or_default();
-    let filters = own_filters(&named);
+    let places = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"];
+    let finding = [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")];
+    let (places, config) = tokio::join!(
+        git(root, env, finding, &places),
+        git(root, env, finding, &["config", "--list", "--show-scope", "-z"]),
+    );
+    let (places, config) = (places?, config?);
+    let mut lines = places.split(|byte| *byte == b'\n').map(|line| Path::new(OsStr::from_bytes(line)));
+    let (git_dir, common_dir, work_tree) = (lines.next()?, lines.next()?, lines.next()?);
+    let places = GitPlaces { git_dir, common_dir, work_tree };
+    let view = GitView::new(places, &config, Purpose::Question).ok()?;
     let status = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
-    let said = git(root, env, &filters, &status).await?;
+    let said = git(root, env, view.env(), &status).await?;
     Some(said.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).count() as u64)
 }
 
-/// The filters of a list of scopes and names, but those of the user and of the system.
-fn own_filters(listed: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(listed);
-    let words: Vec<&str> = text.split('\0').collect();
-    let mut filters: Vec<String> = words
-        .chunks_exact(2)
-        .filter(|pair| !matches!(pair[0], "system" | "global"))
-        .filter_map(|pair| Some(pair[1].strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned()))
-        .collect();
-    filters.dedup();
-    filters
-}
-
-async fn git(root: &Path, env: &BTreeMap<String, String>, filters: &[String], args: &[&str]) -> Option<Vec<u8>> {
-    let mut words: Vec<OsString> = vec!["--no-optional-locks".into()];
-    let filters = filters
-        .iter()
-        .flat_map(|name| ["clean=", "process=", "required=false"].map(|rest| format!("filter.{name}.{rest}")));
-    for setting in HARMLESS.iter().map(|setting| (*setting).to_owned()).chain(filters) {
-        words.extend(["-c".into(), setting.into()]);
-    }
-    words.extend(args.iter().map(Into::into));
+async fn git(
+    root: &Path,
+    env: &BTreeMap<String, String>,
+    own: impl IntoIterator<Item = (&str, impl Into<OsString>)>,
+    args: &[&str],
+) -> Option<Vec<u8>> {
+    let words = ["--no-optional-locks"].iter().chain(args);
     let env = env.iter().filter(|(name, _)| !name.starts_with("GIT_"));
-    let mut spec = Spec::new("git", root).args(words).env(env).env([("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0")]);
+    let mut spec = Spec::new("git", root).args(words).env(env).env(own);
     spec.guard = Guard::Without;
     let answer = spec.answer(BOUNDS).await.ok()?;
     answer.exit.success().then_some(answer.stdout)
@@ -149,12 +140,33 @@ async fn git(root: &Path, env: &BTreeMap<String, String>, filters: &[String], ar
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
-    #[test]
-    fn filters_of_the_repository_are_told_from_the_users() {
-        let listed = b"global\0filter.lfs.clean\0local\0filter.mine.clean\0local\0filter.mine.smudge\0worktree\0filter.a.b.process\0";
-        assert_eq!(own_filters(listed), ["mine", "a.b"]);
-        assert_eq!(own_filters(b""), [""; 0]);
+    #[tokio::test]
+    async fn counting_runs_no_filter_of_the_repository() {
+        if !testkit::has_program("git") {
+            return;
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap().join("work");
+        std::fs::create_dir(&root).unwrap();
+        let evil = temp.path().join("evil");
+        std::fs::write(&evil, "#!/bin/sh\ntouch \"$0.ran\"\n").unwrap();
+        std::fs::set_permissions(&evil, PermissionsExt::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let env = BTreeMap::from([
+            ("PATH".to_owned(), path),
+            ("HOME".to_owned(), temp.path().display().to_string()),
+            ("EVIL".to_owned(), evil.display().to_string()),
+        ]);
+        let script = "git init -q; echo 1 > a; echo 2 > b; git add a b; git -c user.name=x -c user.email=x@x commit -qm x; \
+            git config filter.a=b.clean $EVIL; git config core.fsmonitor $EVIL; echo '* filter=a=b' > .git/info/attributes; \
+            touch -d @1 a; echo 3 > b; rm -f $EVIL.ran";
+        let mut sh = std::process::Command::new("sh");
+        assert!(sh.args(["-ec", script]).current_dir(&root).env_clear().envs(&env).status().unwrap().success());
+        assert_eq!(changed(&root, &env).await, Some(1));
+        assert!(!temp.path().join("evil.ran").exists());
     }
 }

@@ -3,6 +3,7 @@
 
 mod head;
 mod index;
+mod view;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use crate::regular;
 
 pub use head::head_commit;
 pub use index::is_tracked;
+pub use view::{GitPlaces, GitView, Purpose, misleading_link};
 
 /// How many linked worktrees of a bare repository are examined.
 const LINKS_MAX: usize = 1000;
@@ -48,6 +50,14 @@ pub fn main_worktree(path: &Path) -> Option<PathBuf> {
 /// directory. No checkout can bring one, since git tracks nothing of that name.
 pub(crate) fn configuration(root: &Path) -> Option<String> {
     read_small(&common_dir_at(root)?.join("config"))
+}
+
+/// Returns the repository's directory for a path of a worktree, and the pattern by which `info/exclude` there ignores the
+/// path. `None` outside of a repository.
+pub fn exclusion(path: &Path) -> Option<(PathBuf, String)> {
+    let top = worktree(path.parent()?)?.top;
+    let pattern = format!("/{}", path.strip_prefix(&top).ok()?.to_str()?);
+    Some((common_dir_at(&top)?, pattern))
 }
 
 /// The directory of the repository at `root`.

@@ -18,7 +18,7 @@ pub use operation::{Operation, OperationKind};
 pub use porcelain::{Change, ChangeKind};
 
 use crate::around::Agent;
-use crate::run::{Asked, NoAnswer};
+use crate::run::{Asked, NoAnswer, Reader};
 use crate::sources::{Source, State};
 
 /// The most changed files that are listed; their number always is.
@@ -102,6 +102,14 @@ pub struct Worktree {
     pub pull: Option<String>,
 }
 
+impl Git {
+    /// Returns the branch that the work belongs to: that of HEAD, or the one on which a rebase or bisect began.
+    pub fn work_branch(&self) -> Option<&str> {
+        let operation = || self.operation.as_ref()?.branch.as_deref();
+        self.branch.as_deref().or_else(operation)
+    }
+}
+
 /// Asks git about a directory.
 ///
 /// # Errors
@@ -116,7 +124,7 @@ pub(crate) async fn look_with_base(
     env: &BTreeMap<String, String>,
     base: Option<&str>,
 ) -> Result<Git, Source> {
-    let asked = Asked { directory, env, filters: Vec::new() };
+    let asked = Asked { directory, env };
     look_with(asked, base).await.map_err(|NoAnswer(source)| source)
 }
 
@@ -136,7 +144,8 @@ pub(crate) async fn since(git: &Git, then: &str, env: &BTreeMap<String, String>)
     // It stands in a file, and goes to a command line.
     let then = then.chars().all(|c| c.is_ascii_hexdigit()).then_some(then)?;
     let range = format!("{then}..{}", git.base_commit.as_deref()?);
-    let asked = Asked { directory: &git.root, env, filters: Vec::new() };
+    let asked = Asked { directory: &git.root, env };
+    let asked = asked.reader(&asked.repository().await.ok()?).ok()?;
     let count = ["rev-list", "--count", &range, "--"];
     let subjects = ["log", NAMED, "--no-show-signature", "--format=%s", &range, "--"];
     let (count, subjects) = tokio::join!(asked.git(&count), asked.git(&subjects));
@@ -148,7 +157,9 @@ pub(crate) async fn since(git: &Git, then: &str, env: &BTreeMap<String, String>)
 pub(crate) async fn rebase_on(git: &mut Git, directory: &Path, env: &BTreeMap<String, String>, base: &str) {
     let Some(remote) = git.pushed.as_ref().map(|pushed| pushed.remote.clone()) else { return };
     let of_base = git.base.as_deref().and_then(|known| known.split_once('/')).map(|(remote, _)| remote.to_owned());
-    let asked = Asked { directory, env, filters: Vec::new() };
+    let asked = Asked { directory, env };
+    let Ok(repository) = asked.repository().await else { return };
+    let Ok(asked) = asked.reader(&repository) else { return };
     for remote in of_base.into_iter().chain([remote]) {
         let name = format!("{remote}/{base}");
         if git.base.as_ref() == Some(&name) {
@@ -171,41 +182,24 @@ pub(crate) async fn rebase_on(git: &mut Git, directory: &Path, env: &BTreeMap<St
 /// # Errors
 /// Why git has no answer, and what mends that.
 pub async fn worktrees(directory: &Path, env: &BTreeMap<String, String>) -> Result<Vec<Worktree>, Source> {
-    let asked = Asked { directory, env, filters: Vec::new() };
-    let list = asked.git(&["worktree", "list", "--porcelain", "-z"]).await;
+    let asked = Asked { directory, env };
+    let list = asked.find(&["worktree", "list", "--porcelain", "-z"]).await;
     list.map(|list| porcelain::worktrees(&list)).map_err(|NoAnswer(source)| source)
 }
 
-async fn look_with(mut asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAnswer> {
-    // What the repository configures is known before anything that could run it.
-    let (places, config) = tokio::join!(
-        asked.git(&[
-            "rev-parse",
-            "--path-format=absolute",
-            "--git-dir",
-            "--git-common-dir",
-            "--is-bare-repository",
-            "--is-shallow-repository",
-            "--is-inside-work-tree",
-        ]),
-        asked.git(&["config", "--list", "--show-scope", "-z"]),
-    );
-    let places = places?;
-    let mut lines = places.split(|byte| *byte == b'\n').map(path);
-    let mut next = || lines.next().unwrap_or_default();
-    let (git_dir, common, bare, shallow, inside) = (next(), next(), next(), next(), next());
-    let config = porcelain::Config::of(&config?);
-    asked.filters = config.own_filters();
-    let (bare, shallow) = (bare == Path::new("true"), shallow == Path::new("true"));
-    if bare || inside != Path::new("true") {
-        return Ok(Git { root: common, bare, shallow, ..Git::default() });
-    }
+async fn look_with(asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAnswer> {
+    let repository = asked.repository().await?;
+    let (bare, shallow) = (repository.is_bare, repository.is_shallow);
+    let Some(root) = repository.work_tree.clone() else {
+        return Ok(Git { root: repository.common_dir, bare, shallow, ..Git::default() });
+    };
+    let asked = asked.reader(&repository)?;
+    let config = porcelain::Config::of(&repository.config);
     let mut refs =
         vec!["for-each-ref", "--format=%(refname)%00%(symref)%00%(objectname)", "refs/remotes/*/HEAD", "refs/heads/"];
     let wanted = base.map(|base| [format!("refs/remotes/{base}"), format!("refs/remotes/*/{base}")]);
     refs.extend(wanted.iter().flatten().map(String::as_str));
-    let (top, status, last, unpushed, refs) = tokio::join!(
-        asked.git(&["rev-parse", "--show-toplevel"]),
+    let (status, last, unpushed, refs) = tokio::join!(
         // What stands in a submodule is its own; only whether its commit is another counts here.
         asked.git(&["status", "--porcelain=v2", "--branch", "--show-stash", "--ignore-submodules=dirty", "-z"]),
         asked.git_or(&["log", "-1", "--no-show-signature", "--format=%ct %s"]),
@@ -213,7 +207,7 @@ async fn look_with(mut asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAn
         asked.git(&refs),
     );
     let mut git = porcelain::status(&status?);
-    git.root = path(top?.strip_suffix(b"\n").unwrap_or_default());
+    git.root = root;
     git.shallow = shallow;
     if let Some(last) = last?.ok().filter(|_| git.head.is_some()) {
         let last = text(last.trim_ascii_end());
@@ -223,17 +217,17 @@ async fn look_with(mut asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAn
     let count = unpushed?.ok().and_then(|count| text(count.trim_ascii()).parse::<u64>().ok());
     let has_remote = config.remotes().next().is_some();
     git.unpushed = count.filter(|count| has_remote && git.head.is_some() && *count <= u64::from(UNPUSHED_MAX));
-    git.operation = operation::under_way(&git_dir, git.conflicted);
-    (git.base, git.base_commit) = base::of(&config, &refs?, git.branch.as_deref(), base).unzip();
-    git.pushed = remote::of(&config, git.branch.as_deref().unwrap_or_default());
-    git.linked = git_dir != common;
-    git.common_dir = common;
+    git.operation = operation::under_way(&repository.git_dir, git.conflicted);
+    (git.base, git.base_commit) = base::of(&config, &refs?, git.work_branch(), base).unzip();
+    git.pushed = remote::of(&config, git.work_branch().unwrap_or_default());
+    git.linked = repository.git_dir != repository.common_dir;
+    git.common_dir = repository.common_dir;
     compare(&asked, &mut git).await?;
     Ok(git)
 }
 
 /// Counts the commits between the branch and its base.
-async fn compare(asked: &Asked<'_>, git: &mut Git) -> Result<(), NoAnswer> {
+async fn compare(asked: &Reader<'_>, git: &mut Git) -> Result<(), NoAnswer> {
     (git.behind_base, git.ahead_of_base) = (None, None);
     if let Some(base) = git.base.clone().filter(|_| git.head.is_some()) {
         let range = format!("{base}...HEAD");

@@ -19,7 +19,7 @@ pub struct Operation {
     pub step: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// The branch that is rebased.
+    /// The branch that is rebased, or on which the bisect began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Files in conflict.
@@ -58,7 +58,8 @@ pub(super) fn under_way(git_dir: &Path, conflicts: u64) -> Option<Operation> {
     let read = |name: &str| Some(regular::read(&at(name), LONGEST).ok()?.trim().to_owned());
     let number = |name: &str| read(name)?.parse().ok();
     let of = |kind| Operation { kind, step: None, steps: None, branch: None, conflicts };
-    let branch = |name: &str| read(name).map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned());
+    // Of a detached HEAD it says so in words.
+    let branch = |name: &str| read(name)?.strip_prefix("refs/heads/").map(str::to_owned);
     if at("rebase-merge").is_dir() {
         let (step, steps) = (number("rebase-merge/msgnum"), number("rebase-merge/end"));
         return Some(Operation { step, steps, branch: branch("rebase-merge/head-name"), ..of(OperationKind::Rebase) });
@@ -75,5 +76,9 @@ pub(super) fn under_way(git_dir: &Path, conflicts: u64) -> Option<Operation> {
         ("REVERT_HEAD", OperationKind::Revert),
         ("BISECT_LOG", OperationKind::Bisect),
     ];
-    heads.into_iter().find(|(name, _)| at(name).exists()).map(|(_, kind)| of(kind))
+    let kind = heads.into_iter().find(|(name, _)| at(name).exists()).map(|(_, kind)| kind)?;
+    // A bisect says the branch that it began on, or else a commit. Another operation may be under way in it.
+    let is_commit = |name: &str| name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let began_on = read("BISECT_START").filter(|name| !name.is_empty() && !is_commit(name));
+    Some(Operation { branch: began_on, ..of(kind) })
 }

@@ -182,15 +182,6 @@ impl Config {
     pub fn remotes(&self) -> impl Iterator<Item = &str> {
         self.named("remote.", ".url").map(|(name, _)| name)
     }
-
-    /// The filters that the repository itself defines, which may come with a checkout.
-    pub fn own_filters(&self) -> Vec<String> {
-        let names = self.own().filter_map(|(name, _)| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0));
-        let mut names: Vec<String> = names.map(str::to_owned).collect();
-        names.sort();
-        names.dedup();
-        names
-    }
 }
 
 #[cfg(test)]
@@ -218,7 +209,7 @@ mod tests {
                 "\x01",
             ];
             let text: String = (0..random.below(12)).map(|_| parts[random.below(parts.len())]).collect();
-            let _ = (status(text.as_bytes()), worktrees(text.as_bytes()), Config::of(text.as_bytes()).own_filters());
+            let _ = (status(text.as_bytes()), worktrees(text.as_bytes()), Config::of(text.as_bytes()));
         }
     }
 }

@@ -176,7 +176,7 @@ impl Pulls {
 /// Where the branch is on a server that may be asked, or why it is not.
 fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source> {
     let absent = |detail: &str, next: Option<&str>| Source::missing(State::Absent, detail, next);
-    let Some(branch) = git.branch.as_deref() else {
+    let Some(branch) = git.work_branch() else {
         return Err(absent("HEAD is on no branch", Some("`git switch BRANCH` goes to one.")));
     };
     let Some(pushed) = &git.pushed else {

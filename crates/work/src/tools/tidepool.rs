@@ -70,7 +70,7 @@ impl Place {
         Place {
             name: git.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             path: git.root.clone(),
-            branch: git.branch.clone(),
+            branch: git.work_branch().map(str::to_owned),
             repo_root: above.unwrap_or(&git.root).to_owned(),
             is_worktree: git.linked,
         }

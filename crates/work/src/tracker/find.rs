@@ -109,7 +109,7 @@ impl Answer {
 
 impl Trackers {
     pub(crate) async fn issue(&self, question: Question<'_>) -> Answer {
-        let asked = Asked { directory: &question.root, env: &question.gh.env, filters: Vec::new() };
+        let asked = Asked { directory: &question.root, env: &question.gh.env };
         let (known, source) = self.known(&asked).await;
         if let Some(id) = question.id {
             return self.of_id(id, "", &question, known.as_ref(), source).await;
@@ -117,7 +117,7 @@ impl Trackers {
         if let Some(id) = question.variable.filter(|id| !id.is_empty()) {
             return self.of_id(id, "HOB_ISSUE: ", &question, known.as_ref(), source).await;
         }
-        let branch = question.git.and_then(|git| git.branch.as_deref()).unwrap_or_default();
+        let branch = question.git.and_then(|git| git.work_branch()).unwrap_or_default();
         let ids = known.as_ref().map_or_else(Vec::new, Known::ids);
         let named = of_branch::candidates(branch, question.patterns, ids.into_iter());
         let address = address(&question);
@@ -189,7 +189,7 @@ impl Trackers {
         known: Option<&Known>,
         source: Source,
     ) -> Answer {
-        let asked = Asked { directory: &question.root, env: &question.gh.env, filters: Vec::new() };
+        let asked = Asked { directory: &question.root, env: &question.gh.env };
         if let Some(known) = known
             && let Some((issue, source)) = known.issue(&asked, id, &source).await
         {

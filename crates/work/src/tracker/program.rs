@@ -16,7 +16,7 @@ use project::visible;
 use serde::Deserialize;
 
 use super::{Issue, Related};
-use crate::run::Asked;
+use crate::run::{Asked, OF_TRACKERS};
 use crate::sources::{Source, State};
 
 /// The programs, the first of which that is there is asked.
@@ -164,7 +164,8 @@ fn issues_of(json: &[u8]) -> serde_json::Result<Vec<Shown>> {
 
 async fn run(asked: &Asked<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
     let own = [("LC_ALL", "C"), ("NO_COLOR", "1"), ("GIT_TERMINAL_PROMPT", "0"), ("BD_NO_DAEMON", "1")];
-    asked.program(program, words.iter().map(OsString::from).collect(), &own, BOUNDS).await
+    let own = own.iter().chain(OF_TRACKERS).copied();
+    asked.program(program, words.iter().map(OsString::from).collect(), own, BOUNDS).await
 }
 
 fn failed(program: &str, why: &str) -> Source {

@@ -117,3 +117,63 @@ fn the_last_twenty_are_kept_and_a_broken_file_is_named() {
     assert!(error.contains("holds no notes") && error.contains("move it away"), "{error}");
     notes.keep(&place, &caller, "text", None).unwrap_err();
 }
+
+#[test]
+fn a_note_left_in_a_rebase_or_bisect_belongs_to_the_branch() {
+    if !has_program("git") {
+        return;
+    }
+    let begins: &[(&str, &[&str])] = &[
+        ("a rebase", &["rebase", "-q", "main"]),
+        ("a rebase by patches", &["rebase", "-q", "--apply", "main"]),
+        ("a bisect", &["bisect", "start", "HEAD", "HEAD~3"]),
+    ];
+    for (name, begin) in begins {
+        let here = here();
+        let git = |args: &[&str]| here.repository.git(args);
+        let commit = |text: &str| {
+            here.repository.write("a", text);
+            git(&["add", "a"]);
+            git(&["commit", "-qm", text]);
+        };
+        commit("1");
+        git(&["switch", "-qc", "topic/a"]);
+        for text in ["2", "3", "4"] {
+            commit(text);
+        }
+        git(&["switch", "-q", "main"]);
+        commit("5");
+        let linked = here.repository.temp.path().join("linked").display().to_string();
+        git(&["worktree", "add", "-q", &linked, "topic/a"]);
+        let _ = here.repository.try_git(&[&["-C", &linked][..], begin].concat());
+        let mut caller = caller(&here.repository, "first");
+        caller.worktree = PathBuf::from(&linked).canonicalize().unwrap();
+        let found = crate::repository::look(&caller.worktree, &here.repository.env()).unwrap();
+        assert_eq!((found.branch.as_deref(), found.work_branch()), (None, Some("topic/a")), "{name}");
+        assert_eq!(found.base.as_deref(), Some("main"), "{name}");
+        let cx = Context::detached(Arc::new(caller.clone()));
+        runtime().block_on(async {
+            let call =
+                crate::here::call(&here.work, caller.clone(), "work_brief", serde_json::json!({"note": "x is next"}));
+            call.await;
+            let facts = work::for_rules::look(&caller.worktree, &here.repository.env()).await;
+            assert_eq!(facts.get("work.branch").map(String::as_str), Some("topic/a"), "{name}");
+        });
+        drop(cx);
+        let notes = here.notes.of(&Place::Branch("topic/a".to_owned())).unwrap();
+        assert_eq!(notes.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_rebase_of_a_detached_head_belongs_to_no_branch() {
+    if !has_program("git") {
+        return;
+    }
+    let here = here();
+    here.repository.git(&["commit", "-q", "--allow-empty", "-m", "First"]);
+    here.repository.git(&["checkout", "-q", "--detach"]);
+    std::fs::create_dir(here.repository.root().join(".git/rebase-merge")).unwrap();
+    here.repository.write(".git/rebase-merge/head-name", "detached HEAD\n");
+    assert_eq!(here.repository.look().unwrap().work_branch(), None);
+}
