@@ -131,7 +131,8 @@ impl Part for ReplPart {
             // Without cabal, its own line says that it is missing.
             let cabal = program_path("cabal", &variable("PATH").unwrap_or_default(), project.root())?;
             let mut command = std::process::Command::new(&cabal);
-            command.arg("--help");
+            // Not in the checkout, whose files a version manager would read.
+            command.arg("--help").current_dir("/");
             let help = ::process::said(command).ok()?;
             NoList::look(&home, |name| std::env::var_os(name), &help)
         }) {

@@ -126,19 +126,12 @@ impl Plan {
     }
 
     fn entry(&self, row: &Row, fail: Fail) -> Value {
-        let mut args: Vec<&str> = vec!["hook", row.name, "--agent", self.agent.name(), "--fail", fail.as_str()];
-        let (mut within, has) = (WITHIN_S, (PERSON_S - BEFORE_S).to_string());
-        if self.asks.contains(&row.name) {
-            within = PERSON_S;
-            args.extend(["--person", &has]);
-        }
+        let asks_person = self.asks.contains(&row.name);
+        let args = written::args(self.agent, row.name, fail, asks_person);
+        let within = if asks_person { PERSON_S } else { WITHIN_S };
         let closes = fail != Fail::Open && row.is_gate();
         let has_switch = self.agent.has_switch(self.version);
-        let line = || {
-            let words: Vec<String> =
-                std::iter::once(&*self.program).chain(args.iter().copied()).map(written::quoted).collect();
-            format!("{} || exit {}", words.join(" "), if closes { 2 } else { 0 })
-        };
+        let line = || written::line(&self.program, &args, closes);
         match self.agent {
             Agent::Claude => {
                 let mut handler = match has_switch {

@@ -126,6 +126,61 @@ fn others_entries_are_others() {
 }
 
 #[test]
+fn an_entry_of_a_checkout_is_as_written_only_by_exact_equality() {
+    let rest = "hook PreToolUse --agent claude --fail closed";
+    let is_as_written = |handler: Value| {
+        let event = handler["event"].as_str().unwrap_or("PreToolUse").to_owned();
+        let file = json!({"hooks": {event: [{"hooks": [handler]}]}});
+        installed(Agent::Claude, &file).first().is_some_and(Installed::is_as_written)
+    };
+    for program in ["hob", "/opt/a=b/hob", "/opt/my programs/hob"] {
+        let args: Vec<String> = rest.split(' ').map(str::to_owned).collect();
+        assert!(is_as_written(json!({"command": written::line(program, &args, true)})), "{program}");
+        assert!(is_as_written(json!({"command": program, "args": args})), "{program}");
+    }
+    for program in [
+        "PATH=DIR/bin/hob",
+        "'PATH=DIR/bin/hob'",
+        "PATH+=:DIR/hob",
+        "a[0]=x/hob",
+        "./hob",
+        "bin/hob",
+        "~/hob",
+        "hob-next",
+        "../hob",
+        "$HOME/hob",
+        "`x`/hob",
+        "\"/opt/hob\"",
+        "'/opt/hob'",
+        "/opt/a=b/hob",
+        "env /opt/hob",
+        "LD_PRELOAD=/x /opt/hob",
+    ] {
+        assert!(!is_as_written(json!({"command": format!("{program} {rest} || exit 2")})), "{program}");
+    }
+    for program in ["PATH=DIR/bin/hob", "./hob", "bin/hob", "hob-next"] {
+        let args: Vec<&str> = rest.split(' ').collect();
+        assert!(!is_as_written(json!({"command": program, "args": args})), "{program}");
+    }
+    for line in [
+        format!("hob {rest}"),
+        format!("hob {rest} || exit 0"),
+        format!("hob {rest} || exit 2 "),
+        format!(" hob {rest} || exit 2"),
+        format!("hob  {rest} || exit 2"),
+        format!("x=1 hob {rest} || exit 2"),
+        format!("hob {rest} --person 5 || exit 2"),
+        format!("hob {rest} || exit 2\nx"),
+        format!("hob {rest} || exit 2 # x"),
+        format!("hob {} || exit 2", rest.replace(' ', "\t")),
+    ] {
+        assert!(!is_as_written(json!({"command": line})), "{line}");
+    }
+    let unknown = ["hook", "--project=/x", "--agent", "claude", "--fail", "closed"];
+    assert!(!is_as_written(json!({"event": "--project=/x", "command": "hob", "args": unknown})));
+}
+
+#[test]
 fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed() {
     let names = |plan: &Plan| {
         plan.events.iter().map(|(row, fail)| format!("{} {}", row.name, fail.as_str())).collect::<Vec<_>>()

@@ -1,8 +1,10 @@
 //! Entries as they are written, and read back: a program with its arguments, a line for a shell, or a plugin.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use super::Layout;
+use super::{BEFORE_S, Layout, PERSON_S};
 use crate::agents::{Agent, Fail};
 
 /// How an entry starts hob.
@@ -57,7 +59,7 @@ pub fn installed(agent: Agent, file: &Value) -> Vec<Installed> {
     if agent.layout() == Layout::Plugin {
         let Some((program, fail, events)) = file.as_str().and_then(plugin_of) else { return Vec::new() };
         let entry = |event: String| {
-            let args = ["hook", &event, "--agent", agent.name(), "--fail", fail.as_str()].map(str::to_owned).to_vec();
+            let args = args(agent, &event, fail, false);
             let form = Form::Exec { program: program.clone(), args };
             Installed { agent, event, form, within_ms: Some(10_000), has_switch: fail != Fail::Open, fail }
         };
@@ -120,30 +122,38 @@ impl Installed {
         }
     }
 
-    /// Whether it runs `hob hook` as hob writes it, and nothing besides.
+    /// Whether it is exactly an entry that `hob hooks install` writes, for some program.
     pub fn is_as_written(&self) -> bool {
-        let args = words_of(&self.form).unwrap_or_default();
-        let right = ["hook", &self.event, "--agent", self.agent.name(), "--fail", self.fail.as_str()];
-        let Some((first, person)) = args.split_at_checked(right.len()) else { return false };
-        let is_time = |time: &str| !time.is_empty() && time.bytes().all(|digit| digit.is_ascii_digit());
-        let is_whole = match person {
-            [] => true,
-            [flag, time] => flag == "--person" && is_time(time),
-            _ => false,
-        };
-        if first != right || !is_whole {
+        let Some(row) = self.agent.row(&self.event) else { return false };
+        let program = self.program();
+        // What a shell takes for an assignment or an option is no program.
+        if program != "hob" && !Path::new(&program).is_absolute() {
             return false;
         }
-        match &self.form {
-            Form::Exec { .. } => true,
-            Form::Shell(line) => {
-                let words = std::iter::once(self.program()).chain(args).map(|word| quoted(&word));
-                let ours = words.collect::<Vec<_>>().join(" ");
-                let rest = line.strip_prefix(&ours);
-                rest.is_some_and(|rest| matches!(rest, "" | " || exit 0" | " || exit 2"))
+        let closes = self.fail != Fail::Open && row.is_gate();
+        [false, true].into_iter().any(|asks_person| {
+            let args = args(self.agent, row.name, self.fail, asks_person);
+            match &self.form {
+                Form::Exec { args: found, .. } => *found == args,
+                Form::Shell(found) => *found == line(&program, &args, closes),
             }
-        }
+        })
     }
+}
+
+/// The arguments of an entry.
+pub(super) fn args(agent: Agent, event: &str, fail: Fail, asks_person: bool) -> Vec<String> {
+    let mut args = ["hook", event, "--agent", agent.name(), "--fail", fail.as_str()].map(str::to_owned).to_vec();
+    if asks_person {
+        args.extend(["--person".to_owned(), (PERSON_S - BEFORE_S).to_string()]);
+    }
+    args
+}
+
+/// The line for a shell. What is there instead of hob's exit status holds where hob is not there.
+pub(super) fn line(program: &str, args: &[String], closes: bool) -> String {
+    let words: Vec<String> = std::iter::once(program).chain(args.iter().map(String::as_str)).map(quoted).collect();
+    format!("{} || exit {}", words.join(" "), if closes { 2 } else { 0 })
 }
 
 fn form_of(handler: &Value) -> Option<Form> {
@@ -172,7 +182,7 @@ fn is_hook(program: &str, args: &[String]) -> bool {
 
 /// Whether a program has the name by which hob knows its own entries.
 pub fn is_named_hob(program: &str) -> bool {
-    let name = std::path::Path::new(program).file_name().and_then(|name| name.to_str());
+    let name = Path::new(program).file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name == "hob" || name.starts_with("hob-"))
 }
 
@@ -218,8 +228,8 @@ fn segment(line: &str) -> Option<(Vec<Word>, Vec<String>)> {
 }
 
 /// A word for a shell.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),

@@ -144,13 +144,25 @@ fn what_does_not_hold_is_red() {
 #[test]
 fn an_entry_that_came_with_a_checkout_is_not_run() {
     let project = fresh();
+    let root = project.root().display().to_string();
+    let evil = format!("#!/bin/sh\ntouch {root}/evil\n");
+    let plant = |file: &str| {
+        project.write(file, &evil);
+        fs::set_permissions(project.root().join(file), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    // What looks like hob's program is an assignment, and a shell looks for `hook` below it.
+    let assignment = format!("PATH={root}/bin/hob");
+    plant("bin/hob/hook");
+    let link = project.root().join(&assignment);
+    fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_hob"), link).unwrap();
+    plant("hob");
     for command in [
         "touch evil; hob hook PreToolUse --agent claude --fail open",
-        "./hob hook PreToolUse --agent claude --fail open",
+        "./hob hook PreToolUse --agent claude --fail open || exit 0",
         "hob hook PreToolUse --agent claude --fail open --project /",
+        &format!("{assignment} hook PreToolUse --agent claude --fail open || exit 0"),
     ] {
-        project.write("hob", "#!/bin/sh\ntouch evil\n");
-        fs::set_permissions(project.root().join("hob"), fs::Permissions::from_mode(0o755)).unwrap();
         let entry = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}});
         project.write(".claude/settings.json", &entry.to_string());
         let doctor = project.run(["doctor"]);
