@@ -178,8 +178,9 @@ fn what_a_person_must_allow_is_written_only_when_told_to() {
     assert_eq!(json(&home(".gemini/trustedFolders.json"))[&root], "TRUST_FOLDER");
     assert!(home(".codex/config.toml").contains("trust_level = \"trusted\""));
     assert!(home(".copilot/config.json").starts_with("// its own\n"));
-    let allow = &json(&project.read(".claude/settings.json"))["permissions"]["allow"];
-    assert_eq!(*allow, serde_json::json!(["Bash(ls)", "mcp__hob"]));
+    let allow = &json(&project.read(".claude/settings.local.json"))["permissions"]["allow"];
+    assert_eq!(*allow, serde_json::json!(["mcp__hob"]));
+    assert!(!project.read(".claude/settings.json").contains("hob"), "others have it too");
 }
 
 #[test]
@@ -191,8 +192,8 @@ fn undo_after_an_agent_wrote_takes_only_the_trust_back() {
     fs::write(&state, &theirs).unwrap();
     let codex = project.home().join(".codex/config.toml");
     fs::write(&codex, format!("{}\n[mine]\na = 1\n", fs::read_to_string(&codex).unwrap())).unwrap();
-    let settings = project.read(".claude/settings.json").replace("Bash(ls)", "Bash(cat)");
-    project.write(".claude/settings.json", &settings);
+    let settings = project.read(".claude/settings.local.json").replacen('{', "{\"mine\": 1,", 1);
+    project.write(".claude/settings.local.json", &settings);
     let entry = project.read(".codex/config.toml");
     project.write(".codex/config.toml", &format!("{entry}\n[theirs]\nb = 2\n"));
     let said = project.run(["init", "--undo"]).ok();
@@ -200,9 +201,64 @@ fn undo_after_an_agent_wrote_takes_only_the_trust_back() {
     let value: serde_json::Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
     assert_eq!(value, serde_json::json!({"numStartups": 8}));
     assert_eq!(fs::read_to_string(&codex).unwrap().trim(), "[mine]\na = 1");
-    assert!(!project.read(".claude/settings.json").contains("hob"));
+    let settings = project.read(".claude/settings.local.json");
+    assert!(settings.contains("mine") && !settings.contains("hob"), "{settings}");
     let entry = project.read(".codex/config.toml");
     assert!(!entry.contains("hob") && entry.contains("[theirs]\nb = 2"), "{entry}");
+}
+
+#[test]
+fn what_one_person_allows_is_committed_for_nobody() {
+    if !testkit::has_program("git") {
+        return;
+    }
+    let project = lived_in();
+    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    git(&["init", "-q"]);
+    project.write(".git/info/exclude", "# mine");
+    let before = snapshot(project.top());
+    let said = project.run(["init", "--allow"]).ok();
+    assert!(said.contains("For everybody, to commit: hob.toml, .mcp.json,"), "{said}");
+    assert!(said.contains("Yours alone, ignored by git: "), "{said}");
+    project.run(["init", "--allow"]).ok();
+    let exclude = project.read(".git/info/exclude");
+    assert_eq!(exclude.matches("/.claude/settings.local.json\n").count(), 1, "{exclude}");
+    // As the page on mail has it.
+    git(&["add", "."]);
+    let committed = git(&["diff", "--cached"]);
+    for permission in ["mcp__hob", "enabledMcpjsonServers", "default_tools_approval_mode", "\"trust\""] {
+        assert!(!committed.contains(permission), "{permission}: {committed}");
+    }
+    assert!(committed.contains("mcpServers"), "{committed}");
+    git(&["rm", "-rq", "--cached", "."]);
+    std::fs::remove_file(project.root().join(".git/index")).unwrap();
+    std::fs::remove_dir_all(project.root().join(".git/objects")).unwrap();
+    std::fs::create_dir(project.root().join(".git/objects")).unwrap();
+    project.run(["init", "--undo"]).ok();
+    let mut after = snapshot(project.top());
+    let mut before = before;
+    for all in [&mut before, &mut after] {
+        all.retain(|file, _| !file.contains(".git/objects") && !file.ends_with(".git"));
+    }
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_permission_is_not_written_into_a_file_that_is_in_git() {
+    if !testkit::has_program("git") {
+        return;
+    }
+    let project = lived_in();
+    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    git(&["init", "-q"]);
+    project.run(["init"]).ok();
+    git(&["add", "."]);
+    let said = project.run(["init", "--allow"]).ok();
+    assert!(said.contains("Codex: .codex/config.toml is in git, and everybody would allow it: left to you"), "{said}");
+    assert_eq!(git(&["diff", "--name-only"]), "", "nothing that is in git was changed");
+    assert_eq!(git(&["ls-files", "--others", "--exclude-standard"]), "");
+    let settings = project.read(".claude/settings.local.json");
+    assert!(settings.contains("mcp__hob"), "{settings}");
 }
 
 #[test]
@@ -226,7 +282,7 @@ fn in_a_linked_worktree_the_files_are_where_its_agents_look() {
     let said = run(&["init", "--agent", "claude", "--agent", "codex", "--allow"]);
     assert!(said.starts_with(&format!("This is a linked worktree, {}", linked.display())), "{said}");
     assert!(said.contains("Claude Code: registered in .mcp.json."), "{said}");
-    for file in [".mcp.json", ".codex/config.toml", ".claude/settings.json"] {
+    for file in [".mcp.json", ".codex/config.toml", ".claude/settings.local.json"] {
         assert!(linked.join(file).exists(), "{file}");
     }
     assert!(!linked.join("hob.toml").exists() && !project.root().join(".codex").exists());

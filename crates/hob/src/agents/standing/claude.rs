@@ -11,7 +11,8 @@ use crate::agents::{Change, SERVER, Scope};
 /// Its state, written by itself.
 const STATE: &str = ".claude.json";
 const SHARED: &str = ".claude/settings.json";
-const LOCAL: &str = ".claude/settings.local.json";
+/// One person's own settings of a project.
+pub(crate) const LOCAL: &str = ".claude/settings.local.json";
 
 pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>, String> {
     let state = site.user(STATE, SETTINGS)?;
@@ -63,10 +64,12 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
         let by_hand = "take `mcp__hob` out of `permissions.deny` in Claude Code's settings";
         steps.push(Step::new(Need::Call, "refuses hob's tools", by_hand));
     } else if !all().any(|settings| names_tools(&settings["permissions"]["allow"])) {
-        let by_hand = format!("add `\"permissions\": {{\"allow\": [\"mcp__hob\"]}}` to {}{SHARED}", scope.prefix());
+        // Others have the project's settings too.
+        let file = if scope == Scope::Project { LOCAL } else { SHARED };
+        let by_hand = format!("add `\"permissions\": {{\"allow\": [\"mcp__hob\"]}}` to {}{file}", scope.prefix());
         let step = Step::new(Need::Call, "asks before each of hob's tools, and `claude -p` refuses them", by_hand);
         let allow = Change::push(SETTINGS, ["permissions", "allow"], "mcp__hob");
-        steps.push(step.writes(site, scope, SHARED, allow));
+        steps.push(step.writes(site, scope, file, allow));
     }
     Ok(steps)
 }

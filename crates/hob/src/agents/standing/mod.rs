@@ -11,6 +11,7 @@ mod gemini;
 mod hooks;
 mod opencode;
 
+pub(crate) use claude::LOCAL as CLAUDE_LOCAL;
 pub(super) use claude::steps as claude;
 pub(super) use codex::steps as codex;
 pub(super) use copilot::steps as copilot;

@@ -9,8 +9,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use project::{Project, visible};
 
-use super::super::init::Place;
-use super::super::init::{can_ask, confirmed};
+use super::super::init::{Place, can_ask, confirmed, keep_out_of_git};
 use crate::agents::{self, HookFile, HookScope, Put, Scope, Undone, find_program};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
@@ -69,8 +68,12 @@ impl Install {
             }
             found = true;
             let file = HookFile::of(agent, self.scope.unwrap_or(HookScope::Local), &user.site);
-            let done =
-                Place::new(file.base, project).and_then(|place| self.install(&file, &place, fail, &standing.policies));
+            let done = Place::new(file.base, project).and_then(|place| {
+                if !file.is_shared {
+                    keep_out_of_git(&place, project, &file.path)?;
+                }
+                self.install(&file, &place, fail, &standing.policies)
+            });
             if let Err(failure) = done {
                 // One broken file must not exclude the other agents.
                 terminal::report(&failure);

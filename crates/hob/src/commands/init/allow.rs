@@ -80,7 +80,25 @@ fn show<'a>(steps: impl Iterator<Item = &'a (&'a Agent, Step)>) {
 fn write_all(place: &Place, project: &Project, left: &[(&Agent, Step)]) -> Result<(), Failure> {
     for scope in [Scope::Project, Scope::User] {
         let wanted = left.iter().filter_map(|(agent, step)| Some((agent, step.writes.as_ref()?)));
-        let wanted: Vec<_> = wanted.filter(|(_, writing)| writing.scope == scope).collect();
+        let mut wanted: Vec<_> = wanted.filter(|(_, writing)| writing.scope == scope).collect();
+        if place.scope == Scope::Project && scope == Scope::Project {
+            // What one person allows must not be committed for everybody.
+            wanted.retain(|(agent, writing)| {
+                let is_free = project::is_tracked(&writing.file) == Some(false);
+                if !is_free {
+                    let shown = place.show(&writing.file);
+                    let change = &writing.change;
+                    terminal::line(format!(
+                        "{}: {shown} is in git, and everybody would allow it: left to you, {change}.",
+                        agent.title
+                    ));
+                }
+                is_free
+            });
+            for (_, writing) in &wanted {
+                super::keep_out_of_git(place, project, &writing.file)?;
+            }
+        }
         if wanted.is_empty() {
             continue;
         }

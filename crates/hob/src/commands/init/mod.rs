@@ -5,6 +5,7 @@
 //! only written for one who says so (`allow`).
 
 mod allow;
+mod exclude;
 mod http;
 mod mail;
 mod place;
@@ -13,10 +14,11 @@ mod register;
 use clap::Args;
 use project::{Config, Project};
 
-use crate::agents::{AGENTS, Agent, Edits, Scope, Undone, without_hooks};
+use crate::agents::{AGENTS, Agent, CLAUDE_LOCAL, Edits, Scope, Undone, without_hooks};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 pub(super) use allow::{can_ask, confirmed};
+pub(super) use exclude::keep_out_of_git;
 use mail::Mode;
 pub(super) use place::Place;
 use register::register;
@@ -161,6 +163,9 @@ impl Init {
         if let Exit::Failed = allow::go_on(place, project, &registered, self.allow)? {
             exit = Exit::Failed;
         }
+        if let Some(line) = what_to_commit(place, &registered) {
+            terminal::line(line);
+        }
         let undo = if self.user { "hob init --user --undo" } else { "hob init --undo" };
         match (exit, found) {
             (Exit::Done, true) => terminal::line(format!(
@@ -171,6 +176,25 @@ impl Init {
         }
         Ok(exit)
     }
+}
+
+/// Says which of the files are the project's, and which are one person's own; `None` outside of a repository.
+fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
+    let config = place.base().join("hob.toml");
+    if place.scope == Scope::User || registered.is_empty() || project::exclusion(&config).is_none() {
+        return None;
+    }
+    let local = place.base().join(CLAUDE_LOCAL);
+    let files = [config].into_iter().chain(registered.iter().map(|agent| place.file(agent))).chain([local]);
+    let mut files: Vec<_> = files.filter(|file| file.exists()).collect();
+    files.dedup();
+    let (own, shared): (Vec<_>, Vec<_>) = files.iter().partition(|file| exclude::is_ignored(place, file));
+    let names = |files: &[&std::path::PathBuf]| listed(&files.iter().map(|file| place.show(file)).collect::<Vec<_>>());
+    let commit = format!("For everybody, to commit: {}.", names(&shared));
+    Some(match own.as_slice() {
+        [] => commit,
+        own => format!("{commit} Yours alone, ignored by git: {}.", names(own)),
+    })
 }
 
 fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
@@ -187,13 +211,15 @@ fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
 
 fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
     let mut is_empty = true;
-    // What was allowed first: of the two records, only that of the registrations knows who made their directory.
-    for allowed in [true, false] {
+    // The registrations last: only their record knows who made the directory of all records.
+    let records: [&dyn Fn() -> Result<Option<Edits>, Failure>; 3] = [
+        &|| exclude::edits(place, project),
         // With `--user` there is one record for both.
-        if allowed && place.scope == Scope::User {
-            continue;
-        }
-        let mut edits = if allowed { place.allowed(project)? } else { place.edits()? };
+        &|| (place.scope == Scope::Project).then(|| place.allowed(project)).transpose(),
+        &|| place.edits().map(Some),
+    ];
+    for open in records {
+        let Some(mut edits) = open()? else { continue };
         if edits.is_empty() {
             continue;
         }
@@ -233,7 +259,8 @@ fn without_entry(owner: &str, text: &str) -> Option<String> {
         return mail::without_block(text);
     }
     let Some(agent) = AGENTS.iter().find(|agent| agent.name == owner) else {
-        return without_hooks(owner, text).or_else(|| allow::without(owner, text));
+        let others = [without_hooks, allow::without, exclude::without];
+        return others.into_iter().find_map(|without| without(owner, text));
     };
     // In either scope, whichever this was.
     let formats = [Scope::Project, Scope::User].map(|scope| agent.format(scope));

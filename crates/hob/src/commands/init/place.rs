@@ -17,6 +17,8 @@ pub(in crate::commands) struct Place {
     pub(in crate::commands) record: PathBuf,
     /// The record of edits below the home that one worktree's agents ask for.
     allow_record: PathBuf,
+    /// The record of edits of the repository's `info/exclude`.
+    exclude_record: PathBuf,
     /// The directories that were created for the record.
     made: Vec<PathBuf>,
     search: OsString,
@@ -33,6 +35,7 @@ impl Place {
             true => state.join(format!("{name}.json")),
             false => state.join(format!("{name}-{}.json", project::hash_of(&top))),
         };
+        let exclude_record = of_worktree("exclude");
         let (record, allow_record) = match scope {
             Scope::Project => (of_worktree("init"), of_worktree("allow")),
             Scope::User => {
@@ -42,7 +45,7 @@ impl Place {
             }
         };
         let site = Site { top, main: project.root().to_owned(), home };
-        let mut place = Place { scope, site, record, allow_record, made: Vec::new(), search };
+        let mut place = Place { scope, site, record, allow_record, exclude_record, made: Vec::new(), search };
         if scope == Scope::Project {
             place.made = place.create_state(&place.record, project)?;
         }
@@ -69,6 +72,12 @@ impl Place {
     pub(in crate::commands) fn allowed(&self, project: &Project) -> Result<Edits, Failure> {
         let made = self.create_state(&self.allow_record, project)?;
         Ok(Edits::open(&self.site.home, &self.allow_record, Links::Follow, made)?)
+    }
+
+    /// The edits of the repository's `info/exclude`. Never open together with the others.
+    pub(in crate::commands) fn excluded(&self, project: &Project, common_dir: &Path) -> Result<Edits, Failure> {
+        let made = self.create_state(&self.exclude_record, project)?;
+        Ok(Edits::open(common_dir, &self.exclude_record, Links::Refuse, made)?)
     }
 
     fn create_state(&self, record: &Path, project: &Project) -> Result<Vec<PathBuf>, Failure> {

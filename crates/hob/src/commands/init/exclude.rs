@@ -1,0 +1,54 @@
+//! Keeps one person's own files out of git: a line in the repository's `info/exclude`, which nobody else has.
+
+use std::path::{Path, PathBuf};
+
+use project::Project;
+
+use super::place::Place;
+use crate::agents::{Edits, Links, Scope};
+use crate::exit::Failure;
+use crate::terminal;
+
+/// Before the line of an edit, in the name of its owner.
+const OWNER: &str = "exclude ";
+
+/// Opens the edits of `info/exclude`; `None` outside of a repository, and for the user's own configuration.
+pub(super) fn edits(place: &Place, project: &Project) -> Result<Option<Edits>, Failure> {
+    let exclusion = project::exclusion(&place.site.top.join("hob.toml")).filter(|_| place.scope == Scope::Project);
+    exclusion.map(|(common_dir, _)| place.excluded(project, &common_dir)).transpose()
+}
+
+/// Has git ignore a file of the worktree.
+pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, file: &Path) -> Result<(), Failure> {
+    let Some((common_dir, line)) = project::exclusion(file).filter(|_| place.scope == Scope::Project) else {
+        return Ok(());
+    };
+    if is_ignored(place, file) {
+        return Ok(());
+    }
+    let mut edits = place.excluded(project, &common_dir)?;
+    let list = common_dir.join("info/exclude");
+    let text = edits.read(&list)?.unwrap_or_default();
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    edits.write(&list, &format!("{OWNER}{line}"), &format!("{text}{gap}{line}\n"))?;
+    terminal::line(format!("{}: yours alone, so git ignores it now (info/exclude).", place.show(file)));
+    Ok(())
+}
+
+/// Whether a line of `info/exclude`, or of the worktree's `.gitignore`, names the file.
+pub(super) fn is_ignored(place: &Place, file: &Path) -> bool {
+    let Some((common_dir, line)) = project::exclusion(file) else { return false };
+    let lists: [(&Path, PathBuf); 2] =
+        [(&common_dir, common_dir.join("info/exclude")), (&place.site.top, place.site.top.join(".gitignore"))];
+    lists.iter().any(|(base, list)| {
+        let text = Edits::look(base, list, Links::Follow).ok().flatten().unwrap_or_default();
+        text.lines().any(|other| other == line || other == &line[1..])
+    })
+}
+
+/// The text without the line of an owner; `None` if it is another's, or gone.
+pub(super) fn without(owner: &str, text: &str) -> Option<String> {
+    let line = owner.strip_prefix(OWNER)?;
+    let kept: String = text.split_inclusive('\n').filter(|other| other.trim_end() != line).collect();
+    (kept != text).then_some(kept)
+}
