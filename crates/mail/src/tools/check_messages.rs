@@ -31,11 +31,12 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// `messages` or `empty`.
     pub status: String,
-    /// Messages that you were handed before and did not answer. Each is listed once.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub earlier: Vec<Earlier>,
     /// The messages, most urgent first.
     pub messages: Vec<Message>,
+    /// Messages that you were handed before and did not answer. Each is listed once.
+    // After `messages`: the first id in the result is its receipt.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub earlier: Vec<Earlier>,
     /// The number of messages that still wait.
     pub remaining: u64,
     /// Other processes that go by your name: each message reaches one of you.

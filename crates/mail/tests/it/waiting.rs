@@ -11,7 +11,7 @@ use mcp::server::{ConnectionOptions, Server, ServerInfo};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::fixture::{StoreFixture, again, limits, texts};
+use crate::fixture::{LONG, StoreFixture, again, limits, texts};
 use crate::holders::callers;
 
 fn call(id: u64, name: &str, arguments: &Value) -> String {
@@ -52,7 +52,11 @@ async fn a_later_wait_of_a_run_ends_the_one_that_its_client_dropped() {
     let another_run = fixture.block(&again(&bob), Floor::Critical).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(dropped.iter().all(|waiter| !waiter.is_finished()), "parallel waits of one turn stand");
-    let newer = fixture.block(&bob, Floor::All).await;
+    let newer = fixture.beside();
+    let newer = tokio::spawn({
+        let bob = bob.clone();
+        async move { newer.wait(&bob, LONG, Floor::All).await }
+    });
     for waiter in dropped {
         let waited = waiter.await.unwrap();
         assert!(waited.is_superseded && waited.messages.is_empty());
@@ -71,11 +75,12 @@ async fn a_message_on_its_way_to_a_dropped_wait_is_not_lost() {
         let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
         let dropped = fixture.block(&bob, Floor::All).await;
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let (sending, newer) = tokio::join!(fixture.send(&ann, "bob", "one"), fixture.block(&bob, Floor::All));
-        sending.unwrap();
+        let newer = async { fixture.wait(&bob, Duration::from_secs(60), Floor::All).await };
+        let (sent, newer) = tokio::join!(fixture.send(&ann, "bob", "one"), newer);
+        sent.unwrap();
         let before = dropped.await.unwrap();
         if before.messages.is_empty() {
-            assert_eq!(newer.await.unwrap().messages.len(), 1);
+            assert_eq!(newer.messages.len(), 1);
         } else {
             let listed = fixture.mail.check(&bob, CheckRequest::default()).await.unwrap();
             assert_eq!((before.is_superseded, listed.reminders.len()), (false, 1));

@@ -240,8 +240,8 @@ pub(super) async fn hand_back<R: MessageRows>(rows: &mut R, back: &HandBack) -> 
     let held = rows.leased_to(&back.session, None).await?;
     for one in held.into_iter().filter(|one| one.token.map(call_of) == Some(back.token)) {
         if one.token != Some(back.token) {
-            // The call only reminded of it.
-            rows.set_token(&one, back.token, false).await?;
+            // The call only reminded of it. It is in hand of no call, so that handing back twice is handing back once.
+            rows.set_token(&one, 0, false).await?;
             continue;
         }
         let (mailbox, highest) = match mailboxes.entry(one.agent.clone()) {
