@@ -252,8 +252,10 @@ async fn an_agent_is_active_while_its_process_lives_and_nobody_is_for_being_look
     assert_eq!(daemon.active().await, ["ann"]);
     let unread = async || mail.pending(&name, mail::Floor::All, 10).await.unwrap().messages.len();
     assert_eq!(unread().await, 1, "taken, and not confirmed");
+    let listed = daemon.ok(&agent, "check_messages", json!({"limit": 0})).await;
+    assert!(listed.starts_with("You were handed 1 message before") && listed.ends_with("No new messages."), "{listed}");
     assert_eq!(daemon.ok(&agent, "check_messages", json!({"limit": 0})).await, "No messages.");
-    assert_eq!(unread().await, 0, "counting confirms what was taken, as every check does");
+    assert_eq!(unread().await, 0, "counting lists what was taken, as every check does; then it is read");
     end(&daemon, agent, "ann").await;
     assert!(daemon.active().await.is_empty(), "it ended");
 }

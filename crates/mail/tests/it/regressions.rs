@@ -59,7 +59,7 @@ async fn defect_04_a_check_sees_all_of_ones_own_mail_and_none_of_ones_own_sendin
     let got = fixture.mail.check(&bob, Default::default()).await.unwrap().messages;
     assert_eq!(texts(&got), ["by name", "by role"]);
     assert!(got.iter().all(|one| one.message.from == ann.agent), "sent under the sender's own name");
-    fixture.check(&bob).await;
+    fixture.mail.confirm(&bob).await.unwrap();
     let status = fixture.mail.delivery_status(&ann, by_name.id.as_str()).await.unwrap();
     assert_eq!((&status[0].recipient, status[0].state), (&bob.agent, DeliveryState::Read));
     assert_eq!(fixture.check(&ann).await, ["bob's own"], "one's reading marks nothing of others'");

@@ -270,3 +270,27 @@ async fn two_hundred_compactions_hide_nothing(fixture: StoreFixture) {
     assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec![], vec![]));
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 0);
 }
+
+/// What is in hand, and whether it was listed, survives daemons: each opens the file anew.
+#[tokio::test]
+async fn a_restart_forgets_neither_what_is_in_hand_nor_that_it_was_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = async || {
+        let (clock, hand) = mail::Clock::manual(crate::fixture::EPOCH);
+        let store = crate::fixture::open_sqlite(&dir.path().join("mail.db"), clock, &LIMITS()).unwrap();
+        StoreFixture::with(std::sync::Arc::new(store), LIMITS(), crate::fixture::ManualClock(hand), Box::new(())).await
+    };
+    let fixture = open().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "one").await.unwrap();
+    fixture.wait(&bob, LONG, Floor::All).await;
+    for listed in [vec!["one"], vec![]] {
+        fixture.store.close().await;
+        let fixture = open().await;
+        let attached = fixture.mail.attach(&bob);
+        assert_eq!(shown(&checked(&fixture, &bob, false).await), (listed, vec![]));
+        fixture.store.close().await;
+        std::mem::forget(attached);
+    }
+    assert_eq!(open().await.mail.inbox(&bob.agent).await.unwrap().leased, 0);
+}
