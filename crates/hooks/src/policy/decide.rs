@@ -161,7 +161,9 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
     if rule.table.decide <= Verdict::Allow {
         let is_all = script.opaque.is_none()
             && !script.commands.is_empty()
-            && script.commands.iter().all(|simple| simple.words.is_empty() || best(simple) == Match::Yes)
+            && !script.has_assignments
+            && !script.has_functions
+            && script.commands.iter().all(|simple| rule.commands.iter().any(|pattern| pattern.covers(simple)))
             && subject.writes.is_empty()
             && !subject.writes_unknown;
         return if is_all { by_path } else { NO };

@@ -6,6 +6,7 @@
 mod code;
 mod decide;
 pub mod in_force;
+mod options;
 mod pattern;
 mod rule;
 mod shell;

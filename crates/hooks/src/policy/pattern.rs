@@ -1,11 +1,13 @@
 //! A rule's pattern for commands, such as `git push --force*`, and how it is matched on the words of a command.
 //!
 //! - The first word is the program, by the last part of its path, or by its whole path if the pattern has a `/`.
-//! - A word with a `-` is an option, wherever it stands before a `--`. `--force` is also `--force=…`; `-rf` is any spelling
-//!   in which both letters are given.
-//! - Other words are the first operands, in order. The value of an option may be taken for one, or passed over. A `*` alone
-//!   is any number of operands; in a word, `*` is any text.
+//! - A word with a `-` is an option, wherever it stands before a `--`. It matches every name of the option that the program
+//!   is known to have, abbreviations, and letters in clusters. `--force` is also `--force=…`.
+//! - Other words are the first operands, in order. A `*` alone is any number of operands; in a word, `*` is any text.
+//!
+//! A rule that allows is matched by [`Pattern::covers`]: the pattern must spell out every argument that is given.
 
+use super::options::{self, Argument, Arguments, Given};
 use super::shell::{Part, Simple, Word};
 
 /// Whether a pattern matches.
@@ -32,15 +34,30 @@ enum Operand {
     Any,
 }
 
-/// An operand of a command.
-struct Given<'a> {
-    word: &'a Word,
-    /// Whether it may be the value of the option before it.
-    is_maybe_value: bool,
-}
-
-/// Git's options before its command that take a value as the next word.
-const GIT_VALUES: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
+/// Options of git that change only how it prints.
+const HARMLESS: &[&str] = &["--no-pager", "-P", "--no-optional-locks"];
+/// Options that are complete, whatever other options begin so.
+const COMPLETE: &[&str] = &[
+    "--all",
+    "--debug",
+    "--delete",
+    "--dry-run",
+    "--force",
+    "--global",
+    "--help",
+    "--local",
+    "--name",
+    "--no",
+    "--output",
+    "--quiet",
+    "--recursive",
+    "--release",
+    "--tag",
+    "--test",
+    "--verbose",
+    "--version",
+    "--yes",
+];
 
 impl Pattern {
     /// Reads a pattern; why it is none.
@@ -68,171 +85,255 @@ impl Pattern {
     pub(crate) fn matches(&self, simple: &Simple) -> Match {
         let Some(program) = simple.words.first() else { return Match::No };
         let by_name = match program.text() {
-            Some(text) => {
-                let name = if self.program.contains('/') { text } else { text.rsplit('/').next().unwrap_or(text) };
-                // A name with a pattern for files in it may become any.
-                match (glob(&self.program, name), program.is_glob) {
-                    (true, false) => Match::Yes,
-                    (false, false) => return Match::No,
-                    (_, true) => Match::Maybe,
-                }
-            }
+            Some(text) if glob(&self.program, self.part_of(text)) => Match::Yes,
+            Some(_) => return Match::No,
             None if self.can_be_program(program) => Match::Maybe,
             None => return Match::No,
         };
         if program.is_several() {
             // The program and its first arguments may come out of it.
-            let arguments: Vec<Word> = std::iter::once(Word::hole()).chain(simple.words[1..].iter().cloned()).collect();
-            return if self.matches_with(&arguments, true) { Match::Maybe } else { Match::No };
+            let words: Vec<Word> = std::iter::once(Word::hole()).chain(simple.words[1..].iter().cloned()).collect();
+            let arguments = options::read(None, &words, false, false);
+            return if self.matches_with(&arguments, Match::Maybe) { Match::Maybe } else { Match::No };
         }
-        let is_git = program.text().is_none_or(|name| name.rsplit('/').next() == Some("git"));
-        let arguments = if is_git { after_git_options(&simple.words[1..]) } else { &simple.words[1..] };
-        let certain = self.matches_with(arguments, false);
-        match (certain, certain || self.matches_with(arguments, true)) {
-            (true, _) => by_name,
-            (false, true) => Match::Maybe,
-            (false, false) => Match::No,
+        let name = simple.name().unwrap_or(&self.program);
+        let (options, at) = options::options_of(name, &simple.words[1..]);
+        let arguments = options::read(options, &simple.words[1 + at..], false, options::has_single_dash(name));
+        if self.matches_with(&arguments, Match::Yes) {
+            by_name
+        } else if self.matches_with(&arguments, Match::Maybe) {
+            Match::Maybe
+        } else {
+            Match::No
         }
+    }
+
+    /// The part of a program's path that the pattern is about.
+    fn part_of<'a>(&self, path: &'a str) -> &'a str {
+        if self.program.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) }
     }
 
     /// Whether a name with holes can be the program.
     fn can_be_program(&self, word: &Word) -> bool {
-        let last = match word.parts.last() {
-            Some(Part::Text(text)) => text.rsplit('/').next().unwrap_or(text),
-            _ => "",
-        };
-        let has_slash = matches!(word.parts.last(), Some(Part::Text(text)) if text.contains('/'));
-        if has_slash && !self.program.contains('/') {
+        if let Some(Part::Text(text)) = word.parts.last()
+            && text.contains('/')
+            && !self.program.contains('/')
+        {
             // The last part of the path is known.
-            return glob(&self.program, last);
+            return glob(&self.program, self.part_of(text));
         }
-        let start = word.start();
-        let start = if self.program.contains('/') { start } else { start.rsplit('/').next().unwrap_or(start) };
-        intersects(&self.program, &format!("{start}*{last}"))
+        intersects(&self.program, self.part_of(&word.as_pattern()))
     }
 
-    /// Whether the arguments match, where a hole is anything or nothing.
-    fn matches_with(&self, arguments: &[Word], holes_are_wild: bool) -> bool {
-        let dashes = arguments.iter().position(|word| word.text() == Some("--"));
-        if self.has_dashes && dashes.is_none() && !(holes_are_wild && arguments.iter().any(Word::is_several)) {
+    /// Whether the arguments match at least so well.
+    fn matches_with(&self, arguments: &Arguments, least: Match) -> bool {
+        let before = &arguments.list[..arguments.dashes.unwrap_or(arguments.list.len())];
+        let is_several = |argument: &Argument| matches!(argument, Argument::Operand { word, .. } if word.is_several());
+        if self.has_dashes && arguments.dashes.is_none() && (least == Match::Yes || !before.iter().any(is_several)) {
             return false;
         }
-        let before = &arguments[..dashes.unwrap_or(arguments.len())];
-        let has = |option: &String| {
-            before.iter().any(|word| is_option(option, word) || holes_are_wild && word_may_be(option, word))
-                || letters(option).is_some_and(|letters| {
-                    letters.chars().all(|letter| before.iter().any(|word| has_letter(word, letter)))
-                })
-        };
-        if !self.options.iter().all(has) {
+        if !self.options.iter().all(|option| is_given(option, before, least)) {
             return false;
         }
-        let mut given = Vec::new();
-        let mut after_option = false;
-        for word in before {
-            let is_option = word.start().starts_with('-') && word.start().len() > 1;
-            if !is_option {
-                given.push(Given { word, is_maybe_value: after_option });
-            }
-            after_option = is_option && !word.start().contains('=');
-        }
-        if let Some(dashes) = dashes {
-            given.extend(arguments[dashes + 1..].iter().map(|word| Given { word, is_maybe_value: false }));
-        }
-        operands(&self.operands, &given, holes_are_wild)
-    }
-}
-
-/// Whether the given operands begin with the wanted ones. Bounded by the product of both.
-fn operands(wanted: &[Operand], given: &[Given<'_>], holes_are_wild: bool) -> bool {
-    // fits[at]: whether what is wanted so far can be met by the first `at` operands.
-    let mut fits = vec![false; given.len() + 1];
-    let passed_over = |fits: &mut Vec<bool>| {
-        for (at, one) in given.iter().enumerate() {
-            let is_nothing = one.is_maybe_value || holes_are_wild && one.word.is_several();
-            fits[at + 1] |= fits[at] && is_nothing;
-        }
-    };
-    fits[0] = true;
-    passed_over(&mut fits);
-    for want in wanted {
-        let mut next = vec![false; given.len() + 1];
-        match want {
-            Operand::Any => {
-                let mut reached = false;
-                for (at, fit) in fits.iter().enumerate() {
-                    reached |= fit;
-                    next[at] = reached;
-                }
-            }
-            Operand::Word(pattern) => {
-                for (at, one) in given.iter().enumerate() {
-                    let is_it = match one.word.text() {
-                        Some(text) => glob(pattern, text),
-                        None => holes_are_wild && word_may_be(pattern, one.word),
-                    };
-                    next[at + 1] |= fits[at] && is_it;
-                    // A hole may be several words, the wanted one among them.
-                    next[at] |= fits[at] && holes_are_wild && one.word.is_several() && is_it;
+        let mut operands: Vec<(&Word, bool)> = Vec::new();
+        for argument in &arguments.list {
+            match argument {
+                Argument::Operand { word, may_be_value } => operands.push((word, *may_be_value)),
+                // `curl -X DELETE` names the value of an option.
+                Argument::Option(given) => {
+                    let is_named = || self.options.iter().any(|option| gives(option, argument) > Match::No);
+                    operands.extend(given.value.as_ref().filter(|_| is_named()).map(|value| (value, true)));
                 }
             }
         }
-        fits = next;
-        passed_over(&mut fits);
+        begin(&self.operands, &operands, least)
     }
-    fits.contains(&true)
+
+    /// Whether the pattern spells out the whole command: its program by name, every option and every operand. An option with
+    /// a `*` stands for any number of options that match it, with their values.
+    pub(crate) fn covers(&self, simple: &Simple) -> bool {
+        let Some(program) = simple.words.first().and_then(Word::text) else { return false };
+        if !glob(&self.program, program) || program.contains('/') && !self.program.contains('/') {
+            return false;
+        }
+        let words = &simple.words[1..];
+        let (options, at) = options::options_of(program, words);
+        if !words[..at].iter().all(|word| word.text().is_some_and(|text| HARMLESS.contains(&text))) {
+            return false;
+        }
+        let arguments = options::read(options, &words[at..], false, options::has_single_dash(program));
+        let takes_any_option = self.options.iter().any(|option| option.starts_with("-*"));
+        let mut operands = Vec::new();
+        for (index, argument) in arguments.list.iter().enumerate() {
+            match argument {
+                Argument::Operand { word, .. } => {
+                    let is_after_dashes = self.has_dashes && arguments.dashes.is_some_and(|dashes| index >= dashes);
+                    let may_be_option = word.may_be_option() && !is_after_dashes && !takes_any_option;
+                    // A remote such as `ext::sh -c id` is a program.
+                    let is_helper = program == "git" && word.shown().contains("::");
+                    operands.push((word, word.is_several() || may_be_option || is_helper));
+                }
+                Argument::Option(given) => {
+                    if given.open.is_some() {
+                        return false;
+                    }
+                    let full = given.value.as_ref().and_then(Word::text).map(|value| format!("{}={value}", given.name));
+                    let is_whole =
+                        |option: &&String| full.as_ref().is_some_and(|full| option.contains('=') && glob(option, full));
+                    let is_named =
+                        |option: &&String| names(given).any(|name| glob(option, &name) || has_letter(option, &name));
+                    match self.options.iter().find(|option| is_whole(option) || is_named(option)) {
+                        Some(option) if option.contains(['*', '=']) => {}
+                        Some(_) => operands.extend(given.value.as_ref().map(|value| (value, value.text().is_none()))),
+                        // A word of letters stands in the list as a whole, and each letter of it.
+                        None if given.is_cluster => {}
+                        None => return false,
+                    }
+                }
+            }
+        }
+        (!self.has_dashes || arguments.dashes.is_some())
+            && self.options.iter().all(|option| option.contains('*') || is_given(option, &arguments.list, Match::Yes))
+            && spell_out(&self.operands, &operands)
+    }
 }
 
-/// Whether a word gives an option for certain.
-fn is_option(option: &str, word: &Word) -> bool {
-    let Some(text) = word.text().filter(|text| text.starts_with('-')) else {
-        // `--force=$x` is given, whatever its value.
-        return !option.contains('=') && word.start().split_once('=').is_some_and(|(name, _)| glob(option, name));
+/// Whether the arguments give an option, or all letters of it, at least so certainly.
+fn is_given(option: &str, arguments: &[Argument], least: Match) -> bool {
+    let has = |option: &str| arguments.iter().any(|argument| gives(option, argument) >= least);
+    has(option) || letters(option).is_some_and(|letters| letters.chars().all(|letter| has(&format!("-{letter}"))))
+}
+
+/// The names of a given option: as it is written, and all that the program has for it.
+fn names(given: &Given) -> impl Iterator<Item = String> {
+    let known = given.entry.unwrap_or_default().trim_end_matches([':', '?']).split('|').filter(|name| !name.is_empty());
+    let known = known.map(|name| if name.chars().count() == 1 { format!("-{name}") } else { format!("--{name}") });
+    std::iter::once(given.name.clone()).chain(known)
+}
+
+/// Whether an argument gives an option.
+fn gives(option: &str, argument: &Argument) -> Match {
+    let may_be = |word: &Word| match word.is_several() || intersects(option, &word.as_pattern()) {
+        true => Match::Maybe,
+        false => Match::No,
     };
-    glob(option, text) || !option.contains('=') && text.split_once('=').is_some_and(|(name, _)| glob(option, name))
+    let given = match argument {
+        Argument::Option(given) => given,
+        Argument::Operand { word, .. } => return if word.has_hole() { may_be(word) } else { Match::No },
+    };
+    if let Some(word) = &given.open {
+        return may_be(word);
+    }
+    if names(given).any(|name| glob(option, &name)) {
+        return if given.is_doubtful { Match::Maybe } else { Match::Yes };
+    }
+    if let Some((name, wanted)) = option.split_once('=')
+        && let Some(value) = &given.value
+        && names(given).any(|given| given == name)
+    {
+        return is_operand(wanted, value);
+    }
+    // An option that the program is not known to have may be an abbreviation.
+    let is_beginning = given.entry.is_none()
+        && given.name.len() > 3
+        && given.name.starts_with("--")
+        && option.trim_end_matches('*').starts_with(&given.name)
+        && !COMPLETE.contains(&given.name.as_str());
+    if is_beginning { Match::Maybe } else { Match::No }
 }
 
 /// The letters of an option such as `-rf`.
 fn letters(option: &str) -> Option<&str> {
     let letters = option.strip_prefix('-')?;
-    ((1..=3).contains(&letters.len()) && letters.chars().all(|c| c.is_ascii_alphabetic())).then_some(letters)
+    ((2..=3).contains(&letters.len()) && letters.chars().all(|c| c.is_ascii_alphabetic())).then_some(letters)
 }
 
-/// Whether a word of single letters has this one.
-fn has_letter(word: &Word, letter: char) -> bool {
-    let Some(given) = word.text().and_then(|text| text.strip_prefix('-')) else { return false };
-    (1..=6).contains(&given.len()) && given.chars().all(|c| c.is_ascii_alphabetic()) && given.contains(letter)
+/// Whether an option of several letters has the letter of this one.
+fn has_letter(option: &str, name: &str) -> bool {
+    name.len() == 2 && letters(option).is_some_and(|letters| letters.contains(&name[1..]))
 }
 
-/// Whether a word with holes can become one that the pattern matches.
-fn word_may_be(pattern: &str, word: &Word) -> bool {
-    if word.is_several() {
-        // One of the words that it becomes can be any.
-        return true;
+/// Whether a word is an operand that the pattern names.
+fn is_operand(pattern: &str, word: &Word) -> Match {
+    if let Some(text) = word.text() {
+        return if glob(pattern, text) || glob(pattern, &plain(text)) { Match::Yes } else { Match::No };
     }
-    let text: String = word
-        .parts
-        .iter()
-        .map(|part| match part {
-            Part::Text(text) => text.as_str(),
-            Part::Hole { .. } => "*",
-        })
-        .collect();
-    let is_glob_option = word.is_glob && word.start().starts_with('-');
-    (word.has_hole() || is_glob_option) && intersects(pattern, &text.replace(['?', '['], "*"))
+    let shown = word.as_pattern();
+    // A glob that begins with `*` does not make the name of a hidden file.
+    let is_hidden = pattern.starts_with('.') && matches!(word.parts.first(), Some(Part::Glob(_)));
+    let may_be =
+        word.is_several() || !is_hidden && (intersects(pattern, &shown) || intersects(pattern, &plain(&shown)));
+    if may_be { Match::Maybe } else { Match::No }
 }
 
-/// Git's arguments from its command on.
-fn after_git_options(arguments: &[Word]) -> &[Word] {
-    let mut at = 0;
-    while let Some(word) = arguments.get(at) {
-        let start = word.start();
-        if !start.starts_with('-') || start.len() < 2 {
-            break;
+/// A path without `./`, `//`, `dir/..` and a slash at its end.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("" | ".", _) => {}
+            ("..", Some(last)) if *last != ".." && !last.contains('*') => _ = parts.pop(),
+            _ => parts.push(part),
         }
-        at += 1 + usize::from(word.text().is_some_and(|word| GIT_VALUES.contains(&word)));
     }
-    arguments.get(at..).unwrap_or_default()
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+/// Whether the given operands begin with the wanted ones. An operand that may be a value may be passed over.
+fn begin(wanted: &[Operand], given: &[(&Word, bool)], least: Match) -> bool {
+    let holes_are_wild = least == Match::Maybe;
+    // fits[at]: whether the wanted operands so far can be met by the first `at` given ones.
+    let mut fits = vec![false; given.len() + 1];
+    let pass_over = |fits: &mut Vec<bool>| {
+        for (at, (word, may_be_value)) in given.iter().enumerate() {
+            fits[at + 1] |= fits[at] && (*may_be_value || holes_are_wild && word.is_several());
+        }
+    };
+    fits[0] = true;
+    pass_over(&mut fits);
+    for want in wanted {
+        let mut next = vec![false; given.len() + 1];
+        match want {
+            Operand::Any => {
+                let mut is_reached = false;
+                for (at, fit) in fits.iter().enumerate() {
+                    is_reached |= fit;
+                    next[at] = is_reached;
+                }
+            }
+            Operand::Word(pattern) => {
+                for (at, (word, _)) in given.iter().enumerate() {
+                    let is_it = is_operand(pattern, word) >= least;
+                    next[at + 1] |= fits[at] && is_it;
+                    // A hole may be several words, the wanted one among them.
+                    next[at] |= fits[at] && holes_are_wild && word.is_several() && is_it;
+                }
+            }
+        }
+        fits = next;
+        pass_over(&mut fits);
+    }
+    fits.contains(&true)
+}
+
+/// Whether the wanted operands are all that is given. A `*` does not stand for an operand that is marked.
+fn spell_out(wanted: &[Operand], given: &[(&Word, bool)]) -> bool {
+    let mut fits = vec![false; given.len() + 1];
+    fits[0] = true;
+    for want in wanted {
+        let mut next = vec![false; given.len() + 1];
+        for at in 0..=given.len() {
+            next[at] = match want {
+                Operand::Any => fits[at] || at > 0 && next[at - 1] && !given[at - 1].1,
+                Operand::Word(pattern) => {
+                    at > 0 && fits[at - 1] && given[at - 1].0.text().is_some_and(|text| glob(pattern, text))
+                }
+            }
+        }
+        fits = next;
+    }
+    fits[given.len()]
 }
 
 /// Whether a text matches a pattern in which `*` is any text.

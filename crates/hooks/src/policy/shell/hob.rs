@@ -27,7 +27,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
         Some("eval") => call("repl_eval", words, Some("code"), input),
         Some("call") => {
             let Some(tool) = words.first() else { return };
-            let Some(name) = tool.text() else { return script.is_opaque(OPAQUE) };
+            let Some(name) = tool.text() else { return script.set_opaque(OPAQUE) };
             call(name, &words[1..], None, input)
         }
         // It takes calls of tools on its standard input.
@@ -35,10 +35,10 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
         Some(_) => return,
         None => None,
     };
-    let Some((tool, given)) = called else { return script.is_opaque(OPAQUE) };
+    let Some((tool, given)) = called else { return script.set_opaque(OPAQUE) };
     let Some((command, code)) = code_of(&tool, ToolKind::Mcp, &given) else { return };
     match command {
-        Some(Command::Text(text)) => script.read(&text, depth + 1),
+        Some(Command::Text(text)) => script.read_apart(&text, depth + 1),
         Some(Command::Words(words)) => {
             let words = words.iter().map(|word| Word::known(word)).collect();
             script.add(Simple { words, ..Simple::default() }, depth + 1);
@@ -56,13 +56,13 @@ fn read_code(script: &mut Script, code: &Code, depth: usize) {
         let mut inner = Script::default();
         inner.read(&code.text, depth + 1);
         if let Some(why) = code::opaque_if_shell(&inner, &code.text) {
-            script.is_opaque(why);
+            script.set_opaque(why);
         }
         let room = super::COMMANDS_MAX.saturating_sub(script.commands.len());
         script.commands.extend(inner.commands.into_iter().take(room));
     }
     if code::starts_process(&code.text).is_some() {
-        script.is_opaque("code that hob is given starts a process");
+        script.set_opaque("code that hob is given starts a process");
     }
 }
 

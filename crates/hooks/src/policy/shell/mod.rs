@@ -1,23 +1,29 @@
 //! The simple commands in a shell's text, as words: what a rule about a command is matched on.
 //!
-//! Commands are found wherever a shell would run them: in lists, pipes, loops, functions, substitutions, here-documents
-//! for a shell, and behind programs that run others ([`wrappers`]). Nothing is run and no variable is known: what only
-//! running could tell is a hole in a word, or makes the text opaque. Too much is found rather than too little.
+//! The text is parsed by the grammar of Bash and walked ([`tree`]); the words are read from their raw text ([`quoting`]).
+//! Commands are found wherever a shell would run them, and behind programs that run others ([`wrappers`]). Nothing is run
+//! and no variable is known: what only running could tell is a hole in a word, or makes the text opaque. A text that is not
+//! understood is opaque.
 
-mod expansion;
 mod hob;
-mod reader;
+mod quoting;
+mod tree;
 mod word;
 mod wrappers;
 
 pub(crate) use self::word::{Part, Word};
 
-/// The most bytes of a text that are read, commands in it, and levels of nesting.
+/// The most bytes of a text, and of all texts that it runs.
 const TEXT_MAX: usize = 256 * 1024;
+const ALL_TEXTS_MAX: usize = 512 * 1024;
 const COMMANDS_MAX: usize = 2000;
-const DEPTH_MAX: usize = 24;
-/// How often a part is read again that was taken for arithmetic.
-const AGAIN_MAX: usize = 16;
+const DEPTH_MAX: usize = 12;
+const STEPS_MAX: usize = 32;
+/// Words that begin a construct. As the name of a command they show that the grammar and a shell disagree.
+const RESERVED: &[&str] = &[
+    "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "case", "esac", "select", "function",
+    "{", "}", "!", "[[",
+];
 
 /// What a text runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,19 +31,36 @@ pub struct Script {
     pub(crate) commands: Vec<Simple>,
     /// Why there may be more than is found, if so.
     pub opaque: Option<&'static str>,
-    read_again: usize,
+    /// Whether it assigns variables, which may change what its commands do.
+    pub(crate) has_assignments: bool,
+    /// Whether it defines functions, which may have the names of programs.
+    pub(crate) has_functions: bool,
+    /// The changes of directory so far.
+    steps: Vec<Step>,
+    bytes_read: usize,
 }
 
 /// A program with its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
-    /// The files that its redirections write.
+    /// The files that its redirections write, and that they read.
     pub(crate) writes: Vec<Word>,
+    pub(crate) reads: Vec<Word>,
+    /// The changes of directory before it.
+    pub(crate) steps: Vec<Step>,
     /// What a here-document or here-string gives it.
     input: Option<Word>,
     /// Whether another command's output is its input.
     is_piped: bool,
+}
+
+/// A change of directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) to: Word,
+    /// Whether it is known to happen.
+    pub(crate) is_certain: bool,
 }
 
 /// Reads a shell's text.
@@ -49,6 +72,13 @@ pub fn script(text: &str) -> Script {
 
 /// The commands of a program that is run with these arguments, without a shell.
 pub fn program(words: &[String]) -> Script {
+    // Agents that have no tool for a text give it to a shell.
+    if let [shell, option, text] = words
+        && matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh"))
+        && matches!(option.as_str(), "-c" | "-lc")
+    {
+        return script(text);
+    }
     let mut script = Script::default();
     let words = words.iter().map(|word| Word::known(word)).collect();
     script.add(Simple { words, ..Simple::default() }, 0);
@@ -57,36 +87,85 @@ pub fn program(words: &[String]) -> Script {
 
 impl Script {
     fn read(&mut self, text: &str, depth: usize) {
-        if text.len() > TEXT_MAX {
-            return self.is_opaque("it is longer than what is looked at");
+        self.bytes_read += text.len();
+        if text.len() > TEXT_MAX || self.bytes_read > ALL_TEXTS_MAX {
+            return self.set_opaque("the shell text is too large");
         }
         if depth > DEPTH_MAX {
-            return self.is_opaque("it is nested deeper than what is looked at");
+            return self.set_opaque("the shell text is nested too deeply");
         }
-        reader::Reader::new(text, depth, self).read();
+        tree::read(self, text, depth);
+    }
+
+    /// Reads a text that another shell runs.
+    fn read_apart(&mut self, text: &str, depth: usize) {
+        let steps = self.steps.len();
+        self.read(text, depth);
+        self.steps.truncate(steps);
     }
 
     /// Adds a command, and those that it runs.
     fn add(&mut self, simple: Simple, depth: usize) {
+        let steps = self.steps.clone();
+        self.add_at(Simple { steps, ..simple }, depth);
+    }
+
+    /// Adds a command that runs in a directory of its own.
+    fn add_at(&mut self, mut simple: Simple, depth: usize) {
+        while simple
+            .words
+            .first()
+            .is_some_and(|word| !word.is_quoted && word.text().is_some_and(|text| RESERVED.contains(&text)))
+        {
+            simple.words.remove(0);
+            self.set_opaque("hob cannot read this shell text");
+        }
+        if simple.words.is_empty() && simple.writes.is_empty() && simple.reads.is_empty() {
+            return;
+        }
         if self.commands.len() >= COMMANDS_MAX {
-            return self.is_opaque("it has more commands than are looked at");
+            return self.set_opaque("the shell text has too many commands");
         }
         let index = self.commands.len();
         self.commands.push(simple);
         wrappers::unwrap(self, index, depth);
     }
 
-    fn is_opaque(&mut self, why: &'static str) {
+    fn set_opaque(&mut self, why: &'static str) {
         self.opaque.get_or_insert(why);
+    }
+
+    fn change_directory(&mut self, to: Word) {
+        // Where too many changes lead is unknown.
+        let to = if self.steps.len() < STEPS_MAX { to } else { Word::hole() };
+        self.steps.truncate(STEPS_MAX);
+        self.steps.push(Step { to, is_certain: true });
+    }
+
+    fn doubt_steps(&mut self, from: usize) {
+        self.steps.iter_mut().skip(from).for_each(|step| step.is_certain = false);
+    }
+
+    /// The commands from this one on may run in any directory.
+    fn move_commands(&mut self, from: usize) {
+        for simple in self.commands.iter_mut().skip(from) {
+            simple.steps.push(Step { to: Word::hole(), is_certain: false });
+        }
     }
 
     /// The commands as texts, a hole as `…`: for explanations.
     pub fn shown(&self) -> Vec<String> {
-        self.commands.iter().map(Simple::shown).collect()
+        self.commands.iter().map(Simple::shown).filter(|shown| !shown.is_empty()).collect()
     }
 }
 
 impl Simple {
+    /// A program's name, without the directory of its path.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let name = self.words.first()?.text()?;
+        Some(name.rsplit('/').next().unwrap_or(name))
+    }
+
     pub(crate) fn shown(&self) -> String {
         self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
     }

@@ -4,9 +4,7 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) parts: Vec<Part>,
-    /// Whether it has characters of a pattern for file names that are not quoted.
-    pub(crate) is_glob: bool,
-    /// Whether anything in it is quoted: then it is no reserved word.
+    /// Whether a character of it is quoted. A quoted word is not a reserved word.
     pub(crate) is_quoted: bool,
 }
 
@@ -14,7 +12,9 @@ pub(crate) struct Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
     Text(String),
-    /// Anything; `several` words of it, or none, if it is not quoted.
+    /// Unquoted `*`, `?` or `[`: text of a file name.
+    Glob(char),
+    /// Any text. With `several` any number of words: an expansion without quotes.
     Hole {
         several: bool,
     },
@@ -26,15 +26,15 @@ impl Word {
         Word { parts: vec![Part::Text(text.to_owned())], ..Word::default() }
     }
 
-    /// Any words, or none.
+    /// Any number of words.
     pub(crate) fn hole() -> Word {
         Word { parts: vec![Part::Hole { several: true }], ..Word::default() }
     }
 
-    /// A path that begins with this word.
-    pub(crate) fn below(place: &Word) -> Word {
-        let mut word = place.clone();
-        word.push_hole(false);
+    /// A path below this one.
+    pub(crate) fn below(&self) -> Word {
+        let mut word = self.clone();
+        word.parts.push(Part::Hole { several: false });
         word
     }
 
@@ -45,11 +45,14 @@ impl Word {
         }
     }
 
-    pub(crate) fn push_hole(&mut self, several: bool) {
-        self.parts.push(Part::Hole { several });
+    pub(crate) fn push_part(&mut self, part: Part) {
+        match (self.parts.last_mut(), part) {
+            (Some(Part::Text(before)), Part::Text(text)) => before.push_str(&text),
+            (_, part) => self.parts.push(part),
+        }
     }
 
-    /// Its text, if it has no holes.
+    /// Its text, if it has neither holes nor globs.
     pub(crate) fn text(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -66,7 +69,7 @@ impl Word {
         }
     }
 
-    /// Whether it may be several words, or none.
+    /// Whether it may become several words, or none.
     pub(crate) fn is_several(&self) -> bool {
         self.parts.contains(&Part::Hole { several: true })
     }
@@ -75,22 +78,60 @@ impl Word {
         self.parts.iter().any(|part| matches!(part, Part::Hole { .. }))
     }
 
-    /// The word without its first bytes, which are text.
+    pub(crate) fn has_glob(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
+    }
+
+    /// Whether a shell could make an option of it.
+    pub(crate) fn may_be_option(&self) -> bool {
+        let start = self.start();
+        start.starts_with('-') && start.len() > 1
+            || start.is_empty() && self.text().is_none()
+            || start == "-" && self.text().is_none()
+    }
+
+    /// The word without the first bytes of its text.
     pub(crate) fn without_start(&self, bytes: usize) -> Word {
         let mut word = self.clone();
         if let Some(Part::Text(text)) = word.parts.first_mut() {
             *text = text.get(bytes..).unwrap_or_default().to_owned();
+            if text.is_empty() && word.parts.len() > 1 {
+                word.parts.remove(0);
+            }
         }
         word
     }
 
+    /// The pattern of its possible texts, in which `*` is any text.
+    pub(crate) fn as_pattern(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Glob(_) | Part::Hole { .. } => "*",
+        });
+        parts.collect()
+    }
+
+    /// The words, joined by blanks: the text that `eval` runs.
+    pub(crate) fn joined(words: &[Word]) -> Word {
+        let mut all = Word::default();
+        for (index, word) in words.iter().enumerate() {
+            if index > 0 {
+                all.push(' ');
+            }
+            word.parts.iter().for_each(|part| all.push_part(part.clone()));
+        }
+        all
+    }
+
     pub(crate) fn shown(&self) -> String {
-        self.parts
-            .iter()
-            .map(|part| match part {
-                Part::Text(text) => text.as_str(),
-                Part::Hole { .. } => "…",
-            })
-            .collect()
+        let mut shown = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => shown.push_str(text),
+                Part::Glob(c) => shown.push(*c),
+                Part::Hole { .. } => shown.push('…'),
+            }
+        }
+        shown
     }
 }
