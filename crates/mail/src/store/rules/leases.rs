@@ -155,8 +155,8 @@ async fn which<R: MessageRows>(
         Which::All => {}
         Which::Ended => {
             let mut mailbox = rows.mailbox(agent).await?;
-            let (told, untold) = held.into_iter().partition(|one| one.token.is_some_and(is_told));
-            for one in &told as &Vec<DeliveryOf<R>> {
+            let (told, untold): (Vec<_>, Vec<_>) = held.into_iter().partition(|one| one.token.is_some_and(is_told));
+            for one in &told {
                 finish(rows, &mut mailbox, one, DeliveryState::Read, None).await?;
             }
             rows.save(&mailbox).await?;

@@ -111,9 +111,10 @@ pub(super) async fn retell<R: MessageRows>(rows: &mut R, retell: &Retell) -> Res
         if !is_lost {
             rows.set_token(&one, token | RETOLD, false).await?;
             told.push(one);
-        } else if let (id, ..) = rows.origin(&one.message).await?
-            && retell.lost.contains(&id)
-        {
+            continue;
+        }
+        let (id, ..) = rows.origin(&one.message).await?;
+        if retell.lost.contains(&id) {
             rows.set_token(&one, token & !RETOLD, false).await?;
         }
     }
