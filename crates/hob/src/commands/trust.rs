@@ -36,7 +36,13 @@ impl TrustCommand {
             return Ok(Exit::Done);
         }
         let requests = Config::requests(project, &daemon::sections()).map_err(Failure::new)?;
-        let policy = WaitingPolicy::find(project)?;
+        let policy = match WaitingPolicy::find(project) {
+            Err(failure) if !requests.is_empty() => {
+                terminal::line(format!("{}. It is not granted.", failure.message));
+                None
+            }
+            found => found?,
+        };
         let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
         nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
         if requests.is_empty() && policy.is_none() {

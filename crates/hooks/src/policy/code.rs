@@ -4,14 +4,14 @@
 //! A text for a shell is read as the text of a shell tool. Code in another language is searched for the names by which it
 //! starts processes, and for paths in quotes; a rule that denies or asks then may match. This is no sandbox.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::pattern::{Match, glob};
 use super::rule::{Rule, ToolPattern, is_among};
 use super::shell;
-use super::subject::Place;
+use super::subject::{Place, Subject};
 use crate::agents::Verdict;
 use crate::event::{Command, Tool, ToolKind};
 
@@ -36,7 +36,6 @@ const HOB_TOOLS: &[(&str, &[&str], bool)] = &[
     ("repl_eval", &["code", "expr", "expression", "command"], false),
     ("repl_input", &["text", "input", "stdin"], false),
     ("repl_query", &["target", "name", "expr", "expression"], true),
-    ("run_cure", &["code"], true),
 ];
 /// The fields of other servers' tools that hold a text for a shell.
 const SHELL_FIELDS: [&str; 3] = ["command", "cmd", "script"];
@@ -193,16 +192,13 @@ pub(super) fn starts_process(code: &str) -> Option<&'static str> {
     by_name.or_else(by_line)
 }
 
-/// Adds the commands of code that may be for a shell.
-pub(super) fn add_if_shell(script: Option<shell::Script>, code: &Code) -> Option<shell::Script> {
-    if code.language != Language::Unknown {
-        return script;
-    }
-    let inner = shell::script(&code.text);
-    let mut script = script.unwrap_or_default();
-    script.opaque = script.opaque.or(opaque_if_shell(&inner, &code.text));
-    script.commands.extend(inner.commands);
-    Some(script)
+/// Returns the commands of code that may be for a shell.
+pub(super) fn commands_if_shell(code: &Code) -> Option<shell::Script> {
+    (code.language == Language::Unknown).then(|| {
+        let mut script = shell::script(&code.text);
+        script.opaque = opaque_if_shell(&script, &code.text);
+        script
+    })
 }
 
 /// Why there may be more in code that may be for a shell. A text that the reader does not understand may be another language.
@@ -232,54 +228,68 @@ pub(super) fn quoted_paths(code: &Code, place: impl Fn(&str) -> Place) -> Option
             );
         }
     }
+    // A redirection of a shell's text names its file without quotes.
+    words.extend(code.text.split('>').skip(1).filter_map(|text| text.split_whitespace().next()));
     words.sort_unstable();
     words.dedup();
     (words.len() <= WORDS_MAX).then(|| words.into_iter().map(place).collect())
 }
 
-/// Whether code in another language may do what a rule forbids, and by what.
-pub(super) fn may_match(rule: &Rule, tool: &Tool, paths: Option<&[Place]>) -> Option<(Match, Option<String>)> {
-    let code = tool.code.as_ref()?;
+/// Whether the code of a tool does what a rule forbids, or may do it, and by what.
+pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Option<String>) {
+    const NO: (Match, Option<String>) = (Match::No, None);
+    let Some(code) = tool.code.as_ref() else { return NO };
     if rule.table.decide < Verdict::Ask || !is_about_code(rule, tool) {
-        return None;
+        return NO;
     }
-    let is_about_shell = !rule.commands.is_empty()
-        || rule.paths.is_none()
-            && rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(ToolKind::Shell)));
-    let by = |by: String| Some((Match::Maybe, Some(by)));
+    let maybe = |by: String| (Match::Maybe, Some(by));
     if code.text.len() > TEXT_MAX {
-        return by("code that is longer than what is looked at".to_owned());
+        return maybe("code that is longer than what is looked at".to_owned());
+    }
+    let mut found = NO;
+    if let Some(script) = &subject.code_script {
+        for simple in &script.commands {
+            let is_it = rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
+            if is_it > found.0 {
+                found = (is_it, Some(simple.shown()));
+            }
+        }
+        if found.0 > Match::No {
+            return if rule.paths.is_some() { (Match::Maybe, found.1) } else { found };
+        }
+        if let Some(why) = script.opaque.filter(|_| !rule.commands.is_empty()) {
+            return maybe(why.to_owned());
+        }
     }
     if let Some(name) = starts_process(&code.text) {
-        return by(format!("code with {name}, which starts a process"));
-    }
-    if is_about_shell && rule.commands.is_empty() && code.language == Language::Unknown {
-        return by("code that may be for a shell".to_owned());
+        return maybe(format!("code with {name}, which starts a process"));
     }
     if !rule.commands.is_empty() {
-        return None;
+        return NO;
     }
-    let globs = rule.paths.as_ref()?;
-    let Some(paths) = paths else { return by("code with more paths than are looked at".to_owned()) };
+    let Some(globs) = &rule.paths else {
+        let is_shell = code.language == Language::Unknown;
+        return if is_shell { maybe("code that may be for a shell".to_owned()) } else { NO };
+    };
+    let Some(paths) = &subject.code_paths else { return maybe("code with more paths than are looked at".to_owned()) };
     // Any word is outside of what a rule excepts, so it must look like a path there.
-    let is_path = |path: &PathBuf| !globs.0.is_empty() || path.components().count() > 1;
-    let found = paths
-        .iter()
-        .find(|place| is_path(&place.named) && (is_among(globs, &place.named) || is_among(globs, &place.leads_to)));
-    by(format!("code with the path {}", found?.named.display()))
+    let is_path = |path: &Path| !globs.0.is_empty() || path.components().count() > 1;
+    let is_it =
+        |place: &&Place| is_path(&place.named) && (is_among(globs, &place.named) || is_among(globs, &place.leads_to));
+    paths.iter().find(is_it).map_or(NO, |place| maybe(format!("code with the path {}", place.named.display())))
 }
 
-/// Whether a rule is about commands or files, of this tool or of any that runs code.
+/// Whether a rule is about commands or files, or about shells.
 fn is_about_code(rule: &Rule, tool: &Tool) -> bool {
-    rule.tools.is_empty() && (!rule.commands.is_empty() || rule.paths.is_some())
-        || rule.tools.iter().any(|pattern| match pattern {
-            ToolPattern::Kind(
-                ToolKind::Shell | ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::Search,
-            ) => true,
-            ToolPattern::Kind(kind) => *kind == tool.kind,
-            ToolPattern::Mcp(server, name) => {
-                tool.mcp.as_ref().is_some_and(|(of, called)| glob(server, of) && glob(name, called))
-            }
-            ToolPattern::Native(name) => glob(name, &tool.native),
-        })
+    let is_about = !rule.commands.is_empty() || rule.paths.is_some();
+    let is_for_tool = |pattern: &ToolPattern| match pattern {
+        ToolPattern::Kind(ToolKind::Shell) => true,
+        ToolPattern::Kind(ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::Search) => is_about,
+        ToolPattern::Kind(kind) => is_about && *kind == tool.kind,
+        ToolPattern::Mcp(server, name) => {
+            is_about && tool.mcp.as_ref().is_some_and(|(of, called)| glob(server, of) && glob(name, called))
+        }
+        ToolPattern::Native(name) => is_about && glob(name, &tool.native),
+    };
+    if rule.tools.is_empty() { is_about } else { rule.tools.iter().any(is_for_tool) }
 }

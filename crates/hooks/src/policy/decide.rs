@@ -57,11 +57,11 @@ pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Fac
                 continue;
             }
             let (mut found, mut by) = rule_matches(rule, event, subject);
-            if found == Match::No
-                && let Some(code) =
-                    event.tool.as_ref().and_then(|tool| code::may_match(rule, tool, subject.code_paths.as_deref()))
-            {
-                (found, by) = code;
+            if let Some(tool) = &event.tool {
+                let of_code = code::matches(rule, tool, subject);
+                if of_code.0 > found {
+                    (found, by) = of_code;
+                }
             }
             let table = &rule.table;
             let decides = match (found, table.decide) {
@@ -200,9 +200,7 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
         return OfTool::Yes;
     }
     let is_it = rule.tools.iter().any(|pattern| match pattern {
-        ToolPattern::Kind(ToolKind::Shell) if rule.table.decide >= Verdict::Ask => {
-            tool.is_shell() || !rule.commands.is_empty() && subject.script.is_some()
-        }
+        ToolPattern::Kind(ToolKind::Shell) if rule.table.decide >= Verdict::Ask => tool.is_shell(),
         ToolPattern::Kind(kind) => *kind == tool.kind,
         ToolPattern::Mcp(server, name) => {
             tool.mcp.as_ref().is_some_and(|(of, called)| glob(server, of) && glob(name, called))
@@ -210,7 +208,7 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
         ToolPattern::Native(name) => glob(name, &tool.native),
     });
     let writes = rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(kind) if kind.changes_files()));
-    let is_written = tool.kind != ToolKind::Edit && (!subject.writes.is_empty() || subject.writes_unknown);
+    let is_written = tool.is_shell() && (!subject.writes.is_empty() || subject.writes_unknown);
     match (is_it, writes && is_written) {
         (true, _) => OfTool::Yes,
         (false, true) => OfTool::ByRedirection,

@@ -21,6 +21,8 @@ pub struct Subject {
     pub(super) writes: Vec<Place>,
     /// Whether a redirection writes a file that only running could tell.
     pub(super) writes_unknown: bool,
+    /// The commands of code that may be for a shell.
+    pub(super) code_script: Option<Script>,
     /// The paths in quotes in code of another language; `None` if there are more than are looked at.
     pub(super) code_paths: Option<Vec<Place>>,
 }
@@ -47,10 +49,6 @@ impl Subject {
             Command::Words(words) => shell::program(words),
         });
         let code = tool.code.as_ref();
-        let script = match code {
-            Some(code) => code::add_if_shell(script, code),
-            None => script,
-        };
         let mut subject = Subject { paths: tool.paths.iter().map(|path| place(path)).collect(), ..Subject::default() };
         if let Some(script) = &script {
             for word in script.commands.iter().flat_map(|simple| &simple.writes) {
@@ -65,6 +63,7 @@ impl Subject {
             // A shell has no files of its own, whatever fields its input has.
             subject.paths.clear();
         }
+        subject.code_script = code.and_then(code::commands_if_shell);
         subject.code_paths = code.map_or_else(|| Some(Vec::new()), |code| code::quoted_paths(code, place));
         subject.script = script;
         subject

@@ -5,9 +5,9 @@ mod served;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::sync::watch::Receiver;
+use tokio::sync::watch::{Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use crate::Record;
@@ -18,6 +18,11 @@ pub use served::{Entry, Served, State};
 const QUIET: Duration = Duration::from_millis(100);
 /// How often the files are read where they cannot be watched.
 const POLL: Duration = Duration::from_secs(2);
+
+/// How long a worktree that begins to be followed waits for its nodes: an agent's client waits for this.
+const FIRST_WITHIN: Duration = Duration::from_secs(1);
+/// How often the nodes that are checked so far are served while others are still checked.
+const PUBLISH: Duration = Duration::from_millis(300);
 
 /// Takes the journal's records.
 pub type Recorder = Arc<dyn Fn(Record) + Send + Sync>;
@@ -36,19 +41,21 @@ impl Drop for Worktree {
 }
 
 impl Worktree {
-    /// Begins to follow a worktree. All of its nodes are loaded when this returns.
+    /// Begins to follow a worktree. Its nodes are loaded when this returns, or as many as could be checked soon: the others
+    /// come as changes.
     pub async fn follow(folder: Folder, record: Recorder) -> Worktree {
         let path = folder.worktree().to_owned();
         // It is watched before it is read, so that nothing falls in between.
         let watcher = watch::Watcher::start(path.clone(), options(folder.path())).await;
         let watcher = watcher.inspect_err(|error| tracing::warn!(%error, "node files are polled")).ok();
         let changes = watcher.as_ref().map(|watcher| watcher.subscribe().1);
-        let mut follower = Follower { folder, record };
-        let (loaded, first) = follower.read(Arc::default()).await;
-        follower = loaded;
-        let (sender, served) = tokio::sync::watch::channel(first);
+        let (sender, served) = tokio::sync::watch::channel(Arc::default());
+        let (loaded, is_loaded) = tokio::sync::oneshot::channel();
+        let mut follower = Follower { folder, record, served: sender };
         let following = tokio::spawn(async move {
             let (_watcher, mut changes) = (watcher, changes);
+            follower = follower.read().await;
+            let _ = loaded.send(());
             loop {
                 let is_watched = match &mut changes {
                     Some(changes) => changes.next().await.is_some(),
@@ -60,14 +67,10 @@ impl Worktree {
                 if !is_watched {
                     changes = None;
                 }
-                let before = sender.borrow().clone();
-                let (read, after) = follower.read(before.clone()).await;
-                follower = read;
-                if *after != *before {
-                    sender.send_replace(after);
-                }
+                follower = follower.read().await;
             }
         });
+        let _ = tokio::time::timeout(FIRST_WITHIN, is_loaded).await;
         Worktree { path, served, following }
     }
 
@@ -107,21 +110,40 @@ fn escaped(name: &str) -> String {
 }
 
 /// Reads the files, off the runtime's threads.
+#[derive(Clone)]
 struct Follower {
     folder: Folder,
     record: Recorder,
+    served: Sender<Arc<Served>>,
 }
 
 impl Follower {
-    async fn read(self, before: Arc<Served>) -> (Follower, Arc<Served>) {
-        let (folder, record) = (self.folder.clone(), self.record.clone());
-        let kept = before.clone();
+    async fn read(self) -> Follower {
+        let kept = self.clone();
         let read = tokio::task::spawn_blocking(move || {
-            let (after, news) = Served::read(&self.folder, &before);
+            let mut published = Instant::now();
+            let before = self.served.borrow().clone();
+            let (after, news) = Served::read(&self.folder, &before, |so_far| {
+                if published.elapsed() >= PUBLISH {
+                    self.publish(so_far());
+                    published = Instant::now();
+                }
+            });
             news.into_iter().for_each(|news| (self.record)(news));
-            (self, Arc::new(after))
+            self.publish(after);
+            self
         });
         // A panic in a parser leaves what was served.
-        read.await.unwrap_or_else(|_| (Follower { folder, record }, kept))
+        read.await.unwrap_or(kept)
+    }
+
+    fn publish(&self, served: Served) {
+        self.served.send_if_modified(|before| {
+            let is_new = **before != served;
+            if is_new {
+                *before = Arc::new(served);
+            }
+            is_new
+        });
     }
 }

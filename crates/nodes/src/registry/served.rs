@@ -63,8 +63,13 @@ impl Served {
         self.error.clone().unwrap_or_else(|| folder.unknown(name, names(), &self.passed_over).to_string())
     }
 
-    /// What is served once the files are read, and what is new.
-    pub(crate) fn read(folder: &Folder, before: &Served) -> (Served, Vec<Record>) {
+    /// Returns what is served once the files are read, and what is new. `checked` is told after each file, and can have what
+    /// is served with the files so far.
+    pub(crate) fn read(
+        folder: &Folder,
+        before: &Served,
+        mut checked: impl FnMut(&dyn Fn() -> Served),
+    ) -> (Served, Vec<Record>) {
         let worktree = project::visible::path(folder.worktree()).to_string();
         let Listing { names, passed_over } = match folder.listing() {
             Ok(listing) => listing,
@@ -92,6 +97,11 @@ impl Served {
                 news.extend(record(&entry));
             }
             entries.insert(name, entry);
+            checked(&|| {
+                let mut so_far = before.entries.clone();
+                so_far.extend(entries.clone());
+                Served { entries: so_far, ..Served::default() }
+            });
         }
         let gone = before.entries.keys().filter(|name| !entries.contains_key(*name));
         news.extend(gone.map(|name| Record::NodeGone { node: name.clone(), worktree: worktree.clone() }));

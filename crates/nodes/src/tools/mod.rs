@@ -52,6 +52,7 @@ pub struct Nodes {
     taken: OnceLock<Arc<BTreeSet<String>>>,
     /// The worktrees that are followed.
     followed: Mutex<HashMap<PathBuf, Weak<Worktree>>>,
+    beginning: tokio::sync::Mutex<()>,
     /// The last good version of what was called in worktrees that nobody follows: a shell's calls.
     last_good: Mutex<HashMap<(PathBuf, String), Arc<Node>>>,
 }
@@ -82,6 +83,7 @@ impl Nodes {
             listed: settings.listed,
             taken: OnceLock::new(),
             followed: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
             last_good: Mutex::default(),
         }
     }
@@ -91,18 +93,19 @@ impl Nodes {
         self.taken.get_or_init(|| Arc::new(taken));
     }
 
-    /// Follows a worktree's node files, until the last holder drops what this gives. All are loaded when it returns.
+    /// Follows a worktree's node files, until the last holder drops what this gives. See [`Worktree::follow`].
     pub async fn follow(&self, worktree: &Path) -> Arc<Worktree> {
+        if let Some(followed) = self.followed(worktree) {
+            return followed;
+        }
+        // Many agents that begin at once have the files checked once.
+        let _beginning = self.beginning.lock().await;
         if let Some(followed) = self.followed(worktree) {
             return followed;
         }
         let new = Arc::new(Worktree::follow(self.folder_of(worktree), self.record.clone()).await);
         let mut followed = self.followed.lock();
         followed.retain(|_, worktree| worktree.strong_count() > 0);
-        // Another may have begun meanwhile.
-        if let Some(other) = followed.get(worktree).and_then(Weak::upgrade) {
-            return other;
-        }
         followed.insert(worktree.to_owned(), Arc::downgrade(&new));
         new
     }

@@ -86,7 +86,7 @@ impl Tool for NodesStatus {
             // Nobody follows the files: they are read now.
             None => {
                 let (folder, nothing) = (folder.clone(), Served::default());
-                let read = tokio::task::spawn_blocking(move || Served::read(&folder, &nothing).0);
+                let read = tokio::task::spawn_blocking(move || Served::read(&folder, &nothing, |_| ()).0);
                 Arc::new(read.await.map_err(ToolError::internal)?)
             }
         };

@@ -233,3 +233,23 @@ async fn the_journal_hears_what_becomes_of_a_file() {
     assert!(heard.iter().zip(words).all(|(record, word)| record.starts_with(word)), "{heard:?}");
     assert!(heard[1].contains("nodes/a.node.md:1: a node file begins with a line `---`"), "{heard:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_files_do_not_hold_up_an_agent_that_begins() {
+    let place = tempfile::tempdir().expect("a directory");
+    let folder = place.path().join("nodes");
+    std::fs::create_dir(&folder).expect("a directory");
+    std::fs::write(folder.join("a.node.md"), text(0)).expect("written");
+    let fields: String = (0..8000).map(|number| format!("f{number}: string, ")).collect();
+    for name in ["slow1", "slow2", "slow3"] {
+        let slow = format!(
+            "---\ndescription: Slow.\ninput: {{ schema: {{ {fields} }} }}\noutput: {{ schema: {{ a: string }} }}\n---\n{{{{ f0 }}}}\n"
+        );
+        std::fs::write(folder.join(format!("{name}.node.md")), slow).expect("written");
+    }
+    let begun = Instant::now();
+    let worktree = follow(place.path()).await;
+    eprintln!("FOLLOWED {:?} {:?}", begun.elapsed(), worktree.served().entries.keys());
+    until(&worktree, "all are checked", |served| served.entries.len() == 4).await;
+    eprintln!("ALL {:?}", begun.elapsed());
+}

@@ -107,7 +107,7 @@ fn code_of_sessions_meets_the_rules_about_commands() {
         (eval(json!({"code": "print('git push -f')", "profile": "python"})), Pass),
         (eval(json!({"code": "1 + 1", "profile": "python"})), Pass),
         (tool("mcp__hob__repl_query", &json!({"kind": "type", "target": "map"})), Pass),
-        (tool("mcp__hob__run_cure", &json!({"code": "os:cmd(\"git push -f\")"})), Ask),
+        (tool("mcp__hob__run_cure", &json!({"code": "subprocess"})), Pass),
         // Other servers' tools.
         (tool("mcp__desktop__execute_command", &json!({"command": "git push -f"})), Deny),
         (tool("mcp__desktop__run", &json!({"cmd": "git push -f"})), Deny),
@@ -183,6 +183,8 @@ fn paths_in_code_are_asked_about() {
         (eval(json!({"code": "open('.env.example').read()", "profile": "python"})), Pass),
         (eval(json!({"code": "print('the environment')", "profile": "python"})), Pass),
         (eval(json!({"code": "x = secrets", "profile": "python"})), Pass),
+        (eval(json!({"code": "echo a > .env"})), Ask),
+        (eval(json!({"code": "if a > secrets: b > 0"})), Pass),
         (tool("mcp__fs__read", &json!({"path": ".env"})), Pass),
     ];
     check(PATHS, &cases);
@@ -192,6 +194,7 @@ fn paths_in_code_are_asked_about() {
         &[
             (eval(json!({"code": "open('../x', 'w')", "profile": "python"})), Ask),
             (eval(json!({"code": "open('src/x', 'w'); print('done')", "profile": "python"})), Pass),
+            (eval(json!({"code": "x > 0 and y > z"})), Pass),
         ],
     );
 }
