@@ -124,7 +124,8 @@ impl Follower {
             let mut published = Instant::now();
             let before = self.served.borrow().clone();
             let (after, news) = Served::read(&self.folder, &before, |so_far| {
-                if published.elapsed() >= PUBLISH {
+                // Somebody may wait for the first ones.
+                if before.entries.is_empty() || published.elapsed() >= PUBLISH {
                     self.publish(so_far());
                     published = Instant::now();
                 }

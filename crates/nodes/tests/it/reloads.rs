@@ -203,8 +203,8 @@ async fn five_hundred_files_are_loaded_and_one_more_is_too_many() {
     }
     let begun = Instant::now();
     let worktree = follow(place.path()).await;
+    until(&worktree, "all of them", |served| served.entries.len() == 500).await;
     println!("500 files loaded and checked in {:?}", begun.elapsed());
-    assert_eq!(worktree.served().entries.len(), 500);
     std::fs::write(folder.join("more.node.md"), text(0)).expect("written");
     until(&worktree, "too many", |served| served.error.is_some()).await;
     let served = worktree.served();
@@ -247,9 +247,8 @@ async fn slow_files_do_not_hold_up_an_agent_that_begins() {
         );
         std::fs::write(folder.join(format!("{name}.node.md")), slow).expect("written");
     }
-    let begun = Instant::now();
-    let worktree = follow(place.path()).await;
-    eprintln!("FOLLOWED {:?} {:?}", begun.elapsed(), worktree.served().entries.keys());
+    // Checking them takes longer than a client waits for its first answer.
+    let worktree = tokio::time::timeout(Duration::from_secs(10), follow(place.path())).await.expect("it begins soon");
+    until(&worktree, "the quick one", |served| served.entries.contains_key("a")).await;
     until(&worktree, "all are checked", |served| served.entries.len() == 4).await;
-    eprintln!("ALL {:?}", begun.elapsed());
 }
