@@ -18,9 +18,28 @@ fn event_of(project: &TestProject, agent: &str, name: &str, more: &Value) -> Ran
     for (key, value) in more.as_object().into_iter().flatten() {
         payload[key] = value.clone();
     }
-    let ran = hook(project, &[name, "--agent", agent, "--deadline", "60"], payload.to_string().as_bytes());
+    let args = [name, "--agent", agent, "--deadline", "60"];
+    let ran = hook_of(project, payload["session_id"].as_str().unwrap(), &args, payload.to_string().as_bytes());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran
+}
+
+/// Runs a hook as a child of the agent of this session, if there is one, else of this test.
+fn hook_of(project: &TestProject, session: &str, args: &[&str], input: &[u8]) -> Ran {
+    let at = |name: &str| project.top().join(format!("{session}.{name}"));
+    if !at("calls").exists() {
+        return hook(project, args, input);
+    }
+    let _ = std::fs::remove_file(at("code"));
+    std::fs::write(at("in"), input).unwrap();
+    let [given, out, err, draft, code] =
+        ["in", "out", "err", "draft", "code"].map(|name| at(name).display().to_string());
+    let args = args.join(" ");
+    let line = format!("hob hook {args} < {given} > {out} 2> {err}; echo $? > {draft}; mv {draft} {code}\n");
+    std::fs::write(at("calls"), line).unwrap();
+    let code = testkit::until("the hook's end", || std::fs::read_to_string(&code).ok());
+    let text = |path: &str| std::fs::read_to_string(path).unwrap();
+    Ran { code: code.trim().parse().ok(), stdout: text(&out), stderr: text(&err) }
 }
 
 /// What an event adds to the context of Claude Code's model; empty for nothing.
@@ -56,10 +75,16 @@ fn two_agents() -> (TestProject, McpPeer) {
 }
 
 /// An agent's front-end, started for a session by a program that is not this test: whoever starts a front-end is an agent, and
-/// does not answer for its person.
+/// does not answer for its person. It also runs the hooks of its session.
 fn agent(project: &TestProject, session: &str, args: &[&str]) -> McpPeer {
     let script = project.top().join("agent");
-    std::fs::write(&script, "export CLAUDE_CODE_SESSION_ID=$1; shift; hob mcp \"$@\"; exit $?").unwrap();
+    let text = r#"calls="$(dirname "$0")/$1.calls"; mkfifo "$calls"
+export CLAUDE_CODE_SESSION_ID=$1; shift
+while :; do while read -r line; do eval "$line"; done < "$calls"; done < /dev/null > /dev/null 2>&1 &
+hob mcp "$@"; code=$?
+kill $!; rm -f "$calls"; exit $code
+"#;
+    std::fs::write(&script, text).unwrap();
     let mut command = project.command("sh");
     command.arg(script).arg(session).args(args);
     let mut peer = McpPeer::spawn(command);
