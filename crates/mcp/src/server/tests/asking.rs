@@ -221,7 +221,7 @@ async fn an_older_client_is_asked_by_a_request() {
     // An answer that fails, or does not fit, fails the call.
     for (response, said) in [
         (json!({"error": {"code": -1, "message": "no dialog"}}), "the client did not answer the question: no dialog"),
-        (json!({"result": accept(json!({}))}), "the client did not answer the question: `color` is missing"),
+        (json!({"result": accept(json!({}))}), "the client did not answer the question: missing field `color`"),
         (json!({"result": 7}), "the client did not answer the question: `action` must be accept, decline or cancel"),
     ] {
         client.call(2, "inquire", json!({"about": "form"})).await;
