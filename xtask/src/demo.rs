@@ -94,34 +94,59 @@ fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
 
 /// A small program with a caller, a value and a homonym in a comment.
 const GEOMETRY: &str = "\
-pub enum Shape { Circle(f64), Square { side: f64 } }
+class Circle:
+    radius = 1.0
 
-// The area of a shape.
-pub fn area(shape: &Shape) -> f64 {
-    match shape {
-        Shape::Circle(radius) => radius * radius * 3.14,
-        Shape::Square { side } => side * side,
-    }
-}
+class Square:
+    side = 1.0
 
-pub fn total(shapes: &[Shape]) -> f64 {
-    shapes.iter().map(area).sum::<f64>() + area(&Shape::Circle(1.0))
-}
+type Shape = Circle | Square
+
+# The area of a shape.
+def area(shape: Shape) -> float:
+    match shape:
+        case Circle():
+            return shape.radius * shape.radius * 3.14
+        case Square():
+            return shape.side * shape.side
+
+def total(shapes: list[Shape]) -> float:
+    return sum(map(area, shapes)) + area(Circle())
 ";
 
-/// Questions about code: each answer says how sure it is.
+/// Questions about code: a language server verifies each answer, which says so. The demonstration installs the server if it can.
 fn code(hob: &Path, dir: &Path) -> Result<()> {
-    println!("\nAn agent asks about code, geometry.rs:\n\n{}", indented(GEOMETRY));
-    std::fs::write(dir.join("geometry.rs"), GEOMETRY).context("could not write geometry.rs")?;
-    let mut conversation = Conversation { agent: Agent::hob(hob, dir, &["code"])? };
+    println!("\nAn agent asks about code, geometry.py:\n\n{}", indented(GEOMETRY));
+    std::fs::write(dir.join("geometry.py"), GEOMETRY).context("could not write geometry.py")?;
+    std::fs::write(
+        dir.join("pyproject.toml"),
+        "[project]\nname = \"geometry\"\nversion = \"1\"\nrequires-python = \">=3.12\"\n",
+    )
+    .context("could not write pyproject.toml")?;
+    let path = match setup::python_judge_path() {
+        Ok(path) => Some(path),
+        Err(e) => {
+            println!("setup: {e:#}\n  (Without ty the answers stand by syntax, and say so.)");
+            None
+        }
+    };
+    let mut command = Command::new(hob);
+    command.args(["mcp", "code"]).current_dir(dir);
+    command.envs(path.iter().map(|path| ("PATH", path)));
+    let mut conversation = Conversation { agent: Agent::start(&mut command)? };
     conversation.agent.initialize()?;
+    let is_verified = |content: &Value| path.is_none() || content["head"]["final"] == true;
     let callers = |result: &Value| {
         let content = &result["structuredContent"];
-        content["total"] == 2 && content["head"]["judges"][0]["language"] == "Rust"
+        content["total"] == 2 && is_verified(content)
     };
-    conversation.call("find_callers", json!({ "name": "area" }), "a call and a value", callers)?;
-    let breaks = |result: &Value| result["structuredContent"]["totals"]["breaks"] == 1;
-    let what = "a match that one more shape breaks";
+    let asked = json!({ "name": "area", "wait_ms": 60_000 });
+    conversation.call("find_callers", asked, "a call and a value, verified", callers)?;
+    let breaks = |result: &Value| {
+        let content = &result["structuredContent"];
+        content["totals"]["breaks"] == 1 && is_verified(content)
+    };
+    let what = "a match that one more shape breaks, verified";
     conversation.call("find_matches", json!({ "type_name": "Shape", "change": "add" }), what, breaks)?;
     conversation.agent.finish()
 }

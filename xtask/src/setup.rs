@@ -130,6 +130,16 @@ pub(crate) fn judges_path() -> Result<OsString> {
     Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
 }
 
+/// Installs the language server for Python unless one is there; `PATH` with it.
+pub(crate) fn python_judge_path() -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if on_path("ty").is_some() {
+        return Ok(path);
+    }
+    let own = python_packages("judges", &root().join("xtask/judges/requirements.txt"))?.join("bin");
+    Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
+}
+
 /// Installs the language servers of CI; returns the directory with those that are no packages of the system.
 fn judges(dir: &Path) -> Result<PathBuf> {
     let missing: Vec<&Need> = JUDGES.iter().filter(|need| !(need.is_installed)()).collect();

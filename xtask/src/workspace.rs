@@ -208,3 +208,12 @@ mod tests {
         assert!(error.to_string().contains("exit status: 3\nno such thing"), "{error}");
     }
 }
+
+/// Has hob trust the code of the project of this command, so that rust-analyzer is started in it.
+pub(crate) fn trust(hob: &mut Command) -> Result<()> {
+    let granted = hob.args(["trust", "--yes"]).stdin(Stdio::null()).output().context("could not run `hob trust`")?;
+    if !granted.status.success() {
+        bail!("`hob trust` failed: {}", String::from_utf8_lossy(&granted.stderr).trim_end());
+    }
+    Ok(())
+}

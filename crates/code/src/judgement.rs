@@ -25,7 +25,7 @@ pub(crate) struct Judge {
     /// Its name; null without one.
     pub name: Option<String>,
     pub version: Option<String>,
-    /// absent, disabled, starting, loading, ready, doubtful, parked, cannot_start, crashed, hung or over_budget.
+    /// absent, disabled, not_trusted, starting, loading, ready, doubtful, parked, cannot_start, crashed, hung or over_budget.
     pub state: &'static str,
     /// In percent, while it is loading.
     pub progress: Option<u8>,

@@ -33,3 +33,9 @@ pub(crate) fn is_executable(program: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     program.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
+
+/// Whether a program is a stand-in that runs what lies in the project: Volta's run what `package.json` depends on.
+pub(crate) fn runs_own_copy(program: &str) -> bool {
+    let real = Path::new(program).canonicalize().ok();
+    real.is_some_and(|real| real.file_name().is_some_and(|name| name == "volta-shim"))
+}

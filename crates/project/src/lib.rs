@@ -7,6 +7,7 @@
 
 pub mod ancestry;
 mod caller;
+mod code_trust;
 pub mod config;
 mod config_error;
 pub mod draft;
@@ -41,6 +42,7 @@ mod user_config;
 pub mod visible;
 
 pub use caller::{Caller, Known};
+pub use code_trust::CodeTrust;
 pub use config::{Config, Limits};
 pub use config_error::ConfigError;
 pub use environment::{Environment, allowed};

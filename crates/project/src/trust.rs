@@ -1,5 +1,7 @@
 //! What the user granted to a project's `hob.toml` and to other files of it, beyond what every checkout may say.
 //!
+//! Besides, that code of a project may run (`code_trust`), for one root and the directory that stands there.
+//!
 //! A grant is for one root, the directory that stands there, one file, and one exact text (its SHA-256). Grants live in
 //! `trust.toml` beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A
 //! file of grants that another user wrote, or may replace, grants nothing.
@@ -41,6 +43,15 @@ pub enum TrustError {
 pub struct Trust {
     #[serde(rename = "grant")]
     grants: Vec<Grant>,
+    /// Directories whose code may run.
+    code: Vec<CodeGrant>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeGrant {
+    root: PathBuf,
+    directory: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,11 +84,21 @@ pub enum FileGrant {
 
 impl Grant {
     fn is_for(&self, root: &Path, file: Option<&str>) -> bool {
-        // If it may be another directory, the user is asked again.
-        let before = self.directory.as_deref().and_then(Identity::read);
-        let is_same = || before.zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now));
+        let is_same = || self.directory.as_deref().is_some_and(|before| is_directory(before, root));
         self.root == root && self.file.as_deref() == file && is_same()
     }
+}
+
+/// Whether the directory at the root is the one with that identity. If it may be another one, the user is asked again.
+fn is_directory(before: &str, root: &Path) -> bool {
+    Identity::read(before).zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now))
+}
+
+/// The identity of the directory at the project's root, for a grant.
+fn directory(project: &Project) -> Result<String, TrustError> {
+    let identity = Identity::of(project.root()).filter(Identity::is_certain);
+    let uncertain = || TrustError::Uncertain { root: project.root().to_owned() };
+    identity.map(|identity| identity.to_string()).ok_or_else(uncertain)
 }
 
 impl Trust {
@@ -128,34 +149,72 @@ impl Trust {
         user_config::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
         trust.grants.retain(|grant| grant.root != project.root() || grant.file.as_deref() != of);
-        let identity = Identity::of(project.root()).filter(Identity::is_certain);
-        let Some(identity) = identity else { return Err(TrustError::Uncertain { root: project.root().to_owned() }) };
-        let directory = Some(identity.to_string());
+        let directory = Some(directory(project)?);
         let (root, of) = (project.root().to_owned(), of.map(str::to_owned));
         let at_ms = Some(crate::journal::now());
         trust.grants.push(Grant { root, sha256: sha256(text), directory, file: of, at_ms });
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
+    /// Whether code of the directory at this root may run.
+    pub(crate) fn covers_code(&self, root: &Path) -> bool {
+        self.code.iter().any(|grant| grant.root == root && is_directory(&grant.directory, root))
+    }
+
+    /// Grants that code of the project may run.
+    pub fn grant_code(project: &Project) -> Result<(), TrustError> {
+        Trust::grant_code_in(&Trust::path()?, project)
+    }
+
+    /// Grants that code of the project may run, in this file of grants.
+    pub fn grant_code_in(file: &Path, project: &Project) -> Result<(), TrustError> {
+        user_config::refuse_foreign_place(file)?;
+        let mut trust = Trust::load_from(file)?;
+        trust.code.retain(|grant| grant.root != project.root());
+        trust.code.push(CodeGrant { root: project.root().to_owned(), directory: directory(project)? });
+        trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
+    }
+
     /// Withdraws the project's grants. Returns whether there were any.
     pub fn revoke(project: &Project) -> Result<bool, TrustError> {
+        Trust::withdraw(project, |trust| trust.grants.retain(|grant| grant.root != project.root()))
+    }
+
+    /// Withdraws that code of the project may run. Returns whether that was granted.
+    pub fn revoke_code(project: &Project) -> Result<bool, TrustError> {
+        Trust::withdraw(project, |_| {})
+    }
+
+    /// Withdraws that code may run, and more.
+    fn withdraw(project: &Project, more: impl FnOnce(&mut Trust)) -> Result<bool, TrustError> {
         let file = Trust::path()?;
         let mut trust = Trust::load_from(&file)?;
-        let before = trust.grants.len();
-        trust.grants.retain(|grant| grant.root != project.root());
-        if trust.grants.len() == before {
+        let before = trust.clone();
+        trust.code.retain(|grant| grant.root != project.root());
+        more(&mut trust);
+        if trust == before {
             return Ok(false);
         }
-        trust.store(&file).map_err(|source| TrustError::Write { path: file.clone(), source })?;
+        let written = if trust == Trust::default() { remove(&file) } else { trust.store(&file) };
+        written.map_err(|source| TrustError::Write { path: file, source })?;
         Ok(true)
     }
 
     /// Replaces the file atomically, so that a reader never sees half of it.
     fn store(&self, file: &Path) -> io::Result<()> {
         let text = toml::to_string(self).map_err(io::Error::other)?;
-        let head = "# Written by `hob trust`: the hob.toml texts whose requests you granted.";
+        let head = "# Written by `hob trust` and `hob init`: what you granted to projects.";
         private::replace(file, format!("{head}\n{text}\n").as_bytes())
     }
+}
+
+/// Removes the file of grants, and the directories that hold nothing else.
+fn remove(file: &Path) -> io::Result<()> {
+    std::fs::remove_file(file)?;
+    let mut directories = file.ancestors().skip(1).take(2);
+    // The first that holds something ends it.
+    let _ = directories.all(|directory| std::fs::remove_dir(directory).is_ok());
+    Ok(())
 }
 
 fn sha256(text: &str) -> String {
@@ -199,11 +258,17 @@ mod tests {
         assert_eq!(trust.of_file(&project, "third.toml", text), FileGrant::Nothing);
         Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 2);
+        assert!(!trust.covers_code(&root), "a text is not the code");
+        Trust::grant_code_in(&file, &project).unwrap();
+        let trust = Trust::load_from(&file).unwrap();
+        assert!(trust.covers_code(&root) && trust.covers(&project, text) && !trust.covers_code(temp.path()));
         // Another directory of the same name and text has other programs.
         fs::rename(&root, temp.path().join("elsewhere")).unwrap();
         fs::create_dir(&root).unwrap();
         fs::write(project.config_path(), text).unwrap();
-        assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
+        let trust = Trust::load_from(&file).unwrap();
+        assert!(!trust.covers(&project, text) && !trust.covers_code(&root), "it was replaced");
+        assert!(!trust.covers_code(&temp.path().join("elsewhere")), "it was moved: whoever moved it says so again");
         // A file that another user wrote or may replace grants nothing, and stores no grant.
         if owner::me() == 0 {
             std::os::unix::fs::chown(&file, Some(12345), None).unwrap();

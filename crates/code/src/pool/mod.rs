@@ -25,12 +25,17 @@ use crate::server::{Journal, Order, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
 use revision::Worktrees;
 
+/// Tells whether the person trusts the code of a worktree. Blocks.
+pub type Trusts = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+
 /// How servers are run.
 #[derive(Clone)]
 pub struct Options {
     pub settings: CodeSettings,
     /// Servers whose command waits for a grant.
     pub withheld: Vec<String>,
+    /// Whether the person trusts a worktree, so that its code may run.
+    pub trusts: Trusts,
     /// Makes the directory of which [`Options::state_dir`] is a part.
     pub prepare: Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>,
     /// Where servers keep what they make, outside of the worktrees.
@@ -45,14 +50,15 @@ pub struct Options {
 }
 
 pub use tried::{Tried, tries};
-pub use would::{Checked, checked};
+pub use would::{Checked, checked, runner_of_code};
 
 impl Options {
     /// For looking at what would be started.
-    fn unstarted(settings: CodeSettings, withheld: Vec<String>) -> Options {
+    fn unstarted(settings: CodeSettings, withheld: Vec<String>, trusts: Trusts) -> Options {
         Options {
             settings,
             withheld,
+            trusts,
             prepare: Arc::new(|| Ok(())),
             state_dir: PathBuf::new(),
             kept_dir: None,
@@ -191,8 +197,34 @@ impl Pool {
         Found::Server(server.clone())
     }
 
-    /// The program that would judge a language. Starts no server.
+    /// The program that would judge a language, if all that it runs is trusted. Starts no server.
     pub(crate) fn program(
+        &self,
+        options: &Options,
+        env: &BTreeMap<String, String>,
+        worktree: &Path,
+        root: &Path,
+        family: &'static str,
+    ) -> Program {
+        let program = self.installed(options, env, worktree, root, family);
+        let Program::Runs { profile, command } = &program else { return program };
+        let runs = match &profile.runs_code {
+            Some(runs) => runs,
+            None if command.first().is_some_and(|program| programs::runs_own_copy(program)) => {
+                "it runs the project's own copy"
+            }
+            None => return program,
+        };
+        if (options.trusts)(worktree) {
+            return program;
+        }
+        let text =
+            format!("hob does not start {} here before you trust this project ({runs}): run `hob trust`", profile.name);
+        Program::None { named: None, state: State::NotTrusted, code: Code::NotGranted, text }
+    }
+
+    /// The program that would judge a language.
+    fn installed(
         &self,
         options: &Options,
         env: &BTreeMap<String, String>,

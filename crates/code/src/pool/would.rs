@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Options, Pool, Program, root_of};
+use super::{Options, Pool, Program, Trusts, root_of};
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
@@ -34,8 +34,17 @@ pub struct Checked {
     pub has_judge: bool,
     /// Whether the settings name a program that cannot run.
     pub is_misnamed: bool,
+    /// Whether what judges it runs code of the project.
+    pub runs_code: bool,
     /// The program and where its root is, or what is missing and how to get it.
     pub detail: String,
+}
+
+/// The server for a directory that would run code of the project, if it has the marks of one.
+pub fn runner_of_code(root: &Path) -> Option<&'static str> {
+    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| root.join(mark).is_file());
+    let runners = profile::all().iter().filter(|profile| profile.runs_code.is_some());
+    runners.into_iter().find(is_marked).map(|profile| profile.name.as_str())
 }
 
 /// How long the files are looked through.
@@ -46,6 +55,7 @@ pub fn checked(
     root: &Path,
     settings: &CodeSettings,
     withheld: Vec<String>,
+    trusts: Trusts,
     env: &BTreeMap<String, String>,
 ) -> Vec<Checked> {
     let scope = Scope::of(root, BUDGET);
@@ -54,12 +64,13 @@ pub fn checked(
     let has_one = |family: &&str| profile::all().iter().any(|profile| profile.family == *family);
     let families: BTreeSet<&'static str> =
         files.iter().filter_map(|file| Language::by_name(file)).map(family).filter(has_one).collect();
-    let pool = Pool::new(Some(Options::unstarted(settings.clone(), withheld)));
+    let pool = Pool::new(Some(Options::unstarted(settings.clone(), withheld, trusts)));
     let one = |family| {
         let (program, _, why) = pool.would_judge(env, root, family);
         let (has_judge, is_misnamed) = (why.is_none(), program.is_some() && why.is_some());
+        let runs_code = profile::all().iter().any(|profile| profile.family == family && profile.runs_code.is_some());
         let judges = || format!("{}{}", project::visible(&program.unwrap_or_default()), without_root(root, family));
-        Checked { language: family, has_judge, is_misnamed, detail: why.unwrap_or_else(judges) }
+        Checked { language: family, has_judge, is_misnamed, runs_code, detail: why.unwrap_or_else(judges) }
     };
     families.into_iter().map(one).collect()
 }

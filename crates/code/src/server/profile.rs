@@ -40,6 +40,9 @@ pub(crate) struct Profile {
     /// that of an earlier text stays open.
     #[serde(default)]
     pub keeps_by_time: bool,
+    /// What it runs of the project, as the rest of a sentence: it is started only where the person trusts the project. Without it,
+    /// the profile says why it runs nothing.
+    pub runs_code: Option<String>,
     /// What a person runs to get it.
     pub install: String,
     /// The section of its settings that it takes with `initialize`.

@@ -14,6 +14,8 @@ pub(crate) enum State {
     Absent,
     /// Switched off by a setting.
     Disabled,
+    /// It would run code of a project that the person does not trust.
+    NotTrusted,
     /// The program is up and has not said hello.
     Starting,
     Loading {
@@ -49,6 +51,7 @@ impl State {
         match self {
             State::Absent => "absent",
             State::Disabled => "disabled",
+            State::NotTrusted => "not_trusted",
             State::Starting => "starting",
             State::Loading { .. } => "loading",
             State::Ready => "ready",
@@ -71,7 +74,9 @@ impl State {
     /// Whether waiting may change it.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            State::Absent | State::Disabled | State::OverBudget | State::CannotStart { .. } => false,
+            State::Absent | State::Disabled | State::NotTrusted | State::OverBudget | State::CannotStart { .. } => {
+                false
+            }
             State::Starting | State::Loading { .. } | State::Ready | State::Doubtful | State::Parked => true,
             State::Crashed { retry_in, .. } | State::Hung { retry_in } => retry_in.is_some(),
         }

@@ -17,7 +17,7 @@ use crate::head::Head;
 use crate::judgement::Verdict;
 use crate::syntax::{Class, Kind, SCRIPTS, family};
 
-/// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Says how sure it is.
+/// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Says how sure it is. In a project that the user trusts, a language server may run its build scripts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

@@ -284,7 +284,7 @@ fn retry_after(seen: &Seen) -> Option<Duration> {
         State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
             retry_in.map(|pause| pause + Duration::from_secs(2))
         }
-        State::Absent | State::Disabled | State::OverBudget | State::CannotStart { .. } => None,
+        State::Absent | State::Disabled | State::NotTrusted | State::OverBudget | State::CannotStart { .. } => None,
     }
 }
 

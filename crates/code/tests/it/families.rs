@@ -30,7 +30,8 @@ fn languages_of_one_judge_have_one_name() {
         answered.extend(named(&answer["head"]["judges"]));
     }
     assert_eq!(answered, names);
-    let said = checked(judged.path(), &CodeSettings::default(), Vec::new(), &BTreeMap::new());
+    let said =
+        checked(judged.path(), &CodeSettings::default(), Vec::new(), std::sync::Arc::new(|_| true), &BTreeMap::new());
     assert_eq!(said.iter().map(|one| one.language.to_owned()).collect::<BTreeSet<_>>(), names);
     let tried = tries(judged.path());
     assert_eq!(tried.iter().map(|one| one.language.to_owned()).collect::<BTreeSet<_>>(), names);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ pub(crate) struct Judged {
     records: Arc<Mutex<Vec<Value>>>,
     /// Where programs are looked for; the test's own places if none.
     pub search_path: Option<String>,
+    /// Whether the person trusts the worktree; so it is at first.
+    pub is_trusted: Arc<AtomicBool>,
     /// More of the caller's environment.
     pub env: BTreeMap<String, String>,
 }
@@ -37,9 +40,12 @@ impl Judged {
         let state = tempfile::tempdir().unwrap();
         let records: Arc<Mutex<Vec<Value>>> = Arc::default();
         let written = records.clone();
+        let is_trusted = Arc::new(AtomicBool::new(true));
+        let trusted = is_trusted.clone();
         let options = Options {
             settings,
             withheld: Vec::new(),
+            trusts: Arc::new(move |_| trusted.load(Ordering::Relaxed)),
             prepare: Arc::new(|| Ok(())),
             state_dir: state.path().join("servers"),
             kept_dir: Some(state.path().join("verdicts")),
@@ -58,6 +64,7 @@ impl Judged {
             runtime,
             records,
             search_path: None,
+            is_trusted,
             env: BTreeMap::new(),
         }
     }

@@ -22,6 +22,7 @@ mod embedded;
 mod families;
 mod fields;
 mod guessed;
+mod hostile;
 mod implicit;
 mod implicit_callers;
 mod inactive;

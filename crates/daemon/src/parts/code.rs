@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ::code::tools::{self, Questions};
-use ::code::{CodeSettings, Options, Timing};
+use ::code::{CodeSettings, Options, Timing, runner_of_code};
 use project::config::Section;
-use project::{Config, Environment, Project};
+use project::{CodeTrust, Config, Environment, Project};
 use serde_json::{Map, Value, json};
 
 use super::{BoxFuture, Finding, Health, Part, Setup, Toolset, Trial};
@@ -22,6 +22,8 @@ const TRIED_MS: u64 = 50_000;
 /// What the questions about code share: searches, and the language servers that judge.
 pub(crate) struct CodePart {
     questions: Arc<Questions>,
+    /// `None` where only the tools are declared.
+    project: Option<Project>,
 }
 
 impl Part for CodePart {
@@ -30,6 +32,7 @@ impl Part for CodePart {
         let questions = Questions::with_judges(Options {
             settings: setup.config.of::<CodeSettings>(),
             withheld: withheld(setup.config),
+            trusts: trusts(&project),
             state_dir: servers(&project),
             kept_dir: Some(directory(&project).join("verdicts")),
             prepare: Arc::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
@@ -38,11 +41,11 @@ impl Part for CodePart {
             timing: Timing::default(),
             journal: Some(Arc::new(move |record| journal.record(record))),
         });
-        CodePart { questions }
+        CodePart { questions, project: Some(setup.project.clone()) }
     }
 
     fn declared() -> CodePart {
-        CodePart { questions: Questions::new() }
+        CodePart { questions: Questions::new(), project: None }
     }
 
     fn toolset(&self) -> Toolset {
@@ -66,11 +69,24 @@ impl Part for CodePart {
     }
 
     fn status(&self) -> Map<String, Value> {
-        Map::from_iter([("language_servers".to_owned(), json!(self.questions.servers()))])
+        let trust = self.project.as_ref().and_then(|project| CodeTrust::of(project, project.root()));
+        Map::from_iter([
+            ("language_servers".to_owned(), json!(self.questions.servers())),
+            ("code_trust".to_owned(), json!(trust.map(|trust| trust.to_string()))),
+        ])
     }
 
     fn status_lines(&self) -> Vec<String> {
-        self.questions.servers().iter().map(|server| format!("judges code: {}", server.line())).collect()
+        let servers = self.questions.servers();
+        let mut lines: Vec<String> = servers.iter().map(|server| format!("judges code: {}", server.line())).collect();
+        let project = self.project.as_ref();
+        if let Some((project, runner)) = project.and_then(|project| Some((project, runner_of_code(project.root())?))) {
+            lines.push(match CodeTrust::of(project, project.root()) {
+                Some(trust) => format!("code of this project may run: {trust}"),
+                None => format!("code of this project may not run: {runner} waits for `hob trust`"),
+            });
+        }
+        lines
     }
 
     /// Who judges each language here. Starts nothing.
@@ -79,14 +95,25 @@ impl Part for CodePart {
             project.root(),
             &config.of::<CodeSettings>(),
             withheld(config),
+            trusts(project),
             &Environment::of_this_process(),
         );
+        let runs_code = checked.iter().any(|one| one.runs_code);
         let finding = |one: ::code::Checked| match (one.has_judge, one.is_misnamed) {
             (true, _) => Finding::good(one.language, one.detail),
             (false, true) => Finding::problem(one.language, one.detail),
             (false, false) => Finding::note(one.language, one.detail),
         };
-        let findings: Vec<Finding> = checked.into_iter().map(finding).collect();
+        let mut findings: Vec<Finding> = checked.into_iter().map(finding).collect();
+        if runs_code {
+            findings.push(match CodeTrust::of(project, project.root()) {
+                Some(trust) => Finding::good("trust", format!("{trust}: language servers may run this project's code")),
+                None => Finding::note(
+                    "trust",
+                    "none: language servers may not run this project's code; `hob trust` grants it",
+                ),
+            });
+        }
         (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })
     }
 
@@ -129,6 +156,12 @@ impl Part for CodePart {
             }
         })
     }
+}
+
+/// Tells whether the code of a worktree of the project is trusted.
+fn trusts(project: &Project) -> ::code::Trusts {
+    let project = project.clone();
+    Arc::new(move |worktree| CodeTrust::of(&project, worktree).is_some())
 }
 
 /// Servers whose command in `hob.toml` waits for a grant.

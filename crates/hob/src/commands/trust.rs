@@ -1,16 +1,16 @@
-//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, and what of its policy for hooks waits for
-//! a grant, and grants exactly these texts.
+//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, what of its policy for hooks waits for a
+//! grant, and whether language servers may run code of the project, and grants exactly that.
 
 use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
 use hooks::policy::Policy;
-use project::{Config, Project, Trust};
+use project::{CodeTrust, Config, Project, Trust};
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Show what hob.toml and hob-policy.toml ask for beyond what is always allowed, and grant it
+/// Grant what hob.toml and hob-policy.toml ask for, and that language servers run this project's code
 #[derive(Debug, Args)]
 pub(crate) struct TrustCommand {
     /// Grant without asking
@@ -27,8 +27,8 @@ impl TrustCommand {
         if self.revoke {
             let revoked = Trust::revoke(project).map_err(Failure::new)?;
             terminal::line(match revoked {
-                true => format!("Withdrew what was granted to {shown}."),
-                false => format!("Nothing was granted to {shown}."),
+                true => format!("Withdrew what was granted to this project and {shown}."),
+                false => "Nothing was granted to this project.".to_owned(),
             });
             if revoked {
                 running(project);
@@ -45,9 +45,12 @@ impl TrustCommand {
         };
         let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
         nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
+        let code = CodeTrust::of(project, project.root());
         if requests.is_empty() && policy.is_none() {
             terminal::line(format!("{shown} asks for nothing that needs to be granted."));
-            return Ok(Exit::Done);
+        }
+        if let Some(trust) = code {
+            terminal::line(format!("Language servers may run code of this project: {trust}."));
         }
         let is_granted = config.withheld.is_empty();
         if !requests.is_empty() {
@@ -63,7 +66,10 @@ impl TrustCommand {
         if let Some(policy) = &policy {
             policy.show(project);
         }
-        if is_granted && policy.is_none() {
+        if code.is_none() {
+            terminal::line("Language servers may not run code of this project yet, such as build scripts and macros.");
+        }
+        if is_granted && policy.is_none() && code.is_some() {
             return Ok(Exit::Done);
         }
         if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
@@ -75,6 +81,10 @@ impl TrustCommand {
         }
         if let Some(policy) = &policy {
             policy.grant(project)?;
+        }
+        if code.is_none() {
+            Trust::grant_code(project).map_err(Failure::new)?;
+            terminal::line("Language servers may run code of this project. `hob trust --revoke` withdraws it.");
         }
         if !is_granted {
             Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;

@@ -10,6 +10,7 @@ mod ask;
 mod brief;
 mod cancelled;
 mod checkouts;
+mod code_trust;
 mod completing;
 mod cure;
 mod daemon;

@@ -14,6 +14,7 @@ use super::server::Server;
 use super::{Bench, Samples};
 use crate::agent::{Agent, text};
 use crate::dependencies::{Chance, crate_alone, functions};
+use crate::workspace::trust;
 
 /// How many functions are asked about.
 const FUNCTIONS: usize = 100;
@@ -34,6 +35,7 @@ pub(super) fn measure(bench: &Bench, path: &OsStr) -> Result<Vec<Figure>> {
     let lines = crate_alone(&root)?;
     let functions = chosen(&root, bench.times(FUNCTIONS))?;
     println!("bench: code, rust-analyzer warm, {} functions of {lines} lines …", functions.len());
+    trust(&mut bench.hob(&[]))?;
     let mut agent = Agent::start(bench.hob(&["mcp", "code"]).env("PATH", path))?;
     agent.initialize()?;
     let first = functions.first().context("there is no function to ask about")?;

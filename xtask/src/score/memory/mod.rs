@@ -16,7 +16,7 @@ use crate::agent::{Agent, text};
 use crate::bench::machine;
 use crate::dependencies::{ALONE, crate_alone};
 use crate::setup;
-use crate::workspace::{Profile, build, read, write_page};
+use crate::workspace::{Profile, build, read, trust, write_page};
 
 const PAGE: &str = "docs/generated/score-code-memory.md";
 const WORKTREES: [&str; 4] = ["main", "one", "two", "three"];
@@ -56,6 +56,7 @@ pub(super) fn run() -> Result<()> {
         command.env("XDG_RUNTIME_DIR", scratch_path.join("run")).stdin(Stdio::null());
         command
     };
+    trust(&mut command("main"))?;
     let measured = measure(&command, &scratch_path, &names);
     let stopped = command("main").arg("stop").output();
     let (curve, parked, answered) = measured?;

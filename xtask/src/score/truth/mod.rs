@@ -17,7 +17,7 @@ use super::marks::{Item, Use, can_mark, uses};
 use crate::agent::{Agent, text};
 use crate::dependencies::{Chance, copy, dependencies};
 use crate::setup;
-use crate::workspace::{Profile, build, read, root, write_page};
+use crate::workspace::{Profile, build, read, root, trust, write_page};
 use calls::{Calls, Function};
 use judged::Judged;
 
@@ -135,6 +135,7 @@ fn score(hob: &Path, sources: &Path, extent: Extent) -> Result<Score> {
         std::fs::copy(marked.join(file), whole.join(file)).with_context(|| format!("could not copy {file}"))?;
     }
     std::fs::write(whole.join("hob.toml"), "")?;
+    trust(Command::new(hob).current_dir(&whole))?;
     with_agent(hob, &whole, |agent| {
         for (number, item, truth, lines) in &chosen.items {
             let truth: Vec<&Use> = truth.iter().collect();

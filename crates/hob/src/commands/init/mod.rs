@@ -12,7 +12,7 @@ mod place;
 mod register;
 
 use clap::Args;
-use project::{Config, Project};
+use project::{CodeTrust, Config, Project, Trust};
 
 use crate::agents::{AGENTS, Agent, CLAUDE_LOCAL, Edits, Scope, Undone, without_hooks};
 use crate::exit::{Exit, Failure};
@@ -160,6 +160,9 @@ impl Init {
         } else if entry.command != "hob" {
             terminal::line(format!("`hob` is not on PATH, so agents are told to start {}.", entry.command));
         }
+        if place.scope == Scope::Project {
+            trust_code(project);
+        }
         if let Exit::Failed = allow::go_on(place, project, &registered, self.allow)? {
             exit = Exit::Failed;
         }
@@ -197,6 +200,21 @@ fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
     })
 }
 
+/// Grants that language servers run code of the project, unless an agent runs this. The rest of `hob init` does not need it.
+fn trust_code(project: &Project) {
+    if CodeTrust::of(project, project.root()).is_some() {
+        return;
+    }
+    if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
+        terminal::line(format!("Language servers that run code of this project wait for `hob trust`: {why}."));
+        return;
+    }
+    terminal::line(match Trust::grant_code(project) {
+        Ok(()) => "Language servers may run code of this project; `hob trust --revoke` withdraws it.".to_owned(),
+        Err(error) => format!("Language servers may not run code of this project: {error}."),
+    });
+}
+
 fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
     let config = place.base().join("hob.toml");
     match edits.read(&config)? {
@@ -211,6 +229,11 @@ fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
 
 fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
     let mut is_empty = true;
+    // A linked worktree has no grant of its own.
+    if place.scope == Scope::Project && !place.is_linked() && Trust::revoke_code(project).map_err(Failure::new)? {
+        is_empty = false;
+        terminal::line("Language servers may no longer run code of this project.");
+    }
     // The registrations last: only their record knows who made the directory of all records.
     let records: [&dyn Fn() -> Result<Option<Edits>, Failure>; 3] = [
         &|| exclude::edits(place, project),

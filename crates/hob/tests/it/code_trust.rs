@@ -1,0 +1,49 @@
+//! Who may say that code of a project runs, and where that is shown.
+
+use serde_json::Value;
+use testkit::{Ran, TestProject};
+
+use crate::fresh;
+
+/// What `hob status` says of it.
+fn trust(project: &TestProject) -> Value {
+    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
+    status["code_trust"].clone()
+}
+
+#[test]
+fn a_person_grants_it_and_no_agent() {
+    let project = fresh();
+    project.write("Cargo.toml", "[package]\nname = \"made\"\n");
+    project.run(["call", "repl_list"]).ok();
+    assert_eq!(trust(&project), Value::Null);
+    let status = project.run(["status"]).ok();
+    assert!(status.contains("may not run: rust-analyzer waits for `hob trust`"), "{status}");
+    // An agent that sets the project up does all but that.
+    let by_agent = Ran::of(project.command("hob").args(["init", "--agent", "claude"]).env("CLAUDECODE", "1")).ok();
+    assert!(by_agent.contains("wait for `hob trust`: this was started by Claude Code"), "{by_agent}");
+    assert!(by_agent.contains("Wrote hob.toml"), "{by_agent}");
+    let refused = Ran::of(project.command("hob").args(["trust", "--yes"]).env("CLAUDECODE", "1"));
+    assert!(refused.stderr.contains("an agent must not answer for its person"), "{refused:?}");
+    assert_eq!(trust(&project), Value::Null);
+
+    project.run(["init", "--agent", "claude"]).ok();
+    assert_eq!(trust(&project), "granted");
+    assert!(project.run(["doctor", "--quick"]).stdout.contains("granted: language servers may run"));
+    project.run(["trust", "--revoke"]).ok();
+    assert_eq!(trust(&project), Value::Null);
+    project.run(["trust", "--yes"]).ok();
+    assert_eq!(trust(&project), "granted");
+    project.run(["init", "--undo"]).ok();
+    assert_eq!(trust(&project), Value::Null);
+
+    // The agent's own list of trusted folders, in the home.
+    let codex = project.home().join(".codex");
+    std::fs::create_dir_all(&codex).unwrap();
+    let trusted = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", project.root());
+    std::fs::write(codex.join("config.toml"), &trusted).unwrap();
+    assert_eq!(trust(&project), "Codex trusts this folder");
+    std::fs::remove_dir_all(codex).unwrap();
+    project.write(".codex/config.toml", &trusted);
+    assert_eq!(trust(&project), Value::Null);
+}
