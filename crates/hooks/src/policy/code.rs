@@ -196,14 +196,19 @@ pub(super) fn starts_process(code: &str) -> Option<&'static str> {
 pub(super) fn commands_if_shell(code: &Code) -> Option<shell::Script> {
     (code.language == Language::Unknown).then(|| {
         let mut script = shell::script(&code.text);
-        script.opaque = opaque_if_shell(&script, &code.text);
+        let opaque = opaque_if_shell(&script, &code.text);
+        if opaque != script.opaque {
+            // Another language's words in the place of a program are no commands.
+            script.commands.retain(|simple| simple.name().is_some());
+        }
+        script.opaque = opaque;
         script
     })
 }
 
 /// Why there may be more in code that may be for a shell. A text that the reader does not understand may be another language.
 pub(super) fn opaque_if_shell(script: &shell::Script, text: &str) -> Option<&'static str> {
-    script.opaque.filter(|why| why.contains("looked at") || why.contains("hob") || runs_text(text))
+    script.opaque.filter(|why| *why != shell::UNREADABLE || runs_text(text))
 }
 
 fn runs_text(text: &str) -> bool {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::access::{self, Mode};
 use super::code;
 use super::pattern::{Match, glob};
 use super::rule::{Condition, On, Opaque, Policy, Rule, ToolPattern, is_among};
-use super::subject::{Place, Subject};
+use super::subject::{Opened, Place, Subject};
 use crate::agents::Verdict;
 use crate::event::{Event, ToolKind, plain};
 
@@ -132,40 +133,32 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
     const NO: (Match, Option<String>) = (Match::No, None);
     // A session remembers what was defined in it: a command there is never allowed by its name.
     let is_session = event.tool.as_ref().is_some_and(|tool| tool.kind != ToolKind::Shell);
-    if is_session && rule.table.decide <= Verdict::Allow && !rule.commands.is_empty() {
+    if is_session && rule.table.decide == Verdict::Allow && !rule.commands.is_empty() {
         return NO;
     }
     let of_tool = tool_matches(rule, event, subject);
-    if of_tool == OfTool::No {
+    let allows = rule.table.decide == Verdict::Allow;
+    // What a shell does to files is never allowed by a rule about another tool.
+    if of_tool == OfTool::No || of_tool == OfTool::ByEffect && allows {
         return NO;
     }
-    let by_path = match &rule.paths {
-        None => (Match::Yes, None),
-        Some(globs) => {
-            // A shell has no paths of its own.
-            let mut places = subject.paths.iter().chain(&subject.writes);
-            let is_it = |place: &&Place| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
-            match places.find(is_it) {
-                Some(place) => (Match::Yes, Some(place.named.display().to_string())),
-                None if subject.writes_unknown => (Match::Maybe, None),
-                None => return NO,
-            }
-        }
-    };
+    let by_path = path_matches(rule, subject, &of_tool, allows);
+    if by_path.0 == Match::No {
+        return NO;
+    }
     if rule.commands.is_empty() {
         return by_path;
     }
     let Some(script) = &subject.script else { return NO };
     let best = |simple| rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
     // What is allowed is allowed if all of it is.
-    if rule.table.decide <= Verdict::Allow {
+    if allows {
         let is_all = script.opaque.is_none()
             && !script.commands.is_empty()
             && !script.has_assignments
             && !script.has_functions
             && script.commands.iter().all(|simple| rule.commands.iter().any(|pattern| pattern.covers(simple)))
-            && subject.writes.is_empty()
-            && !subject.writes_unknown;
+            && !subject.writes;
         return if is_all { by_path } else { NO };
     }
     let mut found = (Match::No, None);
@@ -189,8 +182,8 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
 enum OfTool {
     No,
     Yes,
-    /// A shell writes files, as the rule's tool does.
-    ByRedirection,
+    /// A shell opens files, as the rule's tool does.
+    ByEffect,
 }
 
 fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
@@ -207,11 +200,69 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
         }
         ToolPattern::Native(name) => glob(name, &tool.native),
     });
-    let writes = rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(kind) if kind.changes_files()));
-    let is_written = tool.is_shell() && (!subject.writes.is_empty() || subject.writes_unknown);
-    match (is_it, writes && is_written) {
+    let opens = |kind: &ToolKind| *kind == ToolKind::Read && rule.paths.is_some() || kind.changes_files();
+    let is_about_files = rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(kind) if opens(kind)));
+    let has_effect = tool.is_shell() && (subject.writes || rule.paths.is_some());
+    match (is_it, is_about_files && has_effect) {
         (true, _) => OfTool::Yes,
-        (false, true) => OfTool::ByRedirection,
+        (false, true) => OfTool::ByEffect,
         (false, false) => OfTool::No,
     }
+}
+
+/// Whether the event is about a file that the rule names, and about which.
+fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) -> (Match, Option<String>) {
+    let Some(globs) = &rule.paths else { return (Match::Yes, None) };
+    let is_among = |place: &Place| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
+    if let Some(place) = subject.paths.iter().find(|place| is_among(place)) {
+        return (Match::Yes, Some(place.named.display().to_string()));
+    }
+    let Some(script) = &subject.script else { return (Match::No, None) };
+    let has_kind = |kinds: &[ToolKind]| {
+        rule.tools.iter().any(|pattern| matches!(pattern, ToolPattern::Kind(kind) if kinds.contains(kind)))
+    };
+    let is_any = *of_tool == OfTool::Yes;
+    let (reads, writes) =
+        (is_any || has_kind(&[ToolKind::Read]), is_any || has_kind(&[ToolKind::Write, ToolKind::Edit]));
+    let patterns: Vec<&str> = match rule.table.when.get("path") {
+        Some(Condition::Words(words)) => words.iter().filter(|word| !word.starts_with('!')).collect(),
+        _ => Vec::new(),
+    };
+    let level = |opened: &Opened| {
+        let certain = match opened.access.mode {
+            Mode::Read if !reads => Match::No,
+            Mode::Write if !writes => Match::No,
+            // A word that a program which is not known gets is hardly a file outside of some directories.
+            Mode::Unknown if patterns.is_empty() => Match::No,
+            Mode::Unknown if !reads => Match::Maybe,
+            _ if opened.access.is_certain => Match::Yes,
+            _ => Match::Maybe,
+        };
+        let is_it = if access::is_open(&opened.access.path) {
+            let names = [&opened.place.named, &opened.place.leads_to];
+            let may_be = |pattern: &&str| names.iter().any(|path| access::may_be(pattern, &path.to_string_lossy()));
+            if patterns.is_empty() || patterns.iter().any(may_be) { Match::Maybe } else { Match::No }
+        } else if is_among(&opened.place) {
+            Match::Yes
+        } else {
+            Match::No
+        };
+        certain.min(is_it)
+    };
+    let levels = || subject.opened.iter().map(|opened| (level(opened), opened));
+    if allows {
+        let is_all =
+            script.opaque.is_none() && !subject.opened.is_empty() && levels().all(|(level, _)| level == Match::Yes);
+        return (if is_all { Match::Yes } else { Match::No }, None);
+    }
+    let mut best = (Match::No, None);
+    for (level, opened) in levels() {
+        if level > best.0 {
+            best = (level, Some(opened.place.named.display().to_string().replace(['\u{1}', '\u{2}'], "…")));
+        }
+    }
+    if best.0 == Match::No && script.opaque.is_some() {
+        best = (Match::Maybe, script.opaque.map(str::to_owned));
+    }
+    best
 }

@@ -3,6 +3,7 @@
 //! [`Policy::parse`] reads a file, [`Subject::of`] looks at what an event is about (the commands in a shell's text, paths
 //! behind links), and [`decide`] is pure. [`in_force`] says which rules hold when a file has changed.
 
+mod access;
 mod code;
 mod decide;
 pub mod in_force;

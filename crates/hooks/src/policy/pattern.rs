@@ -352,7 +352,7 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
 }
 
 /// Whether any text matches both patterns.
-fn intersects(one: &str, other: &str) -> bool {
+pub(super) fn intersects(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().take(200).collect(), other.chars().take(200).collect());
     // meets[b]: whether the rest of `one` from `a` on and the rest of `other` from `b` on have a text in common.
     let ends = |rest: &[char]| rest.iter().all(|c| *c == '*');

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use project::normal;
 
+use super::access::{self, Access};
 use super::code;
-use super::shell::{self, Script};
+use super::shell::{self, Script, Simple};
 use crate::event::{Command, Event, ToolKind};
 
 /// What an event is about.
@@ -17,10 +18,10 @@ pub struct Subject {
     pub script: Option<Script>,
     /// The files that the tool names.
     pub(super) paths: Vec<Place>,
-    /// The files that a shell's redirections write.
-    pub(super) writes: Vec<Place>,
-    /// Whether a redirection writes a file that only running could tell.
-    pub(super) writes_unknown: bool,
+    /// The files that the commands of a shell's text open.
+    pub(super) opened: Vec<Opened>,
+    /// Whether a redirection writes a file.
+    pub(super) writes: bool,
     /// The commands of code that may be for a shell.
     pub(super) code_script: Option<Script>,
     /// The paths in quotes in code of another language; `None` if there are more than are looked at.
@@ -35,6 +36,15 @@ pub(super) struct Place {
     pub(super) leads_to: PathBuf,
 }
 
+/// A file that a command may open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub(super) access: Access,
+    pub(super) place: Place,
+}
+
+/// The arguments of tools that name the directory to run in.
+const WORKDIR_FIELDS: &[&str] = &["workdir", "cwd", "directory", "dir_path", "working_directory"];
 /// The most links that are followed.
 const LINKS_MAX: usize = 40;
 
@@ -43,30 +53,33 @@ impl Subject {
     pub fn of(event: &Event, worktree: &Path, cwd: &Path) -> Subject {
         let Some(tool) = &event.tool else { return Subject::default() };
         let cwd = event.cwd.as_deref().unwrap_or(cwd);
-        let place = |path: &str| Place::of(path, worktree, cwd);
+        // A tool may run in a directory of its own.
+        let own = WORKDIR_FIELDS.iter().find_map(|name| tool.input.get(name)?.as_str());
+        let cwd = own.map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
+        let place = |path: &str| Place::of(path, worktree, &cwd);
         let script = tool.command.as_ref().map(|command| match command {
             Command::Text(text) => shell::script(text),
             Command::Words(words) => shell::program(words),
         });
         let code = tool.code.as_ref();
-        let mut subject = Subject { paths: tool.paths.iter().map(|path| place(path)).collect(), ..Subject::default() };
-        if let Some(script) = &script {
-            for word in script.commands.iter().flat_map(|simple| &simple.writes) {
-                match word.text() {
-                    Some("/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty") => {}
-                    Some(path) if !path.is_empty() => subject.writes.push(place(path)),
-                    _ => subject.writes_unknown = true,
-                }
-            }
+        // A shell has no files of its own, whatever fields its input has.
+        let paths = if tool.kind == ToolKind::Shell { &[][..] } else { tool.paths.as_slice() };
+        let opened = script.iter().flat_map(|script| access::accesses(script, &cwd)).map(|access| Opened {
+            place: if access.path.starts_with('\u{2}') {
+                Place { named: PathBuf::from(&access.path), leads_to: PathBuf::from(&access.path) }
+            } else {
+                place(&access.path)
+            },
+            access,
+        });
+        Subject {
+            paths: paths.iter().map(|path| place(path)).collect(),
+            writes: script.iter().flat_map(|script| &script.commands).any(Simple::writes_file),
+            opened: opened.collect(),
+            code_script: code.and_then(code::commands_if_shell),
+            code_paths: code.map_or_else(|| Some(Vec::new()), |code| code::quoted_paths(code, place)),
+            script,
         }
-        if tool.kind == ToolKind::Shell {
-            // A shell has no files of its own, whatever fields its input has.
-            subject.paths.clear();
-        }
-        subject.code_script = code.and_then(code::commands_if_shell);
-        subject.code_paths = code.map_or_else(|| Some(Vec::new()), |code| code::quoted_paths(code, place));
-        subject.script = script;
-        subject
     }
 }
 

@@ -24,7 +24,7 @@ fn decision(policy: &Policy, name: &str, command: &str) -> Decision {
 }
 
 fn verdict(in_force: &InForce, name: &str) -> Verdict {
-    decision(&in_force.policy, name, "git push -f").verdict
+    decision(&in_force.policy, name, "git push").verdict
 }
 
 #[test]

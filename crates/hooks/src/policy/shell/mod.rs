@@ -5,12 +5,15 @@
 //! and no variable is known: what only running could tell is a hole in a word, or makes the text opaque. A text that is not
 //! understood is opaque.
 
+mod grammar;
 mod hob;
 mod quoting;
+mod redirection;
 mod tree;
 mod word;
 mod wrappers;
 
+pub(crate) use self::tree::UNREADABLE;
 pub(crate) use self::word::{Part, Word};
 
 /// The most bytes of a text, and of all texts that it runs.
@@ -19,6 +22,8 @@ const ALL_TEXTS_MAX: usize = 512 * 1024;
 const COMMANDS_MAX: usize = 2000;
 const DEPTH_MAX: usize = 12;
 const STEPS_MAX: usize = 32;
+/// Files that keep nothing of what is written to them.
+pub(crate) const DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 /// Words that begin a construct. As the name of a command they show that the grammar and a shell disagree.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "case", "esac", "select", "function",
@@ -118,7 +123,7 @@ impl Script {
             .is_some_and(|word| !word.is_quoted && word.text().is_some_and(|text| RESERVED.contains(&text)))
         {
             simple.words.remove(0);
-            self.set_opaque("hob cannot read this shell text");
+            self.set_opaque(UNREADABLE);
         }
         if simple.words.is_empty() && simple.writes.is_empty() && simple.reads.is_empty() {
             return;
@@ -164,6 +169,12 @@ impl Simple {
     pub(crate) fn name(&self) -> Option<&str> {
         let name = self.words.first()?.text()?;
         Some(name.rsplit('/').next().unwrap_or(name))
+    }
+
+    /// Whether a redirection writes a file.
+    pub(crate) fn writes_file(&self) -> bool {
+        let is_device = |word: &Word| word.text().is_some_and(|text| DEVICES.contains(&text));
+        !self.writes.iter().all(is_device)
     }
 
     pub(crate) fn shown(&self) -> String {

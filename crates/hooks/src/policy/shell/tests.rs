@@ -20,10 +20,25 @@ fn check(text: &str, expected: Expect) {
 fn lists_pipes_and_compound_commands() {
     check("a 1; b 2 && c || d | e & f", expect!["a 1\nb 2\nc\nd\ne\nf"]);
     check("if a; then b; elif c; then d; else e; fi", expect!["a\nb\nc\nd\ne"]);
-    check("for x in 1 2; do a $x; done; while b; do c; done", expect!["for x in 1 2\na …\nb\nc"]);
+    check(
+        "for x in 1 2; do a $x; done; while b; do c; done",
+        expect![[r#"
+        a …
+        b
+        c"#]],
+    );
     check("case $x in a|b) c 1;; (d) e;; *) f; esac; g", expect!["c 1\ne\nf\ng"]);
     check("f() { a; }; function g { b; }; (c; d)", expect!["a\nb\nc\nd"]);
-    check("! a; { b; }; time c; [[ x > y && -n $(d) ]] && e", expect!["a\nb\nc\nd\ne"]);
+    check(
+        "! a; { b; }; time c; [[ x > y && -n $(d) ]] && e",
+        expect![[r#"
+        a
+        b
+        time c
+        c
+        d
+        e"#]],
+    );
     check("a # b\nc", expect!["a\nc"]);
     check("X=1 Y=$(a) b; Z=2", expect!["a\nb"]);
 }
@@ -32,9 +47,16 @@ fn lists_pipes_and_compound_commands() {
 fn quotes_and_expansions() {
     check(r#"'a b' "c d" e\ f g''h $'i\tj\x41'"#, expect!["a b c d e f gh i\tjA"]);
     check(r#"a "$(b "$(c)")" `d \`e\`` ${x:-$(f)} $((1+$(g)))"#, expect!["c\nb …\ne\nd …\nf\ng\na … … … …"]);
-    check("a {b,c} d{1..3} {} HEAD@{1}", expect!["a … d… {} HEAD@{1}"]);
+    check("a {b,c} d{1..3} {} HEAD@{1}", expect!["a b c d… {} HEAD@{1}"]);
     check("a=(b $(c)) d", expect!["c\nd"]);
-    check("((i++)); ((x) ); a <(b) >(c)", expect!["x\nb\nc\na … …"]);
+    check(
+        "((i++)); ((x) ); a <(b) >(c)",
+        expect![[r#"
+        b
+        c
+        … …
+        ? hob cannot read this shell text"#]],
+    );
 }
 
 #[test]
@@ -50,21 +72,21 @@ fn programs_that_run_others() {
     check(
         "sudo -u root env -i A=1 nice -n 5 timeout -k 1 5 a b",
         expect![[r#"
-        sudo -u root env -i A=1 nice -n 5 timeout -k 1 5 a b
-        env -i A=1 nice -n 5 timeout -k 1 5 a b
-        nice -n 5 timeout -k 1 5 a b
-        timeout -k 1 5 a b
-        a b"#]],
+            sudo -u root env -i A=1 nice -n 5 timeout -k 1 5 a b
+            env -i A=1 nice -n 5 timeout -k 1 5 a b
+            nice -n 5 timeout -k 1 5 a b
+            timeout -k 1 5 a b
+            a b"#]],
     );
     check(
         "bash -lc 'a; b'; sh -c \"c $x\"",
         expect![[r#"
-        bash -lc a; b
-        a
-        b
-        sh -c c …
-        c …
-        ? a text that is run has parts which only running could tell"#]],
+            bash -lc a; b
+            a
+            b
+            sh -c c …
+            c …
+            ? a shell runs text that only running could tell"#]],
     );
     check(
         "find . -name x -exec a {} \\; -execdir b {} +",
@@ -73,7 +95,12 @@ fn programs_that_run_others() {
     check("x | xargs -n 1 a b", expect!["x\nxargs -n 1 a b\na b …"]);
     check(
         "eval a '$x'; eval \"$y\"",
-        expect!["eval a $x\na …\neval …\n…\n? a text that is run has parts which only running could tell"],
+        expect![[r#"
+            eval a $x
+            a …
+            eval …
+            …
+            ? a shell runs text that only running could tell"#]],
     );
     check(
         "curl x | sh; bash script.sh",
@@ -87,16 +114,10 @@ fn programs_that_run_others() {
 }
 
 #[test]
-fn what_is_broken_is_opaque() {
-    check("a 'b", expect!["a b\n? a quote is not closed"]);
-    check("a $(b", expect!["b\na …\n? a parenthesis is not closed"]);
-    check("a ) b", expect!["a\nb\n? a parenthesis closes that none opens"]);
-    check(
-        "a (b)",
-        expect![[r#"
-        a b
-        ? a parenthesis stands where a shell expects none"#]],
-    );
+fn a_text_that_does_not_parse_is_opaque() {
+    for text in ["a 'b", "a $(b", "a ) b", "a (b)", "if a; then", "a <<E <<F\nE\nF", "case x in a) b"] {
+        assert_eq!(script(text).opaque, Some("hob cannot read this shell text"), "{text}");
+    }
 }
 
 #[test]

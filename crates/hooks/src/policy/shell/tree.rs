@@ -1,11 +1,11 @@
 //! Walks the tree of a shell's text and collects its simple commands. The kinds of nodes that are read are listed; any other
 //! kind, an error, and bytes that no node covers make the text opaque.
 
-use std::cell::RefCell;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::Node;
 
+use super::grammar::{is_statement, is_word, parse};
 use super::quoting::{self, Expansion, Mode};
 use super::word::Word;
 use super::{Script, Simple};
@@ -13,51 +13,21 @@ use super::{Script, Simple};
 /// The most nodes of a tree, and levels of it.
 const NODES_MAX: usize = 100_000;
 const LEVELS_MAX: usize = 200;
-/// The most steps of the parser. Ordinary texts take a few.
-const PROGRESS_MAX: usize = 20_000;
-/// The most here-documents of a text: the grammar keeps those that are open in a small buffer.
-const HERE_DOCUMENTS_MAX: usize = 64;
+/// The most here-documents and arrays of a text: the grammar looks ahead for their ends.
+const LOOK_AHEADS_MAX: usize = 64;
 
-const UNREADABLE: &str = "hob cannot read this shell text";
-
-thread_local! {
-    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
-}
-
-/// Parses a text, unless it takes too long.
-fn parse(text: &str) -> Option<Tree> {
-    PARSER.with_borrow_mut(|parser| {
-        if parser.is_none() {
-            let mut new = Parser::new();
-            new.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-            *parser = Some(new);
-        }
-        let parser = parser.as_mut()?;
-        let mut steps = 0;
-        let mut progress = |_: &ParseState| {
-            steps += 1;
-            if steps > PROGRESS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let options = ParseOptions::new().progress_callback(&mut progress);
-        let tree =
-            parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options));
-        if tree.is_none() {
-            parser.reset();
-        }
-        tree
-    })
-}
+pub(crate) const UNREADABLE: &str = "hob cannot read this shell text";
 
 /// What commands get from the construct around them.
 #[derive(Debug, Clone, Default)]
-struct Context {
-    input: Option<Word>,
-    is_piped: bool,
+pub(super) struct Context {
+    pub(super) input: Option<Word>,
+    pub(super) is_piped: bool,
 }
 
 /// Reads a text into a script.
 pub(super) fn read(script: &mut Script, text: &str, depth: usize) {
-    if text.matches("<<").count() > HERE_DOCUMENTS_MAX || text.contains('\0') {
+    if ["<<", "=("].iter().any(|mark| text.matches(mark).count() > LOOK_AHEADS_MAX) || text.contains('\0') {
         return script.set_opaque(UNREADABLE);
     }
     let Some(tree) = parse(text) else { return script.set_opaque(UNREADABLE) };
@@ -71,65 +41,23 @@ pub(super) fn read(script: &mut Script, text: &str, depth: usize) {
     Reader { text, script, depth, level: 0, doubtful_from: None }.statement(root, &Context::default());
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    script: &'a mut Script,
-    depth: usize,
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) script: &'a mut Script,
+    /// How many texts run this one.
+    pub(super) depth: usize,
     level: usize,
     /// The first change of directory on the right side of a list, which may not run.
     doubtful_from: Option<usize>,
 }
 
-fn is_statement(kind: &str) -> bool {
-    kind.ends_with("_statement")
-        || kind.ends_with("_command")
-        || matches!(
-            kind,
-            "pipeline"
-                | "list"
-                | "subshell"
-                | "command"
-                | "function_definition"
-                | "variable_assignment"
-                | "variable_assignments"
-                | "do_group"
-                | "elif_clause"
-                | "else_clause"
-                | "case_item"
-                | "ERROR"
-        )
-}
-
-fn is_word(kind: &str) -> bool {
-    matches!(
-        kind,
-        "word"
-            | "string"
-            | "raw_string"
-            | "ansi_c_string"
-            | "translated_string"
-            | "number"
-            | "concatenation"
-            | "expansion"
-            | "simple_expansion"
-            | "command_substitution"
-            | "process_substitution"
-            | "arithmetic_expansion"
-            | "brace_expression"
-            | "extglob_pattern"
-            | "regex"
-            | "variable_name"
-            | "$"
-    )
-}
-
 impl Reader<'_> {
-    fn source(&self, node: Node<'_>) -> &str {
+    pub(super) fn source(&self, node: Node<'_>) -> &str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
     /// The children of a node. The bytes between them must be blanks.
-    fn children<'t>(&mut self, node: Node<'t>) -> Vec<Node<'t>> {
+    pub(super) fn children<'t>(&mut self, node: Node<'t>) -> Vec<Node<'t>> {
         let children: Vec<Node<'t>> = node.children(&mut node.walk()).collect();
         let mut end = node.start_byte();
         for child in &children {
@@ -170,7 +98,7 @@ impl Reader<'_> {
         self.script.steps.truncate(steps);
     }
 
-    fn statement(&mut self, node: Node<'_>, context: &Context) {
+    pub(super) fn statement(&mut self, node: Node<'_>, context: &Context) {
         if self.level >= LEVELS_MAX {
             return self.script.set_opaque("the shell text is nested too deeply");
         }
@@ -197,8 +125,12 @@ impl Reader<'_> {
                 self.parts(node, context);
                 self.script.steps.truncate(steps);
             }
-            "compound_statement" if self.source(node).starts_with("((") => self.region(node),
+            "compound_statement" if self.source(node).starts_with("((") => {
+                self.script.has_assignments = true;
+                self.region(node);
+            }
             "for_statement" | "c_style_for_statement" | "while_statement" => {
+                self.script.has_assignments |= node.kind() != "while_statement";
                 self.parts(node, context);
                 if self.script.steps.len() > steps {
                     self.script.move_commands(commands);
@@ -296,7 +228,13 @@ impl Reader<'_> {
     }
 
     /// Adds a command of these words.
-    fn finish(&mut self, node: Node<'_>, mut ranges: Vec<Range<usize>>, context: &Context, mut simple: Simple) {
+    pub(super) fn finish(
+        &mut self,
+        node: Node<'_>,
+        mut ranges: Vec<Range<usize>>,
+        context: &Context,
+        mut simple: Simple,
+    ) {
         ranges.sort_by_key(|range| range.start);
         let mut merged: Vec<Range<usize>> = Vec::new();
         for range in ranges {
@@ -307,13 +245,17 @@ impl Reader<'_> {
             }
         }
         let is_declaration = node.kind() == "declaration_command";
+        let mut nodes = Vec::new();
+        expansions(node, &node.byte_range(), &mut nodes, 0);
         for (at, range) in merged.into_iter().enumerate() {
             let mode = if is_declaration && at > 0 { Mode::Value } else { Mode::Word };
             if is_declaration && self.text.get(range.clone()).is_some_and(|text| text.contains("=(")) {
                 simple.words.push(Word::hole());
                 continue;
             }
-            simple.words.extend(self.words(node, range, mode));
+            let from = nodes.partition_point(|node| node.start_byte() < range.start);
+            let to = nodes.partition_point(|node| node.end_byte() <= range.end);
+            simple.words.extend(self.words_of(nodes.get(from..to).unwrap_or_default(), range, mode));
         }
         if simple.input.is_none() && !simple.is_piped {
             simple.input.clone_from(&context.input);
@@ -323,11 +265,16 @@ impl Reader<'_> {
     }
 
     /// Reads a range of a node as words. What its expansions run is added to the script.
-    fn words(&mut self, node: Node<'_>, range: Range<usize>, mode: Mode) -> Vec<Word> {
+    pub(super) fn words(&mut self, node: Node<'_>, range: Range<usize>, mode: Mode) -> Vec<Word> {
         let mut nodes = Vec::new();
         expansions(node, &range, &mut nodes, 0);
+        self.words_of(&nodes, range, mode)
+    }
+
+    /// Reads a range with these expansions as words.
+    fn words_of(&mut self, expansions: &[Node<'_>], range: Range<usize>, mode: Mode) -> Vec<Word> {
         let mut known = Vec::new();
-        for node in nodes {
+        for &node in expansions {
             let text = self.source(node);
             let is_list = text.contains('@') && matches!(node.kind(), "simple_expansion" | "expansion");
             known.push(Expansion { range: node.byte_range(), is_list });
@@ -369,7 +316,7 @@ impl Reader<'_> {
 
     /// Reads a part that is not a command. What is substituted in it runs; a substitution that the grammar does not see
     /// makes the text opaque.
-    fn region(&mut self, node: Node<'_>) {
+    pub(super) fn region(&mut self, node: Node<'_>) {
         if self.level >= LEVELS_MAX {
             return self.script.set_opaque("the shell text is nested too deeply");
         }
@@ -422,6 +369,10 @@ impl Reader<'_> {
                 seen.push(node.byte_range());
             }
             kind => {
+                // `$((x=1))` and `${x:=1}` assign.
+                let may_assign =
+                    matches!(kind, "arithmetic_expansion" | "expansion") && self.source(node).contains('=');
+                self.script.has_assignments |= may_assign;
                 if kind == "arithmetic_expansion" && self.source(node).starts_with("$((") {
                     seen.push(node.start_byte()..node.start_byte() + 3);
                 }
@@ -432,7 +383,7 @@ impl Reader<'_> {
         }
     }
 
-    fn assignment(&mut self, node: Node<'_>) {
+    pub(super) fn assignment(&mut self, node: Node<'_>) {
         self.script.has_assignments = true;
         match node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             Some(array) => {
@@ -457,161 +408,13 @@ impl Reader<'_> {
             if inner.contains(" ]]") || inner.contains("\n]]") {
                 self.script.set_opaque(UNREADABLE);
             }
+            // Its arithmetic may assign.
+            self.script.has_assignments = true;
             return self.region(node);
         }
         let mut words = vec![Word::known("[")];
         words.extend(self.words(node, node.start_byte() + 1..node.end_byte(), Mode::Words));
         self.script.add(Simple { words, ..Simple::default() }, self.depth);
-    }
-
-    fn redirected(&mut self, node: Node<'_>, context: &Context) {
-        let mut simple = Simple::default();
-        let (mut words, mut body, mut after) = (Vec::new(), None, Vec::new());
-        for child in self.children(node) {
-            match child.kind() {
-                "file_redirect" | "herestring_redirect" => words.extend(self.redirect(child, &mut simple)),
-                "heredoc_redirect" => words.extend(self.here_document(child, &mut simple, &mut after)),
-                _ => body = Some(child),
-            }
-        }
-        let inner = Context { input: simple.input.clone(), is_piped: context.is_piped && simple.input.is_none() };
-        match body {
-            Some(body) if matches!(body.kind(), "command" | "declaration_command" | "unset_command") => {
-                // Its further words stand after a redirection.
-                let mut children = Vec::new();
-                for child in self.children(body) {
-                    match child.kind() {
-                        "variable_assignment" => {
-                            self.assignment(child);
-                            if body.kind() != "command" {
-                                children.push(child.byte_range());
-                            }
-                        }
-                        "file_redirect" | "herestring_redirect" => children.extend(self.redirect(child, &mut simple)),
-                        "subshell" => self.script.set_opaque(UNREADABLE),
-                        _ => children.push(child.byte_range()),
-                    }
-                }
-                children.extend(words);
-                self.finish(node, children, context, simple);
-            }
-            None => self.finish(node, words, context, simple),
-            Some(body) => {
-                if !words.is_empty() {
-                    self.script.set_opaque(UNREADABLE);
-                }
-                self.statement(body, &inner);
-                simple.input = None;
-                self.script.add(simple, self.depth);
-            }
-        }
-        for (statement, is_piped) in after {
-            self.statement(statement, &Context { input: None, is_piped });
-        }
-    }
-
-    /// Reads a redirection. Returns the words after its file, which belong to the command.
-    fn redirect(&mut self, node: Node<'_>, simple: &mut Simple) -> Vec<Range<usize>> {
-        let mut operator = "";
-        let mut words: Vec<Range<usize>> = Vec::new();
-        for child in self.children(node) {
-            let kind = child.kind();
-            if is_word(kind) {
-                match words.last_mut() {
-                    Some(last) if last.end == child.start_byte() => last.end = child.end_byte(),
-                    _ => words.push(child.byte_range()),
-                }
-            } else if kind != "file_descriptor" {
-                operator = kind;
-            }
-        }
-        if operator.ends_with('-') {
-            return words;
-        }
-        if words.is_empty() {
-            self.script.set_opaque(UNREADABLE);
-            return words;
-        }
-        let mut targets = self.words(node, words.remove(0), Mode::Word);
-        let is_descriptor =
-            |word: &Word| word.text().is_some_and(|text| text == "-" || text.chars().all(|c| c.is_ascii_digit()));
-        match operator {
-            "<<<" => simple.input = targets.pop(),
-            "<" => {
-                simple.is_piped |= targets.iter().any(Word::has_hole);
-                simple.reads.append(&mut targets);
-            }
-            ">&" | "<&" if targets.iter().all(is_descriptor) => {}
-            "<&" => simple.reads.append(&mut targets),
-            _ => simple.writes.append(&mut targets),
-        }
-        words
-    }
-
-    /// Reads a here-document. Its line may go on with words, redirections and further commands.
-    fn here_document<'t>(
-        &mut self,
-        node: Node<'t>,
-        simple: &mut Simple,
-        after: &mut Vec<(Node<'t>, bool)>,
-    ) -> Vec<Range<usize>> {
-        let mut words = Vec::new();
-        let (mut start, mut body, mut end, mut operator, mut is_piped) = (None, None, None, "", false);
-        for child in self.children(node) {
-            match child.kind() {
-                kind @ ("<<" | "<<-") => operator = kind,
-                "heredoc_start" => start = Some(child),
-                "heredoc_body" => body = Some(child),
-                "heredoc_end" => end = Some(child),
-                "file_redirect" | "herestring_redirect" => words.extend(self.redirect(child, simple)),
-                "pipeline" => {
-                    for part in self.children(child) {
-                        if part.is_named() {
-                            after.push((part, true));
-                        }
-                    }
-                }
-                "|" | "|&" => is_piped = true,
-                "\n" | "&&" | "||" | "file_descriptor" => {}
-                kind if is_statement(kind) => after.push((child, is_piped)),
-                kind if is_word(kind) => words.push(child.byte_range()),
-                _ => self.script.set_opaque(UNREADABLE),
-            }
-        }
-        let (Some(start), Some(end)) = (start, end) else {
-            self.script.set_opaque(UNREADABLE);
-            return words;
-        };
-        let raw = self.source(start).to_owned();
-        let delimiter: String = raw.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-        let strip =
-            |line: &str| if operator == "<<-" { line.trim_start_matches('\t').to_owned() } else { line.to_owned() };
-        let begin = self.text[..body.unwrap_or(end).start_byte()].rfind('\n').map_or(0, |at| at + 1);
-        let rest = self.text.get(begin..).unwrap_or_default();
-        let mut length = 0;
-        let mut content = String::new();
-        for line in rest.split_inclusive('\n') {
-            let plain = strip(line.strip_suffix('\n').unwrap_or(line));
-            if plain == delimiter {
-                break;
-            }
-            content.push_str(&strip(line));
-            length += line.len();
-        }
-        // A shell ends it at the first such line, which must be where the grammar does.
-        let is_where_expected =
-            self.text.get(begin + length..end.end_byte()).is_some_and(|line| strip(line) == delimiter);
-        let is_next_line = self.text.get(start.end_byte()..begin).is_some_and(|line| line.matches('\n').count() == 1);
-        if !is_where_expected || !is_next_line || raw.contains(['$', '`']) {
-            self.script.set_opaque(UNREADABLE);
-        }
-        simple.input = Some(match body {
-            Some(body) if raw == delimiter => {
-                self.words(body, begin..begin + length, Mode::HereDocument).pop().unwrap_or_default()
-            }
-            _ => Word::known(&content),
-        });
-        words
     }
 }
 

@@ -78,16 +78,10 @@ impl Word {
         self.parts.iter().any(|part| matches!(part, Part::Hole { .. }))
     }
 
-    pub(crate) fn has_glob(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
-    }
-
     /// Whether a shell could make an option of it.
     pub(crate) fn may_be_option(&self) -> bool {
         let start = self.start();
-        start.starts_with('-') && start.len() > 1
-            || start.is_empty() && self.text().is_none()
-            || start == "-" && self.text().is_none()
+        start.starts_with('-') && start.len() > 1 || matches!(start, "" | "-") && self.text().is_none()
     }
 
     /// The word without the first bytes of its text.

@@ -10,8 +10,6 @@ use crate::policy::options::{Argument, Arguments, GIT, Given, Options, entry_of,
 enum Form {
     /// A command follows the options and as many other arguments.
     Command(Options, usize),
-    /// As `Command`, and assignments stand before the command.
-    Assigning(Options),
     /// The arguments are the text of a script.
     Text(Options),
     /// A text after `-c`, else a command after the options and as many other arguments.
@@ -26,15 +24,12 @@ enum Form {
     Alias,
     ShellOption,
     ChangeDirectory,
-    /// A program that runs commands only in some of its forms.
     Git,
     Make,
-    /// hob: `hob eval`, `hob call`.
     Hob,
 }
 
 const SU: Options = "c|command: session-command: l|login m|p|preserve-environment s|shell: g|group: G|supp-group: f|fast P|pty T|no-pty u|user: w|whitelist-environment: h|help V|version";
-
 const PROGRAMS: &[(&str, Form)] = &[
     ("builtin", Form::Command("", 0)),
     ("busybox", Form::Command("", 0)),
@@ -51,8 +46,9 @@ const PROGRAMS: &[(&str, Form)] = &[
     ("doas", Form::Command("a: C: L n s u:", 0)),
     (
         "env",
-        Form::Assigning(
+        Form::Command(
             "i|ignore-environment 0|null u|unset: C|chdir: S|split-string: a|argv0: v|debug block-signal? default-signal? ignore-signal? list-signal-handling help version",
+            0,
         ),
     ),
     ("exec", Form::Command("c l a:", 0)),
@@ -77,8 +73,9 @@ const PROGRAMS: &[(&str, Form)] = &[
     ),
     (
         "sudo",
-        Form::Assigning(
+        Form::Command(
             "A|askpass B|bell b|background C|close-from: D|chdir: E|preserve-env? e|edit g|group: H|set-home h|host: i|login K|remove-timestamp k|reset-timestamp l|list N|no-update n|non-interactive P|preserve-groups p|prompt: R|chroot: r|role: S|stdin s|shell t|type: T|command-timeout: U|other-user: u|user: V|version v|validate",
+            0,
         ),
     ),
     ("taskset", Form::Command("a|all-tasks p|pid c|cpu-list", 1)),
@@ -154,7 +151,6 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     let words = &simple.words[1..];
     match *form {
         Form::Command(options, first) => command(script, &simple, name, options, first, depth),
-        Form::Assigning(options) => command(script, &simple, name, options, 0, depth),
         Form::Text(options) => {
             let arguments = known(script, options, words);
             let rest = words.get(arguments.length..).unwrap_or_default();
@@ -272,9 +268,8 @@ fn command(script: &mut Script, simple: &Simple, name: &str, options: Options, f
     while rest.first().is_some_and(is_skipped) {
         rest = &rest[1..];
     }
-    // A program that takes an argument before the command may take options after it.
     rest = rest.get(first..).unwrap_or_default();
-    if first > 0 && rest.first().is_some_and(|word| word.text() == Some("--")) {
+    if rest.first().is_some_and(|word| word.text() == Some("--")) {
         rest = &rest[1..];
     }
     if name == "coproc" && rest.get(1).and_then(Word::text) == Some("{") {
@@ -410,7 +405,6 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
                     match letter {
                         'c' => has_text = true,
                         's' => reads_input = true,
-                        // Each takes a name from the words that follow.
                         'o' | 'O' => at += 1,
                         _ if "abefhiklmnprtuvxyBCEHPTDdw".contains(letter) => {}
                         _ => script.set_opaque(UNKNOWN_OPTION),
@@ -425,7 +419,6 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
         Some(text) if has_text => run(script, text, depth, true),
         None if has_text => {}
         Some(word) if word.text().is_none() => script.set_opaque(UNKNOWN_TEXT),
-        // A file is not looked into.
         Some(word) if !reads_input && !is_standard_input(word) => {}
         _ => input(script, simple, depth),
     }
@@ -456,7 +449,6 @@ fn run(script: &mut Script, word: &Word, depth: usize, is_apart: bool) {
         Some(text) => text.to_owned(),
         None => {
             script.set_opaque(UNKNOWN_TEXT);
-            // Its known parts may show a command.
             word.shown().replace('…', "\"$HOLE\"")
         }
     };

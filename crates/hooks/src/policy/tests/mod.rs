@@ -2,6 +2,7 @@
 
 mod code;
 mod properties;
+mod spellings;
 
 use std::path::Path;
 

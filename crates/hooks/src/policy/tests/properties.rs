@@ -138,7 +138,11 @@ proptest! {
 
     #[test]
     fn any_text_is_read(text in "\\PC{0,60}", odd in "[a-z$(){}`'\"\\\\ ;|&<>\\n\\[\\]*!=#~-]{0,80}") {
-        script(&text);
-        script(&odd);
+        for text in [text, odd] {
+            script(&text);
+            // A shell runs the first line before it reads the next.
+            let after = decision(super::FORCE_PUSH, &shell(&format!("git push -f\n{text}"))).verdict;
+            prop_assert!(after >= Verdict::Ask, "{text}");
+        }
     }
 }

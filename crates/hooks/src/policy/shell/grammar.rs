@@ -1,0 +1,86 @@
+//! The grammar of Bash: the parser, and the kinds of nodes that are read.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// The most steps of the parser, and its most time. Ordinary texts take few steps and less than a millisecond.
+const PROGRESS_MAX: usize = 2000;
+const TIME_MAX: Duration = Duration::from_millis(200);
+
+thread_local! {
+    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
+/// Parses a text, unless it takes too long.
+pub(super) fn parse(text: &str) -> Option<Tree> {
+    PARSER.with_borrow_mut(|parser| {
+        if parser.is_none() {
+            let mut new = Parser::new();
+            new.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+            *parser = Some(new);
+        }
+        let parser = parser.as_mut()?;
+        let (mut steps, begin) = (0, Instant::now());
+        let mut progress = |_: &ParseState| {
+            steps += 1;
+            if steps > PROGRESS_MAX || begin.elapsed() > TIME_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let tree =
+            parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options));
+        if tree.is_none() {
+            parser.reset();
+        }
+        tree
+    })
+}
+
+pub(super) fn is_statement(kind: &str) -> bool {
+    kind.ends_with("_statement")
+        || kind.ends_with("_command")
+        || matches!(
+            kind,
+            "pipeline"
+                | "list"
+                | "subshell"
+                | "command"
+                | "function_definition"
+                | "variable_assignment"
+                | "variable_assignments"
+                | "do_group"
+                | "elif_clause"
+                | "else_clause"
+                | "case_item"
+                | "ERROR"
+        )
+}
+
+pub(super) fn is_word(kind: &str) -> bool {
+    matches!(
+        kind,
+        "word"
+            | "string"
+            | "raw_string"
+            | "ansi_c_string"
+            | "translated_string"
+            | "number"
+            | "concatenation"
+            | "expansion"
+            | "simple_expansion"
+            | "command_substitution"
+            | "process_substitution"
+            | "arithmetic_expansion"
+            | "brace_expression"
+            | "extglob_pattern"
+            | "regex"
+            | "variable_name"
+            | "$"
+    )
+}
