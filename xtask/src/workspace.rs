@@ -191,6 +191,15 @@ impl Drop for KillOnDrop {
     }
 }
 
+/// Has hob trust the code of the project of this command, so that rust-analyzer is started in it.
+pub(crate) fn trust(hob: &mut Command) -> Result<()> {
+    let granted = hob.args(["trust", "--yes"]).stdin(Stdio::null()).output().context("could not run `hob trust`")?;
+    if !granted.status.success() {
+        bail!("`hob trust` failed: {}", String::from_utf8_lossy(&granted.stderr).trim_end());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,13 +216,4 @@ mod tests {
         let error = read(Command::new("sh").args(["-c", "echo no such thing >&2; exit 3"])).unwrap_err();
         assert!(error.to_string().contains("exit status: 3\nno such thing"), "{error}");
     }
-}
-
-/// Has hob trust the code of the project of this command, so that rust-analyzer is started in it.
-pub(crate) fn trust(hob: &mut Command) -> Result<()> {
-    let granted = hob.args(["trust", "--yes"]).stdin(Stdio::null()).output().context("could not run `hob trust`")?;
-    if !granted.status.success() {
-        bail!("`hob trust` failed: {}", String::from_utf8_lossy(&granted.stderr).trim_end());
-    }
-    Ok(())
 }

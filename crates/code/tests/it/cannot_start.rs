@@ -30,12 +30,15 @@ fn rust() -> Judged {
     judged
 }
 
+/// A judge, its program, a script in the place of that program, and what the answer says.
+type Case = (fn() -> Judged, &'static str, &'static str, &'static [&'static str]);
+
 #[test]
 fn a_server_that_cannot_start_is_not_waited_for() {
     let rustup = "echo \"error: 'rust-analyzer' is not installed for the toolchain 'stable'\" >&2\necho 'To install, run x' >&2\nexit 1";
     let asdf = "echo 'No version is set for command rust-analyzer' >&2\nexit 126";
     let python_of_another_version = "printf 'Traceback (most recent call last):\\n  File \"ty\", line 3\\nModuleNotFoundError: no ty\\n' >&2; exit 1";
-    let cases: &[(fn() -> Judged, &str, &str, &[&str])] = &[
+    let cases: &[Case] = &[
         (
             rust,
             "rust-analyzer",

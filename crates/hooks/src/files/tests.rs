@@ -48,8 +48,11 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
 }
 
+/// Puts something in the place of a file.
+type Obstacle = Box<dyn Fn(&Path)>;
+
 /// Puts things in the place of a file that cannot be read as what it is.
-fn obstacles() -> Vec<(&'static str, Box<dyn Fn(&Path)>)> {
+fn obstacles() -> Vec<(&'static str, Obstacle)> {
     let fifo = |path: &Path| {
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     };

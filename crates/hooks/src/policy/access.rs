@@ -216,10 +216,12 @@ fn operands(simple: &Simple, add: &mut impl FnMut(&str, Mode)) {
         texts.extend(words.iter().cloned());
     }
     let is_operand = |word: &Word| !word.start().starts_with('-');
-    if PATTERNS.contains(&name) && !has("-e") && !has("--expression") && !has("--regexp") && !has("-f") {
-        if let Some(first) = texts.iter().position(is_operand) {
-            texts.remove(first);
-        }
+    let has_pattern = ["-e", "--expression", "--regexp", "-f"].into_iter().any(has);
+    if PATTERNS.contains(&name)
+        && !has_pattern
+        && let Some(first) = texts.iter().position(is_operand)
+    {
+        texts.remove(first);
     }
     let last = texts.iter().rposition(is_operand);
     for (at, word) in texts.iter().enumerate() {

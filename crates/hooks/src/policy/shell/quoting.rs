@@ -176,7 +176,7 @@ fn ansi(text: &str, begin: usize, end: usize, pieces: &mut Vec<Piece>) -> Result
         at += count;
         match char::from_u32(value) {
             // Bash ends the text at a NUL. A byte that alone is not a character may become part of one.
-            Some(c) if value != 0 && (value < 0x80 || value > 0xff) && count > 0 => pieces.push(Piece::Quoted(c)),
+            Some(c) if value != 0 && !(0x80..=0xff).contains(&value) && count > 0 => pieces.push(Piece::Quoted(c)),
             _ => pieces.push(Piece::Hole(false)),
         }
     }
