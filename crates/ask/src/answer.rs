@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::form::{CHOICE, CONFIRM, GUIDANCE};
 use crate::question::{Kind, Question, Standing};
-use crate::words;
+
+/// The guidance of somebody who sent none.
+const NO_GUIDANCE: &str = "No guidance provided";
 
 /// True only if a person confirmed.
 pub(crate) fn confirmed(question: &Question) -> bool {
@@ -28,7 +30,7 @@ pub(crate) fn selected(question: &Question) -> (Option<String>, Option<String>) 
 /// The guidance; null without an answer.
 pub(crate) fn guidance(question: &Question) -> Option<String> {
     let text = question.values()?.get(GUIDANCE).and_then(Value::as_str);
-    Some(text.unwrap_or(words::NO_GUIDANCE).to_owned())
+    Some(text.unwrap_or(NO_GUIDANCE).to_owned())
 }
 
 /// The answer by fields; null without one.

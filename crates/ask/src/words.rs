@@ -86,9 +86,6 @@ pub(crate) const DECLINED: &str = "The person declined to answer. That is neithe
 pub(crate) const DISMISSED: &str = "The question was closed without an answer. That is neither yes nor no: do not do what \
                                     needed the answer.";
 
-/// The guidance of somebody who sent none.
-pub(crate) const NO_GUIDANCE: &str = "No guidance provided";
-
 /// How the frame of a late answer begins.
 pub(crate) fn late_head(question: &Question, age: &str, redelivered: bool) -> String {
     let said = question.said();

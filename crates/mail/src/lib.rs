@@ -52,10 +52,10 @@ pub use model::{
     Settled, Space, Standing, nearest_priority,
 };
 pub use service::look::{Hit, SearchRequest};
-pub use service::pace::Slowed;
 pub use service::people::{EnterRequest, Entry, Expanded, member};
 pub use service::receive::{CheckRequest, Checked, LONGEST_WAIT, WaitRequest, Waited};
 pub use service::send::{BroadcastRequest, SendRequest, Sent, SentTo};
+pub use service::slowing::Slowed;
 pub use service::subscribe::{Seen, Subscription};
 pub use service::{Attachment, IsHere, Journal, Mail, MailOptions, Presence};
 pub use settings::MailSettings;

@@ -7,7 +7,7 @@ mod tried;
 mod would;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -487,9 +487,7 @@ impl Server {
 
 /// A name for a directory.
 fn hash(path: &Path) -> String {
-    let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+    format!("{:016x}", BuildHasherDefault::<DefaultHasher>::default().hash_one(path))
 }
 
 /// The outermost directory between the worktree and the file that has one of the marks; the worktree if none has.

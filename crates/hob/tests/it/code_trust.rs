@@ -29,7 +29,8 @@ fn a_person_grants_it_and_no_agent() {
 
     project.run(["init", "--agent", "claude"]).ok();
     assert_eq!(trust(&project), "granted");
-    assert!(project.run(["doctor", "--quick"]).stdout.contains("granted: language servers may run"));
+    let doctor = project.run(["doctor", "--quick"]).stdout;
+    assert!(doctor.contains("granted: language servers may run"), "{doctor}");
     project.run(["trust", "--revoke"]).ok();
     assert_eq!(trust(&project), Value::Null);
     project.run(["trust", "--yes"]).ok();

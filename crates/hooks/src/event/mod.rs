@@ -2,12 +2,15 @@
 //!
 //! An agent's own names and shapes are known to `agents` alone; rules and context work on this form.
 
+mod code;
 mod tool;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::code::code_of;
+pub use self::code::{Code, Language};
 pub(crate) use self::tool::kind_of_tool;
 pub use self::tool::{Command, Tool, ToolKind};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::policy::{Code, code_of};
+use super::code::{Code, code_of};
 
 /// The tool of an event.
 #[derive(Debug, Clone, PartialEq)]

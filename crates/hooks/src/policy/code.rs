@@ -1,46 +1,16 @@
-//! Code that a tool is given to run, besides a shell tool's text: hob's own sessions, and tools of other servers with an
-//! argument for a command. A rule about commands or files must see it.
+//! How rules about commands or files match the code that a tool runs, besides a shell tool's text.
 //!
 //! A text for a shell is read as the text of a shell tool. Code in another language is searched for the names by which it
 //! starts processes, and for paths in quotes; a rule that denies or asks then may match. This is no sandbox.
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::pattern::{Match, glob};
 use super::rule::{Rule, ToolPattern, is_among};
 use super::shell;
 use super::subject::{Place, Subject};
 use crate::agents::Verdict;
-use crate::event::{Command, Tool, ToolKind};
-
-/// The code of a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
-    pub language: Language,
-    pub text: String,
-}
-
-/// What is known of the language of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    Shell,
-    Other,
-    /// It may be a shell's.
-    Unknown,
-}
-
-/// hob's tools that take code, the fields that hold it, and whether it always is in another language than a shell's.
-const HOB_TOOLS: &[(&str, &[&str], bool)] = &[
-    ("repl_eval", &["code", "expr", "expression", "command"], false),
-    ("repl_input", &["text", "input", "stdin"], false),
-    ("repl_query", &["target", "name", "expr", "expression"], true),
-];
-/// The fields of other servers' tools that hold a text for a shell.
-const SHELL_FIELDS: [&str; 3] = ["command", "cmd", "script"];
-/// hob's own profiles of sessions, but for `bash`.
-const OTHER_PROFILES: [&str; 4] = ["python", "ghci", "cabal", "stack"];
+use crate::event::{Code, Language, Tool, ToolKind};
 
 /// Names by which code in other languages starts processes.
 const STARTS_PROCESS: &[&str] = &[
@@ -99,88 +69,6 @@ const RUNS_TEXT: [&str; 8] = ["eval ", "source ", ". ", "| sh", "|sh", "| bash",
 /// The most bytes of code that are searched, and quoted words in it.
 const TEXT_MAX: usize = 256 * 1024;
 const WORDS_MAX: usize = 1000;
-
-/// Returns the code that a tool is given to run; `None` for a tool that runs none.
-pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Option<Command>, Option<Code>)> {
-    let text = |fields: &[&str]| fields.iter().find_map(|field| input.get(*field)?.as_str()).map(str::to_owned);
-    if let Some((name, fields, is_other)) = HOB_TOOLS.iter().find(|(name, ..)| is_named(tool, name)) {
-        let language = if *is_other { Language::Other } else { language(input) };
-        // The input of the code may be the text of a shell that the code runs.
-        let stdin = if *name == "repl_eval" { text(&["stdin"]) } else { None };
-        return Some(match (text(fields), language) {
-            (Some(code), Language::Shell) if *name == "repl_eval" => {
-                let stdin = stdin.map(|text| Code { language: Language::Unknown, text });
-                (Some(Command::Text(code)), stdin)
-            }
-            (code, language) => {
-                // A program's input may be in any language.
-                let language = if *name == "repl_input" { Language::Unknown } else { language };
-                let language = if stdin.is_some() { Language::Unknown } else { language };
-                let text = [code, stdin].into_iter().flatten().collect::<Vec<_>>().join("\n");
-                (None, Some(Code { language, text }))
-            }
-        });
-    }
-    if is_named(tool, "repl_start") {
-        return Some((words(input.get("command")?, None), None));
-    }
-    if matches!(tool, "send" | "send_sync") {
-        return Some((None, Some(Code { language: Language::Unknown, text: text(&["command"])? })));
-    }
-    // A tool that names another one, with its arguments.
-    let nested = input.get("arguments").or_else(|| input.get("args")).filter(|value| !value.is_array());
-    if let (Some(inner), Some(nested)) = (text(&["tool_name", "toolName", "tool", "name"]), nested) {
-        let parsed = nested.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let nested = parsed.as_ref().unwrap_or(nested);
-        let is_nested_again =
-            nested.get("arguments").or_else(|| nested.get("args")).is_some_and(|value| !value.is_array());
-        if !is_nested_again && let Some(code) = code_of(&inner, ToolKind::Mcp, nested) {
-            return Some(code);
-        }
-    }
-    if !matches!(kind, ToolKind::Mcp | ToolKind::Other) {
-        return None;
-    }
-    let (field, value) = SHELL_FIELDS.iter().find_map(|field| Some((*field, input.get(*field)?)))?;
-    match value.as_str() {
-        // It may be in any language.
-        Some(text) if field == "script" => {
-            Some((None, Some(Code { language: Language::Unknown, text: text.to_owned() })))
-        }
-        _ => Some((Some(words(value, input.get("args"))?), None)),
-    }
-}
-
-/// Whether a tool has a name, whatever its agent puts before it: `mcp__hob__`, `hob_`, `hob-`, `MCP:`.
-fn is_named(tool: &str, name: &str) -> bool {
-    tool.strip_suffix(name).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
-}
-
-/// A program and its arguments, or a text if there is nothing but a text.
-fn words(value: &Value, more: Option<&Value>) -> Option<Command> {
-    let list = |value: &Value| -> Option<Vec<String>> {
-        Some(value.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-    };
-    match (value, more.and_then(list)) {
-        (Value::String(program), Some(more)) if !more.is_empty() => {
-            Some(Command::Words([vec![program.clone()], more].concat()))
-        }
-        (Value::String(text), _) => Some(Command::Text(text.clone())),
-        (value, more) => Some(Command::Words([list(value)?, more.unwrap_or_default()].concat())),
-    }
-}
-
-/// The language of a session, as far as the arguments tell it. A session of another profile refuses the code.
-fn language(input: &Value) -> Language {
-    let text = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_lowercase();
-    let (profile, session) = (text("profile"), [text("session"), text("name")].concat());
-    match profile.as_str() {
-        "bash" => Language::Shell,
-        profile if OTHER_PROFILES.contains(&profile) => Language::Other,
-        _ if ["bash", "shell"].iter().any(|name| session.contains(name)) || session == "sh" => Language::Shell,
-        _ => Language::Unknown,
-    }
-}
 
 /// Returns the name by which code starts a process, if it has one.
 pub(super) fn starts_process(code: &str) -> Option<&'static str> {

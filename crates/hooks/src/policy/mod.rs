@@ -14,8 +14,6 @@ mod shell;
 mod subject;
 mod unreachable;
 
-pub use self::code::Code;
-pub(crate) use self::code::code_of;
 pub use self::decide::{Decision, Facts, Matched, decide};
 pub use self::rule::{Opaque, Policy, PolicyError, RuleTable};
 pub use self::shell::{Script, program, script};

@@ -7,13 +7,13 @@ mod claiming;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod look;
-pub mod pace;
 mod patience;
 pub mod people;
 mod queue;
 pub mod receive;
 pub mod send;
 mod sessions;
+pub mod slowing;
 pub mod subscribe;
 mod upkeep;
 mod waits;
@@ -80,7 +80,7 @@ pub struct Mail {
     waits: Arc<waits::Waits>,
     sessions: sessions::Sessions,
     seen: Arc<upkeep::Seen>,
-    pace: pace::Pace,
+    pace: slowing::Pace,
     runtime: Handle,
 }
 
@@ -100,7 +100,7 @@ impl Mail {
             waits: Arc::default(),
             sessions: sessions::Sessions::default(),
             seen: Arc::default(),
-            pace: pace::Pace::default(),
+            pace: slowing::Pace::default(),
             runtime: Handle::current(),
         });
         mail.listen();

@@ -16,7 +16,6 @@ use crate::fresh;
 
 /// What stands at the foot of a form once it takes keys.
 const TAKES_KEYS: &str = "Ctrl-S to Send";
-/// What stands there once Enter sends.
 const SENDS: &str = "Enter sends";
 
 /// Answers prompts at a terminal: what to wait for, and what to type then, in turn.
@@ -234,11 +233,9 @@ fn who_comes_after_an_agent_that_was_killed_asks_instead_of_it() {
     let former = latest(&project);
     let front_end = front_end_of(&killed);
     kill_hard(front_end);
-    // As long as it is not gone, the other is an agent beside it.
     until("it is gone", || (!is_alive(front_end)).then_some(()));
     let call = next.start_call("confirm_action", arguments);
     until("it is asked anew", || (latest(&project) != former).then_some(()));
-    // One question is open: nobody waits for the other.
     project.run(["answer", "--yes"]).ok();
     assert_eq!(next.answer(call).structured["confirmed"], true);
     watch.kill().unwrap();

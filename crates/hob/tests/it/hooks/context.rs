@@ -27,7 +27,7 @@ fn event_of(project: &TestProject, agent: &str, name: &str, more: &Value) -> Ran
 /// Runs a hook as a child of the agent of this session, if there is one, else of this test.
 fn hook_of(project: &TestProject, session: &str, args: &[&str], input: &[u8]) -> Ran {
     let at = |name: &str| project.top().join(format!("{session}.{name}"));
-    if !at("calls").exists() {
+    if !at("agent").exists() {
         return hook(project, args, input);
     }
     let _ = std::fs::remove_file(at("code"));
@@ -36,7 +36,8 @@ fn hook_of(project: &TestProject, session: &str, args: &[&str], input: &[u8]) ->
         ["in", "out", "err", "draft", "code"].map(|name| at(name).display().to_string());
     let args = args.join(" ");
     let line = format!("hob hook {args} < {given} > {out} 2> {err}; echo $? > {draft}; mv {draft} {code}\n");
-    std::fs::write(at("calls"), line).unwrap();
+    std::fs::write(at("written"), line).unwrap();
+    std::fs::rename(at("written"), at("call")).unwrap();
     let code = testkit::until("the hook's end", || std::fs::read_to_string(&code).ok());
     let text = |path: &str| std::fs::read_to_string(path).unwrap();
     Ran { code: code.trim().parse().ok(), stdout: text(&out), stderr: text(&err) }
@@ -78,11 +79,11 @@ fn two_agents() -> (TestProject, McpPeer) {
 /// does not answer for its person. It also runs the hooks of its session.
 fn agent(project: &TestProject, session: &str, args: &[&str]) -> McpPeer {
     let script = project.top().join("agent");
-    let text = r#"calls="$(dirname "$0")/$1.calls"; mkfifo "$calls"
+    let text = r#"here="$(dirname "$0")/$1"; touch "$here.agent"
 export CLAUDE_CODE_SESSION_ID=$1; shift
-while :; do while read -r line; do eval "$line"; done < "$calls"; done < /dev/null > /dev/null 2>&1 &
-hob mcp "$@"; code=$?
-kill $!; rm -f "$calls"; exit $code
+{ while kill -0 $$; do if mv "$here.call" "$here.run"; then . "$here.run"; else sleep 0.02; fi; done; rm "$here.agent"; } \
+    < /dev/null > /dev/null 2>&1 &
+hob mcp "$@"
 "#;
     std::fs::write(&script, text).unwrap();
     let mut command = project.command("sh");

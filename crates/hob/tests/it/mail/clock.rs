@@ -118,6 +118,7 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     assert_eq!(other.answer(waiting).structured["message"]["content"], "urgent");
     assert_eq!(record(&mut planner, &held)["state"], "fetched");
     assert_eq!(check(&mut reviewer), ["before", "after"]);
+    assert!(check(&mut reviewer).is_empty());
     assert_eq!(record(&mut planner, &held)["state"], "read");
     let thread = ok(&mut reviewer, "search_messages", json!({"query": "after"}));
     assert_eq!(thread["hits"][0]["message_id"], json!(after));

@@ -273,6 +273,9 @@ fn a_message_s_way_is_on_record_with_times() {
     assert_eq!(of(&mut planner, "reviewer")["state"], "stored");
     check(&mut reviewer);
     assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
+    // This check lists it once more, and the next one confirms that.
+    check(&mut reviewer);
+    assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
     check(&mut reviewer);
     assert_eq!(of(&mut planner, "reviewer")["state"], "read");
     let acked = ok(&mut reviewer, "ack_message", json!({"ids": [id], "note": "merged"}));

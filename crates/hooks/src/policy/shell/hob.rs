@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::super::code::{self, Code, code_of};
+use super::super::code;
 use super::word::Word;
 use super::{Script, Simple};
-use crate::event::{Command, ToolKind};
+use crate::event::{Code, Command, Language, ToolKind, code_of};
 
 const OPAQUE: &str = "hob runs code that only running could tell";
 
@@ -52,7 +52,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
 
 /// Adds the commands of code that may be for a shell, and says whether it may start more.
 fn read_code(script: &mut Script, code: &Code, depth: usize) {
-    if code.language == code::Language::Unknown {
+    if code.language == Language::Unknown {
         let mut inner = Script::default();
         inner.read(&code.text, depth + 1);
         if let Some(why) = code::opaque_if_shell(&inner, &code.text) {
