@@ -35,7 +35,7 @@ const NONE: &[&str] = &[
     "echo", "printf", "true", "false", ":", "test", "[", "export", "unset", "exit", "return", "kill", "sleep", "which",
     "type", "hash", "set", "shift", "wait", "alias", "sudo", "doas", "env", "command", "builtin", "exec", "nohup",
     "nice", "ionice", "timeout", "time", "stdbuf", "setsid", "xargs", "eval", "trap", "cd", "pushd", "popd", "mkdir",
-    "ps", "date", "jobs",
+    "ps", "date", "jobs", "basename", "dirname",
 ];
 const READS: &[&str] = &[
     "cat",
@@ -89,8 +89,6 @@ const READS: &[&str] = &[
     "zsh",
     "realpath",
     "readlink",
-    "basename",
-    "dirname",
     "base64",
 ];
 const WRITES: &[&str] = &[

@@ -74,6 +74,10 @@ impl Reader<'_> {
     fn gap(&mut self, range: Range<usize>) {
         let Some(gap) = self.text.get(range.clone()).filter(|gap| !gap.is_empty()) else { return };
         let is_blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
+        // The grammar has no node for the operand `-` before a here-document.
+        if gap.trim_matches(' ') == "-" && gap.starts_with(' ') && self.text[range.end..].starts_with("<<") {
+            return;
+        }
         let without_continuations = gap.replace("\\\n", "");
         // A line that goes on in the middle of a word joins it.
         let before = self.text[..range.start].chars().next_back();

@@ -389,3 +389,73 @@ fn a_text_that_is_too_large_or_too_deep_is_opaque_at_once() {
         assert!(script(&text).opaque.is_some(), "{}", &text[..8]);
     }
 }
+
+/// What agents run all day. None of it force-pushes.
+const EVERYDAY: &[&str] = &[
+    "git push",
+    "git push origin main",
+    "git push -v",
+    "git push -u origin feature",
+    "git push --tags",
+    "git push --follow-tags",
+    "git fetch -f",
+    "git push --no-force-with-lease",
+    "echo 'git push -f'",
+    "grep -rn 'git push -f' .",
+    "git log --grep='push -f'",
+    "git commit -m 'git push -f'",
+    "git commit -mnote",
+    "git commit -Sn",
+    "git commit -uno -m x",
+    "git commit -m -n",
+    "git commit -F n",
+    "git commit -C n",
+    "git commit -am note",
+    "git commit -m \"$(cat <<'E'\nfix: don't rm -rf things\n\nIt's (odd)\nE\n)\"",
+    "npm test",
+    "npm run publish-docs",
+    "npm install",
+    "ls -la | head",
+    "for f in *.rs; do wc -l \"$f\"; done",
+    "cat <<'E' > notes.md\nrun git push -f to force\nrm -rf /\nE",
+    "cd src && cargo test -- --nocapture 2>&1 | tail -20",
+    "if [ -f x ]; then echo yes; else echo no; fi",
+    "[[ $x == *.rs && -n $y ]] && echo z",
+    "echo $((1<<2))",
+    "x=$(date +%s); echo $x",
+    "awk '{print $1}' f | sort -u",
+    "sed -n '1,5p' f",
+    "python3 - <<'E'\nprint('rm -rf')\nE",
+    "find . -name '*.rs' -exec grep -l foo {} +",
+    "git diff --stat HEAD~1",
+    "docker run --rm -it img sh -lc 'ls'",
+    "test -d s || mkdir -p s",
+    "export A=b; echo $A",
+    "diff <(sort a) <(sort b)",
+    "cargo build --release 2>&1 | tee log",
+    "timeout 60 cargo test",
+    "echo ${x:-default} ${y%%.*}",
+    "case $x in a|b) echo 1;; *) echo 2;; esac",
+    "git add -A && git commit -m 'x' && git push",
+    "curl -fsSL http://x -o f",
+    "jq -r '.a[] | select(.b==\"c\")' f",
+    "python3 - <<'E'\nimport json\nprint(json.dumps({'a': 1}))\nE",
+    "cat - <<E\nx\nE",
+    "node -e \"console.log(1)\"",
+    "npm run build && npx vitest run",
+    "curl -s localhost:3000/health | jq .",
+    "kubectl get pods -n dev -o json | jq -r '.items[].metadata.name'",
+    "git stash && git checkout main && git pull --rebase",
+    "source .venv/bin/activate && pytest",
+    "while read l; do echo $l; done < f",
+    "tmux new -d -s x 'npm start'",
+    "nohup npm start > log 2>&1 &",
+    "ls | xargs -n1 basename",
+];
+
+#[test]
+fn everyday_texts_pass() {
+    let asked: Vec<&str> =
+        EVERYDAY.iter().copied().filter(|text| decision(FORCE_PUSH, &shell(text)).verdict != Verdict::Pass).collect();
+    assert!(asked.is_empty(), "{asked:#?}");
+}
