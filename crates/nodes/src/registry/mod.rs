@@ -31,6 +31,8 @@ pub type Recorder = Arc<dyn Fn(Record) + Send + Sync>;
 pub struct Worktree {
     path: PathBuf,
     served: Receiver<Arc<Served>>,
+    /// Whether all files were checked once.
+    is_loaded: Receiver<bool>,
     following: JoinHandle<()>,
 }
 
@@ -50,12 +52,12 @@ impl Worktree {
         let watcher = watcher.inspect_err(|error| tracing::warn!(%error, "node files are polled")).ok();
         let changes = watcher.as_ref().map(|watcher| watcher.subscribe().1);
         let (sender, served) = tokio::sync::watch::channel(Arc::default());
-        let (loaded, is_loaded) = tokio::sync::oneshot::channel();
+        let (loaded, is_loaded) = tokio::sync::watch::channel(false);
         let mut follower = Follower { folder, record, served: sender };
         let following = tokio::spawn(async move {
             let (_watcher, mut changes) = (watcher, changes);
             follower = follower.read().await;
-            let _ = loaded.send(());
+            loaded.send_replace(true);
             loop {
                 let is_watched = match &mut changes {
                     Some(changes) => changes.next().await.is_some(),
@@ -70,8 +72,17 @@ impl Worktree {
                 follower = follower.read().await;
             }
         });
-        let _ = tokio::time::timeout(FIRST_WITHIN, is_loaded).await;
-        Worktree { path, served, following }
+        let worktree = Worktree { path, served, is_loaded, following };
+        worktree.loaded(FIRST_WITHIN).await;
+        worktree
+    }
+
+    /// Waits until all files were checked once. Returns whether they were, within this time.
+    pub(crate) async fn loaded(&self, within: Duration) -> bool {
+        let mut is_loaded = self.is_loaded.clone();
+        tokio::time::timeout(within, is_loaded.wait_for(|is_loaded| *is_loaded))
+            .await
+            .is_ok_and(|loaded| loaded.is_ok())
     }
 
     pub fn path(&self) -> &Path {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp::tool::{Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
@@ -68,6 +69,8 @@ struct Status {
 
 /// The longest schema that is shown beside others, in bytes.
 const SHOWN_MAX: usize = 2_000;
+/// How long a call waits for files that are still being checked.
+const LOADED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct NodesStatus(pub Arc<Nodes>);
 
@@ -81,8 +84,12 @@ impl Tool for NodesStatus {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let worktree = Nodes::worktree(&cx)?;
         let folder = self.0.folder_of(&worktree);
+        let mut is_complete = true;
         let served = match self.0.followed(&worktree) {
-            Some(followed) => followed.served(),
+            Some(followed) => {
+                is_complete = followed.loaded(LOADED_WITHIN).await;
+                followed.served()
+            }
             // Nobody follows the files: they are read now.
             None => {
                 let (folder, nothing) = (folder.clone(), Served::default());
@@ -104,7 +111,8 @@ impl Tool for NodesStatus {
         let ignored = self.0.models.ignored().to_vec();
         // Who asks for one node is not told of others.
         let passed_over = served.passed_over.iter().filter(|_| args.node.is_none());
-        let passed_over = passed_over.map(|passed_over| passed_over.why.clone()).collect();
+        let unchecked = (!is_complete).then(|| "Some node files are still being checked. Call again.".to_owned());
+        let passed_over = passed_over.map(|passed_over| passed_over.why.clone()).chain(unchecked).collect();
         Ok(Output { nodes, left_today, tokens_per_day, ignored, passed_over, error: served.error.clone() })
     }
 

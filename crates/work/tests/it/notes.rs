@@ -153,8 +153,12 @@ fn a_note_left_in_a_rebase_or_bisect_belongs_to_the_branch() {
         assert_eq!(found.base.as_deref(), Some("main"), "{name}");
         let cx = Context::detached(Arc::new(caller.clone()));
         runtime().block_on(async {
-            let call =
-                crate::here::call(&here.work, caller.clone(), "work_brief", serde_json::json!({"note": "x is next"}));
+            let call = crate::here::call(
+                &here.work,
+                caller.clone(),
+                "work_brief",
+                serde_json::json!({"at": "end", "note": "x is next"}),
+            );
             call.await;
             let facts = work::for_rules::look(&caller.worktree, &here.repository.env()).await;
             assert_eq!(facts.get("work.branch").map(String::as_str), Some("topic/a"), "{name}");

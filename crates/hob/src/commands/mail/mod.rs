@@ -161,8 +161,8 @@ const COMMANDS: [(&str, &str); 13] = [
 
 /// What follows the first line of a text was written by agents. The first line, with the commands for people.
 fn first_in_commands(result: &mut Value) {
-    const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages or wait_for_message marks these \
-                        as read.";
+    const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have not \
+                        answered, once.";
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();
         let (first, rest) = text.split_once('\n').map_or((text, None), |(first, rest)| (first, Some(rest)));

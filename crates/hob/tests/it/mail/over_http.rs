@@ -55,7 +55,8 @@ fn an_agent_s_token_is_that_agent() {
     let got = done(http.call(&reviewer, "check_messages", json!({})));
     assert_eq!((&got["messages"][0]["from"], &got["messages"][0]["to"]), (&json!("planner"), &json!(["reviewer"])));
     assert_eq!(state(&sent["message_id"]), "fetched");
-    // The next request of the same agent is the same run: it confirms, and nothing comes twice.
+    // The next requests of the same agent are the same run: one lists the message, the next confirms that.
+    assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["earlier"].as_array().unwrap().len(), 1);
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
     assert_eq!(state(&sent["message_id"]), "read");
     assert_eq!(done(http.call(&reviewer, "list_agents", json!({})))["you"], "reviewer");
@@ -101,8 +102,11 @@ fn requests_that_say_their_run_confirm_nothing_of_another() {
     assert_eq!(call(&reviewer, "b", "check_messages", json!({}))["status"], "empty");
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
     assert_eq!(call(&planner, "a", "check_messages", json!({}))["status"], "empty");
-    assert_eq!(state(), "fetched");
-    assert_eq!(call(&reviewer, "a", "check_messages", json!({}))["status"], "empty");
+    for before in ["fetched", "fetched"] {
+        assert_eq!(state(), before);
+        let checked = call(&reviewer, "a", "check_messages", json!({}));
+        assert!(checked["messages"].as_array().is_none_or(Vec::is_empty), "{checked}");
+    }
     assert_eq!(state(), "read");
     http.stop(&team.project);
 }
