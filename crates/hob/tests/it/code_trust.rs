@@ -15,6 +15,7 @@ fn trust(project: &TestProject) -> Value {
 fn a_person_grants_it_and_no_agent() {
     let project = fresh();
     project.write("Cargo.toml", "[package]\nname = \"made\"\n");
+    project.write("src/main.rs", "fn main() {}\n");
     project.run(["call", "repl_list"]).ok();
     assert_eq!(trust(&project), Value::Null);
     let status = project.run(["status"]).ok();
