@@ -327,7 +327,7 @@ mod tests {
         };
         let texts = "f('area')\n".repeat(10_000) + &"getattr('x', 'y')\n".repeat(20_000);
         check(Language::Python, &texts, "area", Class::Value, 0);
-        let open = "f('area')\n".to_owned() + &"getattr('".repeat(50_000);
+        let open = "f('area')\n".to_owned() + &"getattr('".repeat(20_000);
         check(Language::Python, &open, "area", Class::Value, 1);
         let keys = "f('area');\n".repeat(10_000) + &"x[1];\n".repeat(50_000) + "x[y];\n";
         check(Language::JavaScript, &keys, "area", Class::Value, 10_000);
