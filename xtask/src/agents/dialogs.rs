@@ -110,11 +110,11 @@ pub(super) fn by_keys(agent: &Agent, programs: &Programs<'_>) -> Result<String> 
 
 /// What reached the model of each task.
 const EXPECTED: &[&[&str]] = &[
-    &["answered by", "(dialog", "confirmed: true"],
-    &["(dialog", "selected: \"pg\"", "note: \"for now\""],
-    &["(dialog", "guidance: \"mend the test\""],
+    &["answered by", "in this program's own dialog (", "confirmed: true"],
+    &["in this program's own dialog (", "selected: \"pg\"", "note: \"for now\""],
+    &["in this program's own dialog (", "guidance: \"mend the test\""],
     &[
-        "(dialog",
+        "in this program's own dialog (",
         "version: \"v2\"",
         "why: \"because\"",
         "copies: 2",
@@ -125,9 +125,9 @@ const EXPECTED: &[&[&str]] = &[
         "when: \"2026-12-01\"",
     ],
     &["cancelled: q_"],
-    &["answered by", "(command", "confirmed: true", NOTE],
-    &["answered by", "(dialog", "confirmed: true"],
-    &["answered by", "(command", "confirmed: true", NOTE],
+    &["answered by", "with `hob answer` (", "confirmed: true", NOTE],
+    &["answered by", "in this program's own dialog (", "confirmed: true"],
+    &["answered by", "with `hob answer` (", "confirmed: true", NOTE],
 ];
 
 fn tasks() -> Vec<Task> {
