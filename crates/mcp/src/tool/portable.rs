@@ -55,7 +55,7 @@ fn rewrite(schema: &mut Map<String, Value>, reader: Reader, is_in_items: bool) {
     schema.retain(|name, value| !(name.starts_with("unevaluated") || value.is_boolean() && is_schema(name)));
     // What accepts less where the schema below it accepts more.
     for name in ["not", "if", "contains"] {
-        if schema.get(name).is_some_and(|below| portable(below, Reader::Program) != *below) {
+        if schema.get(name).is_some_and(|below| portable(below, Reader::Program) != with_enums(below)) {
             schema.remove(name);
         }
     }
@@ -80,6 +80,21 @@ fn rewrite(schema: &mut Map<String, Value>, reader: Reader, is_in_items: bool) {
     }
     if schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items") {
         schema.insert("items".to_owned(), json!({}));
+    }
+}
+
+/// Returns the schema with `enum` in place of each `const` of a text, which means the same.
+fn with_enums(schema: &Value) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let renamed = object.iter().map(|(name, value)| match (name.as_str(), value) {
+                ("const", Value::String(word)) => ("enum".to_owned(), json!([word])),
+                (_, value) => (name.clone(), with_enums(value)),
+            });
+            Value::Object(renamed.collect())
+        }
+        Value::Array(items) => items.iter().map(with_enums).collect(),
+        value => value.clone(),
     }
 }
 
