@@ -48,7 +48,7 @@ const LABEL_MAX: usize = 180;
 /// What to ask a person about an event; `None` for one that is no question. `reason` is the rule's.
 pub fn asking(event: &Event, raw: &[u8], reason: &str) -> Option<Asking> {
     let tool = event.tool.as_ref()?;
-    let payload: Value = serde_json::from_slice(raw).unwrap_or_default();
+    let payload = crate::agents::parse(raw).unwrap_or_default();
     let digest = {
         let mut digest = Sha256::new();
         for part in [event.agent, event.session.as_deref().unwrap_or_default(), event.name.as_str(), &tool.native] {

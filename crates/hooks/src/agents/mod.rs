@@ -15,7 +15,7 @@ mod render;
 
 use crate::event::{Kind, plain};
 
-pub(crate) use self::payload::read;
+pub(crate) use self::payload::{parse, read};
 pub use self::reaction::{CLAUDE_ON_FAILURE, Came, Effect, Reaction, Version};
 pub use self::render::{Answer, Fail, Loss, Rendered, Verdict};
 
@@ -127,7 +127,7 @@ impl Agent {
 
     /// The agent that a payload is probably of, where nothing else says it.
     pub fn of_payload(named: &str, raw: &[u8]) -> Agent {
-        let payload: serde_json::Value = serde_json::from_slice(raw).unwrap_or_default();
+        let payload = parse(raw).unwrap_or_default();
         let has = |field: &str| payload.get(field).is_some();
         let event = payload.get("hook_event_name").and_then(serde_json::Value::as_str).unwrap_or(named);
         if has("cursor_version") || has("conversation_id") {

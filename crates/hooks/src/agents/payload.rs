@@ -1,6 +1,7 @@
 //! A payload as an [`Event`]: the fields that agents call by different names. What is absent, null or of another type is
 //! not there; nothing fails.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -8,12 +9,47 @@ use serde_json::{Map, Value};
 use super::{Agent, kind_of};
 use crate::event::{Event, Kind, Tool};
 
+/// Parses a payload. Bytes that are not UTF-8 and halves of surrogate pairs, which programs in JavaScript write where they cut
+/// a text, become U+FFFD.
+pub(crate) fn parse(raw: &[u8]) -> Option<Map<String, Value>> {
+    let text = String::from_utf8_lossy(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
+    serde_json::from_str(&text).or_else(|_| serde_json::from_str(&replace_lone_surrogates(&text))).ok()
+}
+
+/// Replaces the escapes in a JSON text that are one half of a surrogate pair.
+fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let unit = |at: usize| -> Option<u16> {
+        let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut mended = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+        at += found;
+        let length = match unit(at) {
+            Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
+            Some(0xd800..=0xdfff) => {
+                mended.push_str(&text[copied..at]);
+                mended.push_str("\\ufffd");
+                copied = at + 6;
+                6
+            }
+            _ => 2,
+        };
+        at += length;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    mended.push_str(&text[copied..]);
+    Cow::Owned(mended)
+}
+
 /// The event that a payload says. `named` is the event of the command line: the payload's own name precedes it.
 pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
-    let payload = match serde_json::from_slice::<Value>(raw) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
+    let parsed = parse(raw);
+    let is_unreadable = parsed.is_none();
+    let payload = parsed.unwrap_or_default();
     let text = |names: &[&str]| {
         let found = names.iter().filter_map(|name| payload.get(*name)?.as_str());
         found.map(str::to_owned).find(|text| !text.is_empty())
@@ -45,6 +81,7 @@ pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
             || payload.get("loop_count").and_then(Value::as_u64).is_some_and(|count| count > 0),
         tool: None,
         name,
+        is_unreadable,
     };
     event.tool = tool(&event.name, kind, payload);
     event
@@ -83,7 +120,7 @@ fn tool(event: &str, kind: Kind, mut payload: Map<String, Value>) -> Option<Tool
     let input = INPUTS.iter().find_map(|name| payload.get_mut(*name).map(Value::take));
     let input = match input {
         // Some agents give an object as a text.
-        Some(Value::String(text)) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        Some(Value::String(text)) => parse(text.as_bytes()).map_or(Value::String(text), Value::Object),
         Some(input) => input,
         // Cursor's events of one tool have its fields at the top.
         None => Value::Object(payload),

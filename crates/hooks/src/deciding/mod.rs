@@ -110,14 +110,9 @@ impl Decider {
     pub fn give_up(&self, asked: Asked, begun: Instant) -> Decided {
         let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
         let standing = self.standing();
-        let row = asked.agent.row(&event.name);
-        let verdicts = standing.policies.iter().map(|policy| policy.undecided(row));
-        let verdict = verdicts.max().unwrap_or(Verdict::Pass);
-        let reason = match verdict {
-            Verdict::Pass => String::new(),
-            _ => "hob could not decide on this in time, and a rule of the project's policy may forbid it: make it shorter".to_owned(),
-        };
-        let decision = Decision { verdict, rule: None, reason, matched: Vec::new(), context: Vec::new() };
+        let why =
+            "hob could not decide on this in time, and a rule of the project's policy may forbid it: make it shorter";
+        let decision = undecided(&standing, &event, why);
         self.heard(asked, event, decision, standing, Facts::new(), begun)
     }
 
@@ -286,6 +281,10 @@ pub fn decided(
     cwd: &Path,
     facts: impl Fn(&[&str]) -> Facts,
 ) -> (Decision, Facts) {
+    if event.is_unreadable {
+        let why = "hob could not read this event, and a rule of the project's policy may forbid it";
+        return (undecided(standing, event, why), Facts::new());
+    }
     let names = |name: &str| {
         standing.policies.iter().flat_map(|policy| &policy.rules).any(|rule| rule.table.when.contains_key(name))
     };
@@ -293,6 +292,14 @@ pub fn decided(
     let facts = if wanted.is_empty() { Facts::new() } else { facts(&wanted) };
     let subject = Subject::of(event, worktree, cwd);
     (decide(&standing.policies, event, &subject, &facts), facts)
+}
+
+/// The decision on an event of which hob does not know enough: the strictest that a rule may come to.
+fn undecided(standing: &Standing, event: &Event, why: &str) -> Decision {
+    let row = Agent::named(event.agent).and_then(|agent| agent.row(&event.name));
+    let verdict = standing.policies.iter().map(|policy| policy.undecided(row)).max().unwrap_or(Verdict::Pass);
+    let reason = if verdict == Verdict::Pass { String::new() } else { why.to_owned() };
+    Decision { verdict, rule: None, reason, matched: Vec::new(), context: Vec::new() }
 }
 
 impl Decision {

@@ -197,6 +197,37 @@ fn an_event_that_cannot_be_decided_in_time_is_as_one_that_cannot_be_told() {
 }
 
 #[test]
+fn an_event_that_cannot_be_read_does_not_pass() {
+    let here = Here::new();
+    std::fs::write(here.project.root().join(crate::policy::FILE), POLICY).unwrap();
+    let decider = decider(&here.project);
+    let verdict = |raw: &[u8]| {
+        let asked = asked(Agent::Claude, "PreToolUse", raw.to_vec());
+        decider.decide(asked, Instant::now()).decision.verdict
+    };
+    let event = |description: &[u8]| -> Vec<u8> {
+        let (head, tail) = (br#"{"tool_name":"Bash","tool_input":{"command":"git push -f","description":""#, br#""}}"#);
+        [&head[..], description, &tail[..]].concat()
+    };
+    // A program in JavaScript cut an emoji in half.
+    assert_eq!(verdict(&event(br"Clean up \ud83e")), Verdict::Deny);
+    assert_eq!(verdict(&event(br"\\ud83e \udd16 \ud83e\udd16 \ud83e\n")), Verdict::Deny);
+    assert_eq!(verdict(&event(b"\xff\xfe")), Verdict::Deny);
+    assert_eq!(verdict(&[b"\xef\xbb\xbf", &event(b"")[..]].concat()), Verdict::Deny);
+    assert_eq!(
+        verdict(br#"{"tool_name":"Bash","tool_args":"{\"command\":\"git push -f\",\"a\":\"\\ud83e\"}"}"#),
+        Verdict::Deny
+    );
+    let deep = format!("{{\"tool_name\":\"Bash\",\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
+    let twice = event(b"").repeat(2);
+    let cut = &event(b"")[..40];
+    for unreadable in [&b""[..], b"not json", b"[]", br#"{"tool_name":"Bash","a":1e999}"#, deep.as_bytes(), &twice, cut]
+    {
+        assert_eq!(verdict(unreadable), Verdict::Ask, "{}", String::from_utf8_lossy(unreadable));
+    }
+}
+
+#[test]
 fn what_is_kept_for_an_agent_is_given_to_no_event_that_names_its_session() {
     let here = Here::new();
     let decider = decider(&here.project);

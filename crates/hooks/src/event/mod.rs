@@ -38,6 +38,8 @@ pub struct Event {
     pub reason: Option<String>,
     /// Whether the agent was held at its turn's end just before.
     pub is_held: bool,
+    /// Whether the payload could not be read, so that all but the agent and the event's name is unknown.
+    pub is_unreadable: bool,
 }
 
 /// What an event is about, whatever its agent calls it.

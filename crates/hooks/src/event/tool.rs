@@ -102,6 +102,8 @@ const KNOWN: &[(ToolKind, &[&str])] = &[
 /// The fields that name a file.
 const PATH_FIELDS: &[&str] =
     &["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "filepath"];
+/// The fields by which a search names the files that it reads.
+const SEARCH_FIELDS: &[&str] = &["glob", "include", "include_pattern"];
 /// The fields that name several.
 const LIST_FIELDS: &[&str] = &["paths", "file_paths", "files"];
 /// The most files of one tool that are looked at.
@@ -161,6 +163,9 @@ impl Tool {
             kind => code_of(mcp.as_ref().map_or(native, |(_, tool)| tool), kind, &input).unwrap_or_default(),
         };
         let mut paths = paths_of(&input);
+        if kind == ToolKind::Search {
+            paths.extend(SEARCH_FIELDS.iter().filter_map(|name| input.get(*name)?.as_str()).map(str::to_owned));
+        }
         if kind == ToolKind::Edit {
             paths.extend(patched(&input));
         }
@@ -182,8 +187,8 @@ fn mcp_name(native: &str) -> Option<(String, String)> {
 }
 
 fn command_of(input: &Value) -> Option<Command> {
-    let value = ["command", "cmd", "script"].iter().find_map(|name| input.get(name))?;
-    match value {
+    let named = ["command", "cmd", "script"].iter().find_map(|name| input.get(name));
+    match named.unwrap_or(input) {
         Value::String(text) => Some(Command::Text(text.clone())),
         Value::Array(words) => {
             let words: Vec<String> = words.iter().filter_map(Value::as_str).map(str::to_owned).collect();

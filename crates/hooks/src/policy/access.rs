@@ -22,20 +22,22 @@ pub(super) struct Access {
     pub(super) mode: Mode,
     /// Whether the command is known to run in the directory that the path begins with.
     pub(super) is_certain: bool,
+    /// The command that opens it, by its index in the script.
+    pub(super) command: Option<usize>,
 }
 
-const GLOB: char = '\u{1}';
-const HOLE: char = '\u{2}';
+pub(super) const GLOB: char = '\u{1}';
+pub(super) const HOLE: char = '\u{2}';
 /// The most directories that a command may run in.
 const DIRECTORIES_MAX: usize = 4;
 const ACCESSES_MAX: usize = 2000;
 
-/// Programs that open no file by their operands, or whose command is looked at by itself.
+/// Programs that read no content of the files that their operands name, or whose command is looked at by itself.
 const NONE: &[&str] = &[
-    "echo", "printf", "true", "false", ":", "test", "[", "export", "unset", "exit", "return", "kill", "sleep", "which",
-    "type", "hash", "set", "shift", "wait", "alias", "sudo", "doas", "env", "command", "builtin", "exec", "nohup",
-    "nice", "ionice", "timeout", "time", "stdbuf", "setsid", "xargs", "eval", "trap", "cd", "pushd", "popd", "mkdir",
-    "ps", "date", "jobs", "basename", "dirname",
+    "ls", "stat", "fd", "realpath", "readlink", "echo", "printf", "true", "false", ":", "test", "[", "export", "unset",
+    "exit", "return", "kill", "sleep", "which", "type", "hash", "set", "shift", "wait", "alias", "sudo", "doas", "env",
+    "command", "builtin", "exec", "nohup", "nice", "ionice", "timeout", "time", "stdbuf", "setsid", "xargs", "eval",
+    "trap", "cd", "pushd", "popd", "mkdir", "ps", "date", "jobs", "basename", "dirname",
 ];
 const READS: &[&str] = &[
     "cat",
@@ -49,13 +51,10 @@ const READS: &[&str] = &[
     "fgrep",
     "rg",
     "ag",
-    "ls",
     "wc",
     "diff",
     "cmp",
     "file",
-    "stat",
-    "fd",
     "tree",
     "du",
     "od",
@@ -87,8 +86,6 @@ const READS: &[&str] = &[
     "sh",
     "dash",
     "zsh",
-    "realpath",
-    "readlink",
     "base64",
 ];
 const WRITES: &[&str] = &[
@@ -103,11 +100,12 @@ const PATTERNS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", 
 /// The files that a script opens, if it runs in this directory.
 pub(super) fn accesses(script: &Script, cwd: &Path) -> Vec<Access> {
     let mut found = Vec::new();
-    for simple in &script.commands {
+    for (index, simple) in script.commands.iter().enumerate() {
         let directories = directories(&simple.steps, cwd);
         let mut add = |text: &str, mode: Mode| {
+            let text = text.strip_prefix("file://").unwrap_or(text);
             for directory in &directories {
-                let is_whole = text.starts_with(['/', '~', HOLE]) || text.starts_with("file://");
+                let is_whole = text.starts_with(['/', '~', HOLE]);
                 let path = match directory {
                     _ if is_whole => text.to_owned(),
                     Some(directory) => directory.join(text).display().to_string(),
@@ -118,6 +116,7 @@ pub(super) fn accesses(script: &Script, cwd: &Path) -> Vec<Access> {
                         path,
                         mode,
                         is_certain: is_whole || directories.len() == 1 && directory.is_some(),
+                        command: Some(index),
                     });
                 }
             }
@@ -134,7 +133,7 @@ pub(super) fn accesses(script: &Script, cwd: &Path) -> Vec<Access> {
     }
     if found.len() >= ACCESSES_MAX {
         // Files that were not listed may be any.
-        found.push(Access { path: HOLE.to_string(), mode: Mode::Unknown, is_certain: false });
+        found.push(Access { path: HOLE.to_string(), mode: Mode::Unknown, is_certain: false, command: None });
     }
     found
 }
@@ -183,46 +182,61 @@ fn operands(simple: &Simple, add: &mut impl FnMut(&str, Mode)) {
     let name = simple.name().unwrap_or_default();
     let words = &simple.words[1..];
     let has = |option: &str| words.iter().any(|word| word.start().starts_with(option));
+    if name == "xargs" {
+        argument_file(words, add);
+    }
     let mode = match name {
         _ if NONE.contains(&name) && program.text().is_some() => return,
         "sed" | "perl" if has("-i") || has("--in-place") || has("-ni") || has("-pi") || has("-Ei") => Mode::Write,
         "sed" => Mode::Read,
         "sort" if has("-o") || has("--output") => Mode::Write,
         "find" if has("-delete") || has("-fprint") => Mode::Write,
+        "find" if !has("-files0-from") => return,
         "find" => Mode::Read,
-        "git" => git(words),
+        "git" => match git(words) {
+            Some(mode) => mode,
+            None => return,
+        },
         _ if READS.contains(&name) => Mode::Read,
         _ if WRITES.contains(&name) => Mode::Write,
         _ => Mode::Unknown,
     };
     let (options, at) = options::options_of(name, words);
-    let mut texts: Vec<Word> = Vec::new();
+    let mut texts: Vec<(Word, bool)> = Vec::new();
     if options.is_some() {
         for argument in options::read(options, &words[at..], false, false).list {
             match argument {
-                Argument::Operand { word, .. } => texts.push(word),
+                Argument::Operand { word, .. } => texts.push((word, true)),
                 Argument::Option(given) => {
                     let is_prose = given.entry.is_some_and(|entry| {
                         entry.split(['|', ':']).any(|name| matches!(name, "message" | "body" | "title" | "expression"))
                     });
-                    texts.extend(given.value.filter(|_| !is_prose));
-                    texts.extend(given.open);
+                    texts.extend(given.value.filter(|_| !is_prose).map(|value| (value, false)));
+                    texts.extend(given.open.map(|word| (word, true)));
                 }
             }
         }
     } else {
-        texts.extend(words.iter().cloned());
+        texts.extend(words.iter().map(|word| (word.clone(), true)));
     }
     let is_operand = |word: &Word| !word.start().starts_with('-');
-    let has_pattern = ["-e", "--expression", "--regexp", "-f"].into_iter().any(has);
+    let letters: &[char] = match name {
+        "jq" => &['f'],
+        "perl" => &['e', 'E'],
+        _ => &['e', 'f'],
+    };
+    let has_pattern = words.iter().map(Word::start).any(|word| match word.strip_prefix("--") {
+        Some(long) => ["expr", "reg", "file="].iter().any(|name| long.starts_with(name)) || long == "file",
+        None => word.starts_with('-') && word.contains(letters),
+    });
     if PATTERNS.contains(&name)
         && !has_pattern
-        && let Some(first) = texts.iter().position(is_operand)
+        && let Some(first) = texts.iter().position(|(word, is_free)| *is_free && is_operand(word))
     {
         texts.remove(first);
     }
-    let last = texts.iter().rposition(is_operand);
-    for (at, word) in texts.iter().enumerate() {
+    let last = texts.iter().rposition(|(word, is_free)| *is_free && is_operand(word));
+    for (at, (word, _)) in texts.iter().enumerate() {
         let mode = match mode {
             Mode::Unknown if COPIES.contains(&name) => {
                 if Some(at) == last {
@@ -234,10 +248,19 @@ fn operands(simple: &Simple, add: &mut impl FnMut(&str, Mode)) {
             mode => mode,
         };
         let text = text_of(word);
-        // What a program that is not known does with a text that is not known says nothing about files.
-        if text.len() > 4096 || mode == Mode::Unknown && text.contains(HOLE) {
+        if text.len() > 4096 {
             continue;
         }
+        // What a program that is not known does with a text whose end is not known says nothing about files.
+        let is_told = |text: &str| {
+            let end = text.rsplit(HOLE).next().unwrap_or_default();
+            mode != Mode::Unknown || end.len() == text.len() || !end.trim_matches([GLOB, '/']).is_empty()
+        };
+        let mut add = |text: &str, mode: Mode| {
+            if is_told(text) {
+                add(text, mode);
+            }
+        };
         if is_operand(word) {
             add(&text, mode);
         } else if let Some(attached) = text.get(2..).filter(|attached| !text.starts_with("--") && !attached.is_empty())
@@ -256,16 +279,30 @@ fn operands(simple: &Simple, add: &mut impl FnMut(&str, Mode)) {
     }
 }
 
-/// How a command of git opens the files that it names.
-fn git(words: &[Word]) -> Mode {
+/// Adds the file from which `xargs` reads the arguments.
+fn argument_file(words: &[Word], add: &mut impl FnMut(&str, Mode)) {
+    for (at, word) in words.iter().enumerate() {
+        if matches!(word.text(), Some("-a" | "--arg-file")) {
+            words.get(at + 1).iter().for_each(|file| add(&text_of(file), Mode::Read));
+        } else if word.start().starts_with("-a") {
+            add(&text_of(&word.without_start(2)), Mode::Read);
+        } else if word.start().starts_with("--arg-file=") {
+            add(&text_of(&word.without_start(11)), Mode::Read);
+        }
+    }
+}
+
+/// How a command of git opens the files that it names; `None` if it reads no content of them.
+fn git(words: &[Word]) -> Option<Mode> {
     let (_, at) = options::options_of("git", words);
     match words.get(at).and_then(Word::text) {
-        Some("rm" | "mv" | "checkout" | "restore" | "apply" | "clean" | "stash") => Mode::Write,
         Some(
-            "diff" | "log" | "show" | "status" | "blame" | "add" | "commit" | "grep" | "ls-files" | "cat-file"
-            | "fetch" | "push",
-        ) => Mode::Read,
-        _ => Mode::Unknown,
+            "status" | "ls-files" | "ls-tree" | "check-ignore" | "check-attr" | "rev-parse" | "rev-list" | "merge-base"
+            | "branch" | "tag" | "remote" | "fetch" | "push" | "pull" | "worktree",
+        ) => None,
+        Some("rm" | "mv" | "checkout" | "restore" | "apply" | "clean" | "stash") => Some(Mode::Write),
+        Some("diff" | "log" | "show" | "blame" | "add" | "commit" | "grep" | "cat-file") => Some(Mode::Read),
+        _ => Some(Mode::Unknown),
     }
 }
 

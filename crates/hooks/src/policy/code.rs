@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::cause::Cause;
 use super::pattern::{Match, glob};
 use super::rule::{Rule, ToolPattern, is_among};
 use super::shell;
@@ -129,13 +130,13 @@ pub(super) fn quoted_paths(code: &Code, place: impl Fn(&str) -> Place) -> Option
 }
 
 /// Whether the code of a tool does what a rule forbids, or may do it, and by what.
-pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Option<String>) {
-    const NO: (Match, Option<String>) = (Match::No, None);
+pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Option<Cause>) {
+    const NO: (Match, Option<Cause>) = (Match::No, None);
     let Some(code) = tool.code.as_ref() else { return NO };
     if rule.table.decide < Verdict::Ask || !is_about_code(rule, tool) {
         return NO;
     }
-    let maybe = |by: String| (Match::Maybe, Some(by));
+    let maybe = |why: String| (Match::Maybe, Some(Cause::Unclear(why)));
     if code.text.len() > TEXT_MAX {
         return maybe("code that is longer than what is looked at".to_owned());
     }
@@ -144,7 +145,7 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
         for simple in &script.commands {
             let is_it = rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
             if is_it > found.0 {
-                found = (is_it, Some(simple.shown()));
+                found = (is_it, Some(Cause::Text(simple.shown())));
             }
         }
         if found.0 > Match::No {

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::access::{self, Mode};
+use super::cause::Cause;
 use super::code;
 use super::pattern::{Match, glob};
 use super::rule::{Condition, On, Opaque, Policy, Rule, ToolPattern, is_among};
+use super::shell::Simple;
 use super::subject::{Opened, Place, Subject};
 use crate::agents::Verdict;
 use crate::event::{Event, ToolKind, plain};
@@ -81,8 +83,9 @@ pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Fac
             if decides > decision.verdict {
                 decision.verdict = decides;
                 decision.rule = Some(table.id.clone());
-                decision.reason = reason(rule, is_maybe, by.as_deref());
+                decision.reason = reason(rule, is_maybe, by.as_ref());
             }
+            let by = by.map(|by| by.to_string());
             decision.matched.push(Matched { rule: table.id.clone(), decides, maybe: is_maybe, by });
             if !is_maybe {
                 decision.context.extend(table.context.clone());
@@ -92,16 +95,15 @@ pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Fac
     decision
 }
 
-fn reason(rule: &Rule, is_maybe: bool, by: Option<&str>) -> String {
+fn reason(rule: &Rule, is_maybe: bool, by: Option<&Cause>) -> String {
     let id = &rule.table.id;
-    let said = rule.table.reason.as_deref();
-    match (is_maybe, by) {
-        (false, _) => format!("{} (rule {id} of the project's policy)", said.unwrap_or("the policy of this project")),
-        (true, by) => {
-            let what = by.map_or_else(|| "this".to_owned(), |by| format!("`{by}`"));
-            let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-            format!("only running {what} could tell whether rule {id} of the project's policy forbids it{said}")
+    let told = rule.table.reason.as_deref();
+    match by {
+        Some(by) if is_maybe => {
+            let told = told.map(|told| format!(" ({told})")).unwrap_or_default();
+            format!("{}{told}", by.explain(id))
         }
+        _ => format!("{} (rule {id} of the project's policy)", told.unwrap_or("the policy of this project")),
     }
 }
 
@@ -129,8 +131,8 @@ fn is_applicable(rule: &Rule, event: &Event, facts: &Facts) -> bool {
 }
 
 /// Whether a rule matches, and by what.
-fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option<String>) {
-    const NO: (Match, Option<String>) = (Match::No, None);
+fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option<Cause>) {
+    const NO: (Match, Option<Cause>) = (Match::No, None);
     // A session remembers what was defined in it: a command there is never allowed by its name.
     let is_session = event.tool.as_ref().is_some_and(|tool| tool.kind != ToolKind::Shell);
     if is_session && rule.table.decide == Verdict::Allow && !rule.commands.is_empty() {
@@ -165,11 +167,11 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
     for simple in &script.commands {
         let is_it = best(simple);
         if is_it > found.0 {
-            found = (is_it, Some(simple.shown()));
+            found = (is_it, Some(Cause::Text(simple.shown())));
         }
     }
     if found.0 == Match::No && script.opaque.is_some() {
-        found = (Match::Maybe, script.opaque.map(str::to_owned));
+        found = (Match::Maybe, script.opaque.map(|why| Cause::Unclear(why.to_owned())));
     }
     match (found, by_path) {
         ((Match::Yes, by), (Match::Yes, _)) => (Match::Yes, by),
@@ -211,11 +213,18 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
 }
 
 /// Whether the event is about a file that the rule names, and about which.
-fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) -> (Match, Option<String>) {
+fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) -> (Match, Option<Cause>) {
     let Some(globs) = &rule.paths else { return (Match::Yes, None) };
     let is_among = |place: &Place| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
-    if let Some(place) = subject.paths.iter().find(|place| is_among(place)) {
-        return (Match::Yes, Some(place.named.display().to_string()));
+    let mut named = subject.paths.iter();
+    // All files of a tool must be among those that a rule allows.
+    let found = if allows {
+        named.next().filter(|_| subject.paths.iter().all(is_among))
+    } else {
+        named.find(|place| is_among(place))
+    };
+    if let Some(place) = found {
+        return (Match::Yes, Some(Cause::Text(place.named.display().to_string())));
     }
     let Some(script) = &subject.script else { return (Match::No, None) };
     let has_kind = |kinds: &[ToolKind]| {
@@ -258,11 +267,14 @@ fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) 
     let mut best = (Match::No, None);
     for (level, opened) in levels() {
         if level > best.0 {
-            best = (level, Some(opened.place.named.display().to_string().replace(['\u{1}', '\u{2}'], "…")));
+            let path =
+                || opened.place.named.display().to_string().replace(access::GLOB, "*").replace(access::HOLE, "…");
+            let command = opened.access.command.and_then(|index| script.commands.get(index));
+            best = (level, Some(Cause::Text(command.map_or_else(path, Simple::shown))));
         }
     }
     if best.0 == Match::No && script.opaque.is_some() {
-        best = (Match::Maybe, script.opaque.map(str::to_owned));
+        best = (Match::Maybe, script.opaque.map(|why| Cause::Unclear(why.to_owned())));
     }
     best
 }

@@ -4,6 +4,7 @@
 //! behind links), and [`decide`] is pure. [`in_force`] says which rules hold when a file has changed.
 
 mod access;
+mod cause;
 mod code;
 mod decide;
 pub mod in_force;

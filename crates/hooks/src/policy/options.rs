@@ -71,6 +71,14 @@ const PROGRAMS: &[(&str, Options)] = &[
         "sed",
         "n|quiet|silent e|expression: f|file: E|r|regexp-extended i|in-place? l|line-length: s|separate u|unbuffered z|null-data b|binary posix debug sandbox follow-symlinks",
     ),
+    (
+        "grep",
+        "e|regexp: f|file: m|max-count: A|after-context: B|before-context: C|context: d|directories: D|devices: label: include: exclude: exclude-from: exclude-dir: binary-files: color? colour? E|extended-regexp F|fixed-strings G|basic-regexp P|perl-regexp i|ignore-case y no-ignore-case v|invert-match w|word-regexp x|line-regexp c|count l|files-with-matches L|files-without-match n|line-number H|with-filename h|no-filename o|only-matching q|quiet|silent s|no-messages r|recursive R|dereference-recursive a|text b|byte-offset T|initial-tab Z|null z|null-data U|binary I u line-buffered V|version",
+    ),
+    (
+        "rg",
+        "e|regexp: f|file: g|glob: iglob: t|type: T|type-not: m|max-count: A|after-context: B|before-context: C|context: j|threads: r|replace: M|max-columns: E|encoding: d|max-depth: sort: sortr: color: colors: pre: pre-glob: engine: ignore-file: max-filesize: type-add: F|fixed-strings P|pcre2 i|ignore-case S|smart-case s|case-sensitive v|invert-match w|word-regexp x|line-regexp c|count count-matches l|files-with-matches files-without-match files n|line-number N|no-line-number H|with-filename I|no-filename o|only-matching q|quiet u|unrestricted uu uuu a|text b|byte-offset L|follow z|search-zip p|pretty U|multiline 0|null hidden no-ignore no-ignore-vcs heading no-heading json stats vimgrep column trim debug passthru line-buffered V|version",
+    ),
     ("dd", ""),
     ("kill", "s|signal: l|list? L|table 9 15"),
     ("git", GIT),

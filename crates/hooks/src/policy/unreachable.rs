@@ -43,11 +43,26 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
     {
         return Some("the condition `path` never holds for this `tool`, which names no files: write tool = [\"read\", \"write\", \"edit\"], or leave one of them out".to_owned());
     }
+    if let Some((name, kind)) = table.tool.iter().find_map(|name| Some((name, misspelled_kind(name)?))) {
+        return Some(format!("no agent has a tool {name:?}: write tool = {:?}", kind.as_str()));
+    }
     let command = table.command.iter().find_map(|pattern| {
         let word = pattern.split_whitespace().find(|word| word.contains(['|', ';', '"', '\'']) || word.ends_with('&'))?;
         Some(format!("the command {pattern:?} never matches, as no word of a command reads {word:?}: write one program with its words, without quotes"))
     });
     command.or_else(|| path(table.when.get("path")?))
+}
+
+/// The kind of tools that a name is a misspelling of: it lacks a letter, or has one more or another one.
+fn misspelled_kind(name: &str) -> Option<ToolKind> {
+    let is_known = kind_of_tool(name).is_some() || ToolKind::ALL.iter().any(|kind| kind.as_str() == name);
+    let is_near = |kind: &str| {
+        let start = kind.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+        let (kind, name) = (&kind.as_bytes()[start..], &name.as_bytes()[start..]);
+        let (less_kind, less_name) = (kind.get(1..).unwrap_or_default(), name.get(1..).unwrap_or_default());
+        less_kind == name || kind == less_name || less_kind == less_name
+    };
+    ToolKind::ALL.into_iter().find(|kind| !is_known && is_near(kind.as_str()))
 }
 
 /// Why a pattern for paths matches none.

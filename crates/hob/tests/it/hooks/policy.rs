@@ -80,7 +80,7 @@ fn a_policy_is_tested_explained_and_tried() {
           runs: sudo git push …
           runs: git push …
           rule no-force-push may match, and decides ask, by `git push …`
-        ask by no-force-push: only running `git push …` could tell whether rule no-force-push of the project's policy forbids it: force pushes lose others' work
+        ask by no-force-push: rule no-force-push of the project's policy may forbid `git push …`: what `…` stands for is known only when it runs (force pushes lose others' work)
     "#]].assert_eq(&explained);
 }
 

@@ -1,6 +1,7 @@
 //! The decision: a forbidden command in every spelling, its innocent neighbours, and what holds of all policies.
 
 mod code;
+mod opened;
 mod properties;
 mod spellings;
 

@@ -1,0 +1,34 @@
+//! What a rule matches an event by.
+
+use std::fmt;
+
+/// What a rule matches, or may match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// A command or a file. `…` stands for text that is known only when it runs.
+    Text(String),
+    /// Why hob cannot tell what the event does.
+    Unclear(String),
+}
+
+impl Cause {
+    /// Says that a rule may forbid the event.
+    pub(super) fn explain(&self, rule: &str) -> String {
+        match self {
+            Cause::Text(text) => {
+                format!(
+                    "rule {rule} of the project's policy may forbid `{text}`: what `…` stands for is known only when it runs"
+                )
+            }
+            Cause::Unclear(why) => format!("rule {rule} of the project's policy may forbid this: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Text(text) | Cause::Unclear(text) => f.write_str(text),
+        }
+    }
+}
