@@ -57,8 +57,12 @@ pub(crate) fn undrawn(id: &str) -> String {
 pub(crate) const ANOTHER_RUN: &str =
     "An answer belongs to the run that asked. If you need one, ask by yourself: your user gets a new question.";
 
-/// What a person answered to another run, as history.
-pub(crate) fn earlier(question: &Question) -> String {
+/// For a question whose answer went to another call of the same run.
+pub(crate) const ANOTHER_CALL: &str = "An answer goes to one call, and another call of this run has it: do not act on it twice. If \
+                                       you need another answer, ask again: your user gets a new question.";
+
+/// What a person answered before, as history; `asker` says to whom.
+pub(crate) fn earlier(question: &Question, asker: &str) -> String {
     let id = &question.id;
     let Some(said) = question.said() else {
         return format!("History: another run asked {id}, which ended without an answer ({}).", question.status());
@@ -77,7 +81,7 @@ pub(crate) fn earlier(question: &Question) -> String {
         Via::Dialog => "in its program's own dialog",
         via => via.way(),
     };
-    format!("History: an earlier run asked {id}, and {} {what}, {way}, at {}.", said.by, rfc3339(said.at_ms))
+    format!("History: {asker} asked {id}, and {} {what}, {way}, at {}.", said.by, rfc3339(said.at_ms))
 }
 
 /// For a person who refused or dismissed the question.

@@ -23,23 +23,28 @@ pub(super) struct Hand {
 /// An answer as a call gets it.
 pub(crate) struct Handout {
     pub question: Question,
-    /// Whether this call is the one that the answer was handed to. Another call had it otherwise, or nobody needs it.
+    /// Whether this call is the one that the answer was handed to. If not, another call has it, or nobody needs it.
     pub is_taken: bool,
 }
 
-/// A call that waits for a question; while one does, the answer goes to it alone.
+/// A call that waits for a question of its own run. While one waits, the answer goes to such a call alone.
 pub(crate) struct Waiting<'a> {
     board: &'a Board,
     seq: u64,
 }
 
 impl Board {
-    /// Marks that a call waits for the question.
+    /// Marks that a call of the run that asked waits for the question.
     pub(crate) fn waits(&self, question: &Question) -> Waiting<'_> {
         if let Some(held) = self.state.lock().questions.get_mut(&question.seq) {
             held.waiting += 1;
         }
         Waiting { board: self, seq: question.seq }
+    }
+
+    /// Whether a call of the run that asked waits for the question.
+    pub(crate) fn is_awaited(&self, question: &Question) -> bool {
+        self.state.lock().questions.get(&question.seq).is_some_and(|held| held.waiting > 0)
     }
 
     /// Hands the answer to a call whose result is about to leave. If the call is given up, or its connection ends before

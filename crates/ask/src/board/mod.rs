@@ -107,7 +107,7 @@ struct Held {
     changed: watch::Sender<()>,
     /// Whether the person was told of it outside of hob.
     is_told: bool,
-    /// How many calls wait for it.
+    /// How many calls of the run that asked wait for it.
     waiting: usize,
     /// The call that its answer went out with.
     hand: Option<Hand>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::result::{Reply, Status};
+use super::result::{Reply, Status, Withheld};
 use crate::attachment::GivenAttachment;
 use crate::board::{Board, BoardError, Draft, Handout};
 use crate::form::{Form, TEXT_MAX};
@@ -70,7 +70,7 @@ pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: 
     let reply = wait_for(board, cx, question, begun, wait).await?;
     // An answer of its own needs no history.
     let earlier = earlier.filter(|_| reply.question.is_open());
-    let earlier = earlier.map(|earlier| words::earlier(&earlier).chars().take(HISTORY_MAX).collect());
+    let earlier = earlier.map(|earlier| words::earlier(&earlier, "an earlier run").chars().take(HISTORY_MAX).collect());
     Ok(Reply { earlier, ..reply })
 }
 
@@ -89,8 +89,10 @@ pub(crate) async fn wait_for(
     begun: Instant,
     wait: Duration,
 ) -> Result<Reply, ToolError> {
-    // While this call is there, the answer is its own and goes beside no other result.
-    let _waiting = board.waits(&question);
+    let asker = asker(board, cx)?;
+    let is_own = question.asker.is_same_run(&asker);
+    // While this call waits, the answer goes beside no other result, and to no other run.
+    let _waiting = is_own.then(|| board.waits(&question));
     let question_id = question.id.clone();
     let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == question.id);
     let waited = if wait.is_zero() && !resumed && question.is_open() {
@@ -107,7 +109,7 @@ pub(crate) async fn wait_for(
         redelivered: false,
         is_seen,
         is_undrawn: false,
-        is_of_another_run: false,
+        withheld: None,
         earlier: None,
     };
     match waited.map_err(failed)? {
@@ -116,17 +118,16 @@ pub(crate) async fn wait_for(
         Some(Waited::Nobody(question)) => Ok(reply(question, Status::Unavailable)),
         Some(Waited::Undrawn(question)) => Ok(Reply { is_undrawn: true, ..reply(question, Status::Unavailable) }),
         Some(Waited::Closed(question)) => {
-            let asker = asker(board, cx)?;
-            let is_own = question.asker.is_same_run(&asker);
-            if !is_own && !asker.may_continue(&question.asker) {
-                return Ok(Reply { is_of_another_run: true, ..reply(question, Status::TimedOut) });
+            // A caller continues another one only if that one does not wait itself.
+            if !is_own && (!asker.may_continue(&question.asker) || board.is_awaited(&question)) {
+                return Ok(Reply { withheld: Some(Withheld::AnotherRun), ..reply(question, Status::TimedOut) });
             }
             let Handout { question, is_taken } = board.hand_out(&question, &asker.run, cx).map_err(failed)?;
-            let is_answer = question.said().is_some();
-            // Who continues another caller takes an answer that nobody had.
-            let is_of_another_run = is_answer && !is_taken && !is_own;
-            let redelivered = is_answer && (!is_taken || question.is_redelivered());
-            Ok(Reply { redelivered, is_of_another_run, ..reply(question, Status::TimedOut) })
+            if question.said().is_some() && !is_taken {
+                let by = if is_own { Withheld::AnotherCall } else { Withheld::AnotherRun };
+                return Ok(Reply { withheld: Some(by), ..reply(question, Status::TimedOut) });
+            }
+            Ok(Reply { redelivered: question.is_redelivered(), ..reply(question, Status::TimedOut) })
         }
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer;
 use crate::question::{Question, Standing, Via, rfc3339};
 use crate::words;
 
@@ -19,6 +20,17 @@ pub(crate) enum Status {
     Unavailable,
     /// Another run asked, and has the answer.
     AnotherRun,
+    /// Another call of this run has the answer.
+    AnotherCall,
+}
+
+/// Why a call does not get the answer of a closed question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Withheld {
+    /// The question is that of another run.
+    AnotherRun,
+    /// Another call of this run has the answer.
+    AnotherCall,
 }
 
 /// Who answered, where and when.
@@ -47,7 +59,7 @@ pub(crate) struct Common {
     /// Whether an earlier result may have said this.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
-    /// What the user answered to another run. It is no answer to this one.
+    /// What the user answered to another run or call. It is no answer to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier: Option<String>,
     /// What to do now.
@@ -66,26 +78,40 @@ pub(crate) struct Reply {
     pub is_seen: bool,
     /// Whether this program accepted its dialog without an answer.
     pub is_undrawn: bool,
-    /// Whether the question and its answer belong to another run.
-    pub is_of_another_run: bool,
+    /// Why this call does not get the answer.
+    pub withheld: Option<Withheld>,
     /// What a person answered to another run that asked the same.
     pub earlier: Option<String>,
 }
 
 impl Reply {
+    /// Returns the question with its answer, unless this call does not get it.
+    pub(crate) fn disclosed(&self) -> Option<&Question> {
+        self.withheld.is_none().then_some(&self.question)
+    }
+
+    /// Returns the answer in lines, unless this call does not get it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.disclosed().map(answer::result_lines).unwrap_or_default()
+    }
+
     pub(crate) fn common(&self) -> Common {
         let question = &self.question;
-        if self.is_of_another_run {
+        if let Some(withheld) = self.withheld {
+            let (status, asker, advice) = match withheld {
+                Withheld::AnotherRun => (Status::AnotherRun, "an earlier run", words::ANOTHER_RUN),
+                Withheld::AnotherCall => (Status::AnotherCall, "this run", words::ANOTHER_CALL),
+            };
             return Common {
-                status: Status::AnotherRun,
+                status,
                 question: question.id.clone(),
                 open: false,
                 answered: None,
                 note: None,
                 waited_s: self.waited_s,
                 redelivered: false,
-                earlier: Some(words::earlier(question)),
-                advice: Some(words::ANOTHER_RUN.to_owned()),
+                earlier: Some(words::earlier(question, asker)),
+                advice: Some(advice.to_owned()),
             };
         }
         let (status, advice) = match &question.standing {
@@ -135,6 +161,7 @@ pub(crate) fn text(common: &Common, lines: &[String]) -> String {
         }
         (Status::TimedOut, _) => format!("timed_out: {id} expired"),
         (Status::AnotherRun, _) => format!("another_run: {id} was asked by another run"),
+        (Status::AnotherCall, _) => format!("another_call: another call has the answer to {id}"),
         (Status::Unavailable | Status::Answered, _) => format!("unavailable: {id} is stored and open"),
     };
     if common.redelivered {

@@ -77,7 +77,6 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
         let changed = board.follow(id);
         let question = board.find(id)?.ok_or_else(unknown)?;
         let Some(mut changed) = changed.filter(|_| question.is_open()) else { return Ok(Waited::Closed(question)) };
-        let _waiting = board.waits(&question);
         let watched = *faces.borrow_and_update() > 0;
         let ask = to_dialog(&question, problem.as_deref(), &client);
         let is_own = asker.as_ref().is_some_and(|asker| question.asker.is_same_run(asker));

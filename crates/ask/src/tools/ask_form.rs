@@ -75,8 +75,7 @@ impl Tool for AskForm {
         };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
-        let lines = answer::result_lines(&reply.question);
-        Ok(Output { common: reply.common(), values: answer::values(&reply.question), lines })
+        Ok(Output { common: reply.common(), values: reply.disclosed().and_then(answer::values), lines: reply.lines() })
     }
 
     fn text(output: &Output) -> String {

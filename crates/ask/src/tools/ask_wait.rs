@@ -83,27 +83,16 @@ impl Tool for AskWait {
 
 impl Output {
     fn of(reply: &Reply) -> Output {
-        let question = &reply.question;
-        if reply.is_of_another_run {
-            return Output {
-                common: reply.common(),
-                confirmed: None,
-                selected: None,
-                custom: None,
-                guidance: None,
-                values: None,
-                lines: Vec::new(),
-            };
-        }
-        let (selected, custom) = if question.kind == Kind::Select { answer::selected(question) } else { (None, None) };
+        let of = |kind| reply.disclosed().filter(|question| question.kind == kind);
+        let (selected, custom) = of(Kind::Select).map(answer::selected).unwrap_or_default();
         Output {
             common: reply.common(),
-            confirmed: (question.kind == Kind::Confirm).then(|| answer::confirmed(question)),
+            confirmed: of(Kind::Confirm).map(answer::confirmed),
             selected,
             custom,
-            guidance: if question.kind == Kind::Guide { answer::guidance(question) } else { None },
-            values: if question.kind == Kind::Form { answer::values(question) } else { None },
-            lines: answer::result_lines(question),
+            guidance: of(Kind::Guide).and_then(answer::guidance),
+            values: of(Kind::Form).and_then(answer::values),
+            lines: reply.lines(),
         }
     }
 }

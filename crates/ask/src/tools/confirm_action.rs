@@ -72,8 +72,11 @@ impl Tool for ConfirmAction {
         };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
-        let lines = answer::result_lines(&reply.question);
-        Ok(Output { common: reply.common(), confirmed: answer::confirmed(&reply.question), lines })
+        Ok(Output {
+            common: reply.common(),
+            confirmed: reply.disclosed().is_some_and(answer::confirmed),
+            lines: reply.lines(),
+        })
     }
 
     fn text(output: &Output) -> String {

@@ -69,8 +69,11 @@ impl Tool for RequestGuidance {
         };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
-        let lines = answer::result_lines(&reply.question);
-        Ok(Output { common: reply.common(), guidance: answer::guidance(&reply.question), lines })
+        Ok(Output {
+            common: reply.common(),
+            guidance: reply.disclosed().and_then(answer::guidance),
+            lines: reply.lines(),
+        })
     }
 
     fn text(output: &Output) -> String {

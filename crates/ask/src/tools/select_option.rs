@@ -75,9 +75,8 @@ impl Tool for SelectOption {
         };
         let common = asking::Common { wait_s: args.wait_s, expires: args.expires, urgent: args.urgent, key: args.key };
         let reply = asking::ask(&self.0, &cx, asked, common).await?;
-        let lines = answer::result_lines(&reply.question);
-        let (selected, custom) = answer::selected(&reply.question);
-        Ok(Output { common: reply.common(), selected, custom, lines })
+        let (selected, custom) = reply.disclosed().map(answer::selected).unwrap_or_default();
+        Ok(Output { common: reply.common(), selected, custom, lines: reply.lines() })
     }
 
     fn text(output: &Output) -> String {

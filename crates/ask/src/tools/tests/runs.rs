@@ -134,6 +134,67 @@ async fn a_script_continues_another_by_the_id_of_its_question_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_script_does_not_continue_another_that_waits_itself() {
+    let house = Fixture::new();
+    house.client("watcher", None).await.call("watch", Value::Null).await;
+    let mut first = house.client_of(script("first"), None).await;
+    let call = first.begin("confirm_action", json!({"action": "Deploy?", "wait_s": 60})).await;
+    until(|| house.board.unsettled().first().is_some_and(|question| house.board.is_awaited(question))).await;
+    let id = house.only();
+    let mut second = house.client_of(script("second"), None).await;
+    house.answer(&id, json!({"confirm": true}));
+    // The answer is there, and the first script has not got it yet.
+    let question = house.board.find(&id).unwrap().unwrap();
+    let waiting = house.board.waits(&question);
+    let result = second.call("ask_wait", json!({"question": id})).await["structuredContent"].clone();
+    assert_eq!((&result["status"], &result["confirmed"]), (&json!("another_run"), &Value::Null), "{result}");
+    let result = first.response(call).await["structuredContent"].clone();
+    assert_eq!((&result["confirmed"], &result["redelivered"]), (&json!(true), &Value::Null), "{result}");
+    drop(waiting);
+    let result = second.call("ask_wait", json!({"question": id})).await;
+    assert_eq!(result["structuredContent"]["status"], "another_run");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_confirms_one_of_many_calls_at_once() {
+    for (kind, tool) in [("agent", "confirm_action"), ("agent", "ask_wait"), ("shared", "ask_wait")] {
+        let house = Fixture::new();
+        let watcher = house.client("watcher", None).await.call("watch", Value::Null).await;
+        assert!(watcher["isError"].is_null(), "{watcher}");
+        let mut client = match kind {
+            "agent" => house.client("a", None).await,
+            _ => house.client_of(Caller { known: project::Known::BySharedToken, ..caller("a") }, None).await,
+        };
+        let mut arguments = delete();
+        arguments["wait_s"] = json!(0);
+        client.call("confirm_action", arguments.clone()).await;
+        let id = house.only();
+        arguments["wait_s"] = json!(30);
+        if tool == "ask_wait" {
+            arguments = json!({"question": id, "wait_s": 30});
+        }
+        let mut calls = Vec::new();
+        for _ in 0..10 {
+            calls.push(client.begin(tool, arguments.clone()).await);
+        }
+        house.answer(&id, json!({"confirm": true}));
+        calls.push(client.begin("ask_wait", json!({"question": id})).await);
+        let (mut confirmed, mut told) = (0, 0);
+        for call in calls {
+            let result = client.response(call).await;
+            confirmed += usize::from(result["structuredContent"]["confirmed"] == true);
+            told += usize::from(texts(&result).iter().any(|text| text.contains("confirmed: true")));
+        }
+        assert_eq!((confirmed, told), (1, 1), "{kind}, {tool}");
+        let later = client.call("ask_wait", json!({"question": id})).await["structuredContent"].clone();
+        assert_eq!((&later["status"], &later["confirmed"]), (&json!("another_call"), &Value::Null), "{later}");
+        assert!(
+            later["earlier"].as_str().unwrap().starts_with(&format!("History: this run asked {id}, and ann said yes"))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_status_counts_answers_that_somebody_can_take() {
     let mut house = Fixture::new();
     for run in ["gone", "here"] {

@@ -3,10 +3,11 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{McpPeer, TestProject};
+use testkit::{McpPeer, TestProject, until};
 
 use super::agent_with_dialogs;
 use crate::fresh;
@@ -207,4 +208,71 @@ fn two_questions_of_two_agents_get_their_own_answers() {
     }
     assert_eq!(won[0] + won[1], RACES);
     eprintln!("{} races for two questions each, won by commands and dialogs: {won:?}", RACES / 2);
+}
+
+/// The codes with which scripts end, one that asks and others that wait for its question by the id.
+fn codes_of_scripts(
+    project: &TestProject,
+    person: &mut Person,
+    title: &str,
+    owner_waits: bool,
+) -> (Option<i32>, usize) {
+    let start = |args: &[&str]| {
+        let mut script = project.hob(["ask"].iter().chain(args));
+        script.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).spawn().unwrap()
+    };
+    let mut owner = start(&["confirm", title, "--wait", if owner_waits { "60" } else { "0" }]);
+    let id = until("the question", || {
+        let list = person.request("ask/list", json!({})).unwrap();
+        let listed = list["result"]["questions"].as_array().unwrap();
+        let of = listed.iter().find(|question| question["title"] == title)?;
+        Some(of["question"].as_str().unwrap().to_owned())
+    });
+    if !owner_waits {
+        owner.wait().unwrap();
+    }
+    let mut others: Vec<_> = (0..4).map(|_| start(&["wait", &id, "--wait", "60"])).collect();
+    // Some wait by then, and some come later.
+    std::thread::sleep(Duration::from_millis(150));
+    person.request("ask/answer", json!({"question": id, "yes": true})).unwrap();
+    let others = others.iter_mut().filter_map(|other| other.wait().unwrap().code().filter(|code| *code == 0));
+    let others = others.count();
+    (owner.wait().unwrap().code(), others)
+}
+
+#[test]
+fn one_yes_lets_one_script_run() {
+    let project = fresh();
+    // It starts the daemon.
+    drop(super::agent(&project));
+    let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the face is known", || (super::watching(&project) == 1).then_some(()));
+    let mut person = Person::connect(&project).unwrap();
+    for round in 0..8 {
+        let codes = codes_of_scripts(&project, &mut person, &format!("Race {round}?"), true);
+        assert_eq!(codes, (Some(0), 0), "the script that waits itself gets it");
+        let codes = codes_of_scripts(&project, &mut person, &format!("Left {round}?"), false);
+        assert_eq!(codes, (Some(6), 1), "one of those that continue it gets it");
+    }
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[test]
+fn one_yes_confirms_one_of_many_calls_at_once() {
+    let project = fresh();
+    let mut agent = super::agent(&project);
+    let mut person = Person::connect(&project).unwrap();
+    for round in 0..8 {
+        let again = json!({"action": format!("Go on, {round}?"), "wait_s": 0});
+        let id = agent.call("confirm_action", again.clone()).structured["question"].as_str().unwrap().to_owned();
+        person.request("ask/answer", json!({"question": id, "yes": true})).unwrap();
+        let wait = json!({"question": id, "wait_s": 1});
+        let (tool, arguments) = if round % 2 == 0 { ("confirm_action", again) } else { ("ask_wait", wait) };
+        let calls: Vec<i64> = (0..10).map(|_| agent.start_call(tool, arguments.clone())).collect();
+        let results: Vec<_> = calls.into_iter().map(|call| agent.answer(call)).collect();
+        let confirmed = results.iter().filter(|result| result.structured["confirmed"] == true).count();
+        let told: usize = results.iter().map(|result| result.text.matches("confirmed: true").count()).sum();
+        assert_eq!((confirmed, told), (1, 1), "{tool}: {results:?}");
+    }
 }
