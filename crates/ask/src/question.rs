@@ -79,6 +79,9 @@ pub struct Asker {
     pub worktree: PathBuf,
     /// Whether the answer reaches only a call that asks for it: a script, or a caller who shares its token with others.
     pub calls_back: bool,
+    /// Whether it is such a caller with a shared token, and no script.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_token: bool,
     /// Whether it is the hook of an agent, which takes the answer itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_hook: bool,
@@ -90,10 +93,11 @@ impl Asker {
         (&self.run, self.pid, self.calls_back, self.is_hook) == (&other.run, other.pid, other.calls_back, other.is_hook)
     }
 
-    /// Whether this caller may take, by the question's id, an answer that nobody took: one script continues another, and
-    /// callers who share a token cannot be told apart.
+    /// Whether this caller may take, by the question's id, an answer that nobody took. A script continues another script.
+    /// Callers who share a token cannot be told apart, and continue each other.
     pub fn may_continue(&self, former: &Asker) -> bool {
-        self.calls_back && former.calls_back && !former.is_hook && self.worktree == former.worktree
+        let is_same_kind = self.shares_token == former.shares_token;
+        self.calls_back && former.calls_back && is_same_kind && !former.is_hook && self.worktree == former.worktree
     }
 
     /// Whether this caller may read the answer to a question of another run, as history.
@@ -364,6 +368,7 @@ pub(crate) mod tests {
                 pid: 1,
                 worktree: "/w".into(),
                 calls_back: false,
+                shares_token: false,
                 is_hook: false,
             },
             title: "Delete the branch?".to_owned(),

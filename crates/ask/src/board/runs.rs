@@ -103,6 +103,7 @@ impl Board {
             pid: caller.pid,
             worktree: caller.worktree.clone(),
             calls_back: is_script || is_shared,
+            shares_token: is_shared,
             is_hook: false,
         })
     }
@@ -134,5 +135,7 @@ mod tests {
         let [_, _, script, hook] = others;
         assert!(script.may_continue(&script) && !asker.may_continue(&script) && !script.may_continue(&asker));
         assert!(!script.may_read(&hook) && script.may_read(&asker));
+        let shared = Asker { shares_token: true, ..script.clone() };
+        assert!(shared.may_continue(&shared) && !shared.may_continue(&script) && !script.may_continue(&shared));
     }
 }

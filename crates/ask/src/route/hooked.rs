@@ -59,7 +59,16 @@ pub async fn ask_at_hook(
     let form: Form = serde_json::from_value(fields).map_err(|error| error.to_string())?;
     form.validate()?;
     // The answer goes to this hook alone.
-    let asker = Asker { agent, client: Some(client), run, pid: 0, worktree, calls_back: true, is_hook: true };
+    let asker = Asker {
+        agent,
+        client: Some(client),
+        run,
+        pid: 0,
+        worktree,
+        calls_back: true,
+        shares_token: false,
+        is_hook: true,
+    };
     let draft = Draft {
         kind: Kind::Form,
         title,

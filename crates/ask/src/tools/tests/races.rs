@@ -14,6 +14,7 @@ fn of_many_ways_one_wins() {
             is_hook: false,
             worktree: PathBuf::new(),
             calls_back: false,
+            shares_token: false,
         };
         let draft = crate::board::Draft {
             kind: crate::question::Kind::Confirm,

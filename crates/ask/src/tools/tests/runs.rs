@@ -128,9 +128,33 @@ async fn a_script_continues_another_by_the_id_of_its_question_once() {
         assert_eq!(result["status"] == "another_run", confirmed == 1 && run != "second", "{result}");
     }
     assert_eq!(confirmed, 1);
-    // An agent does not continue a script, nor a script an agent.
+    // An agent does not continue a script.
     let result = house.client("agent", None).await.call("ask_wait", json!({"question": id})).await;
     assert_eq!(result["structuredContent"]["status"], "another_run");
+}
+
+/// A caller who shares its token with others.
+fn shared(connection: u64) -> Caller {
+    Caller { run: None, known: project::Known::BySharedToken, pid: 0, connection, ..caller("") }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_script_and_a_caller_with_a_shared_token_do_not_continue_each_other() {
+    for (asks, other, successor) in
+        [(script("first"), shared(5), script("second")), (shared(5), script("other"), shared(6))]
+    {
+        let house = Fixture::new();
+        let mut arguments = delete();
+        arguments["wait_s"] = json!(0);
+        house.client_of(asks, None).await.call("confirm_action", arguments).await;
+        let id = house.only();
+        house.answer(&id, json!({"confirm": true}));
+        for (caller, status) in [(other, "another_run"), (successor, "answered")] {
+            let result = house.client_of(caller, None).await.call("ask_wait", json!({"question": id})).await;
+            assert_eq!(result["structuredContent"]["status"], status, "{result}");
+            assert_eq!(result["structuredContent"]["confirmed"] == true, status == "answered", "{result}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,8 +62,16 @@ fn claiming(claim: &str) -> Caller {
 async fn asked(house: &Fixture, whose: Victim) -> String {
     if matches!(whose, Victim::Hook) {
         let run = "claude session s".to_owned();
-        let asker =
-            Asker { agent: None, client: None, run, pid: 0, worktree: "/w".into(), calls_back: true, is_hook: true };
+        let asker = Asker {
+            agent: None,
+            client: None,
+            run,
+            pid: 0,
+            worktree: "/w".into(),
+            calls_back: true,
+            shares_token: false,
+            is_hook: true,
+        };
         let (kind, form, danger) = (Kind::Confirm, Form::confirm(), Danger::Normal);
         let (title, message, digest) = ("Delete the branch?".to_owned(), "3 commits".to_owned(), "d".to_owned());
         let lives = Duration::from_secs(600);
