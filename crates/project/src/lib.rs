@@ -55,7 +55,7 @@ pub use owner::Foreign;
 pub use path_error::PathError;
 pub use paths::Project;
 pub use results::Results;
-pub use root::{FindError, FoundBy, hash_of};
+pub use root::{FindError, FoundBy, around, hash_of};
 pub use runtime_dir::temporary;
 pub use secrets_dir::SecretsDir;
 pub use span::span;

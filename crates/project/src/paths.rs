@@ -39,10 +39,9 @@ impl Project {
     /// The worktree of this project in which `cwd` lies, else the root.
     pub fn worktree(&self, cwd: &Path) -> PathBuf {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-        match git::worktree(&cwd) {
-            Some(worktree) if worktree.main == self.root => worktree.top,
-            _ => self.root.clone(),
-        }
+        // A repository inside of a worktree lies in that worktree.
+        let own = git::worktrees(&cwd).find(|worktree| worktree.main == self.root);
+        own.map_or_else(|| self.root.clone(), |worktree| worktree.top)
     }
 
     /// The nearest directory between the root and `cwd` that has a project's file (`pyproject.toml` …), unless it is
@@ -170,5 +169,13 @@ mod tests {
         assert_eq!(project.worktree(&linked.join("src")), linked);
         assert_eq!(project.worktree(&main), main);
         assert_eq!(project.worktree(&top), main);
+        // A repository inside of the linked worktree.
+        let inner = linked.join("src/inner");
+        fs::create_dir_all(inner.join(".git")).unwrap();
+        fs::write(inner.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(project.worktree(&inner), linked);
+        assert_eq!(find(None, None, &inner).unwrap(), (inner.clone(), FoundBy::Git));
+        let around: Vec<PathBuf> = crate::root::around(&inner).into_iter().take(4).collect();
+        assert_eq!(around, [inner, linked.join("src"), main, top]);
     }
 }

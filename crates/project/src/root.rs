@@ -92,6 +92,24 @@ pub(crate) fn find(
     Ok((root, found_by))
 }
 
+/// Returns the directories around `directory` that may be roots, nearest first: the directories upwards, as the path names
+/// them and without links, below the shared ones. A main worktree stands for its linked worktrees, whose own copies of a
+/// project's files do not count.
+pub fn around(directory: &Path) -> Vec<PathBuf> {
+    let shared = Shared::of_environment();
+    let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let worktrees: Vec<git::Worktree> = git::worktrees(&real).collect();
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for top in real.ancestors().chain(directory.ancestors()).filter(|top| !shared.contains(top)) {
+        let main = worktrees.iter().find(|worktree| worktree.top == top).map(|worktree| worktree.main.as_path());
+        let root = main.unwrap_or(top);
+        if !roots.iter().any(|known| known == root) && !shared.contains(root) {
+            roots.push(root.to_owned());
+        }
+    }
+    roots
+}
+
 /// 16 hexadecimal digits that name a root, or a worktree.
 pub fn hash_of(root: &Path) -> String {
     hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8])

@@ -5,14 +5,15 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use client::hook::{HookEvent, agent_directory, ask};
+use client::hook::{HookEvent, HookReply, agent_directory, ask};
+use hooks::agents::Came;
 use hooks::{Agent, Fail, Rendered};
-use project::Project;
+use project::{FoundBy, Project};
 
 /// The most bytes of an event.
 const PAYLOAD_MAX: u64 = 6 * 1024 * 1024;
@@ -103,38 +104,97 @@ fn answer(call: &Call, begun: Instant, say: &mpsc::SyncSender<Said>) -> Result<R
     let cwd = std::env::current_dir().or_else(|error| agent_directory().ok_or(error));
     let cwd = cwd.map_err(|error| format!("the current directory cannot be told: {error}"))?;
     let directory = agent_directory().unwrap_or_else(|| cwd.clone());
-    let project = match Project::find(call.project.as_deref(), &directory) {
-        Ok(project) => project,
-        // No project: nothing of hob's, unless the user has a policy for all.
-        Err(_) if hooks::files::user_path().is_none_or(|path| path.symlink_metadata().is_err()) => {
-            return Ok(Rendered::default());
-        }
-        Err(error) => return Err(error.to_string()),
-    };
-    if !project.state_dir().is_dir() && !hooks::has_policy(project.root()) {
-        return Ok(Rendered::default());
-    }
     let agent = call.agent.unwrap_or_else(|| Agent::of_payload(&call.event, &raw));
-    let asked = match raw.len() as u64 > PAYLOAD_MAX {
-        true => Err(format!("the event has more than {} MiB", PAYLOAD_MAX >> 20)),
-        false => {
-            let (name, event) = (agent.name().to_owned(), call.event.clone());
-            let (deadline, person) = (begun + call.within, begun + call.within.max(call.person));
-            let event = HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline, person };
-            let asking = || _ = say.send(Said::Asking);
-            ask(&project, event, &client::Launch::default(), asking).map_err(|error| error.to_string())
-        }
-    };
-    match asked {
-        Ok(reply) => Ok(Rendered { stdout: reply.stdout, stderr: reply.stderr, exit: reply.exit, losses: Vec::new() }),
-        Err(why) => {
-            if call.fail == Fail::Open {
-                // Without room for the note the event goes on all the same: that is what this mode means.
-                let _ = hooks::spool::note(&project, agent, &call.event, &directory, &raw, &why);
+    let (mut deadline, person) = (begun + call.within, begun + call.within.max(call.person));
+    let (mut strictest, mut failure) = (None::<HookReply>, None);
+    for project in deciding(call, &directory)? {
+        let asked = match raw.len() as u64 > PAYLOAD_MAX {
+            true => Err(format!("the event has more than {} MiB", PAYLOAD_MAX >> 20)),
+            false => {
+                let (name, event) = (agent.name().to_owned(), call.event.clone());
+                let event =
+                    HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline, person };
+                let asking = || {
+                    deadline = person;
+                    _ = say.send(Said::Asking);
+                };
+                ask(&project, event, &client::Launch::default(), asking).map_err(|error| error.to_string())
             }
-            Err(why)
+        };
+        match asked {
+            Ok(reply) if strictness(&reply) == Strictness::Denied => return Ok(rendered(reply)),
+            Ok(reply) if strictest.as_ref().is_none_or(|known| strictness(known) <= strictness(&reply)) => {
+                strictest = Some(reply);
+            }
+            Ok(_) => {}
+            Err(why) => {
+                if call.fail == Fail::Open {
+                    // Without room for the note the event goes on all the same: that is what this mode means.
+                    let _ = hooks::spool::note(&project, agent, &call.event, &directory, &raw, &why);
+                }
+                failure.get_or_insert(why);
+            }
         }
     }
+    match (strictest, failure) {
+        (Some(reply), None) => Ok(rendered(reply)),
+        // One policy that cannot be asked does not loosen another one.
+        (Some(reply), Some(_)) if call.fail == Fail::Open => Ok(rendered(reply)),
+        (_, Some(why)) => Err(why),
+        // Nothing here is of hob.
+        (None, None) => Ok(Rendered::default()),
+    }
+}
+
+/// Returns the projects that decide on an event, outermost first: the nearest one, and each one around it that has a policy.
+/// A repository that begins inside of a project does not leave that project's policy.
+fn deciding(call: &Call, directory: &Path) -> Result<Vec<Project>, String> {
+    let has_users_policy = || hooks::files::user_path().is_some_and(|path| path.symlink_metadata().is_ok());
+    let nearest = Project::find(call.project.as_deref(), directory);
+    let is_named =
+        nearest.as_ref().is_ok_and(|nearest| matches!(nearest.found_by(), FoundBy::Argument | FoundBy::Variable));
+    let around = if is_named { Vec::new() } else { project::around(directory) };
+    let around = around.iter().rev().filter_map(|root| Project::find(Some(root), root).ok());
+    let mut deciding: Vec<Project> = around.filter(hooks::files::has_own_policy).collect();
+    match nearest {
+        Ok(nearest) if deciding.iter().any(|project| project.root() == nearest.root()) => {}
+        Ok(nearest) => {
+            let has_policy = hooks::files::has_own_policy(&nearest) || deciding.is_empty() && has_users_policy();
+            if has_policy || nearest.state_dir().is_dir() {
+                deciding.push(nearest);
+            }
+        }
+        Err(error) if deciding.is_empty() && has_users_policy() => return Err(error.to_string()),
+        Err(_) => {}
+    }
+    Ok(deciding)
+}
+
+/// How much a reply keeps an agent from, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Strictness {
+    Silent,
+    Spoken,
+    Allowed,
+    Asked,
+    Denied,
+}
+
+fn strictness(reply: &HookReply) -> Strictness {
+    let said = serde_json::from_str::<serde_json::Value>(&reply.stdout).unwrap_or_default();
+    let stops = said["continue"] == false || said["hookSpecificOutput"]["action"] == "decline";
+    match Came::of(reply.stdout.as_bytes(), Some(reply.exit.into())) {
+        Came::Denied => Strictness::Denied,
+        _ if stops => Strictness::Denied,
+        Came::Asked => Strictness::Asked,
+        Came::Allowed => Strictness::Allowed,
+        _ if reply.stdout.is_empty() && reply.stderr.is_empty() => Strictness::Silent,
+        _ => Strictness::Spoken,
+    }
+}
+
+fn rendered(reply: HookReply) -> Rendered {
+    Rendered { stdout: reply.stdout, stderr: reply.stderr, exit: reply.exit, losses: Vec::new() }
 }
 
 impl Call {
@@ -181,6 +241,19 @@ mod tests {
 
     fn parse(line: &str) -> Result<Call, String> {
         Call::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn a_denial_is_stricter_than_a_question_and_that_than_silence() {
+        let reply =
+            |stdout: &str, exit| strictness(&HookReply { stdout: stdout.to_owned(), stderr: String::new(), exit });
+        let own = |word: &str| reply(&format!(r#"{{"hookSpecificOutput":{{"permissionDecision":"{word}"}}}}"#), 0);
+        let context = reply(r#"{"hookSpecificOutput":{"additionalContext":"x"}}"#, 0);
+        let rising = [reply("", 0), context, own("allow"), own("ask"), own("deny")];
+        assert!(rising.is_sorted_by(|one, other| one < other), "{rising:?}");
+        for denied in [reply("", 2), reply(r#"{"continue":false,"stopReason":"x"}"#, 0)] {
+            assert_eq!(denied, Strictness::Denied);
+        }
     }
 
     #[test]

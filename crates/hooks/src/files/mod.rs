@@ -175,6 +175,11 @@ fn of_project(texts: &Texts, before: &Held) -> InForce {
     ours
 }
 
+/// Whether a project has a policy of its own, or a record of one that held.
+pub fn has_own_policy(project: &Project) -> bool {
+    [project.root().join(FILE), project.state_dir().join(HELD)].iter().any(|path| path.symlink_metadata().is_ok())
+}
+
 /// Puts a record of former rules aside that cannot be read, so that a grant can begin a new one.
 ///
 /// # Errors

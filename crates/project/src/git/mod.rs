@@ -41,6 +41,11 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
     })
 }
 
+/// The worktrees around `directory` (absolute, without links), nearest first.
+pub(crate) fn worktrees(directory: &Path) -> impl Iterator<Item = Worktree> {
+    std::iter::successors(worktree(directory), |inner| worktree(inner.top.parent()?))
+}
+
 /// The main worktree of the repository that a path (absolute, without links) lies in.
 pub fn main_worktree(path: &Path) -> Option<PathBuf> {
     worktree(path).map(|worktree| worktree.main)

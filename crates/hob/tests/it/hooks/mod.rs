@@ -3,6 +3,7 @@
 mod compat;
 mod context;
 mod install;
+mod nested;
 mod policy;
 
 use std::io::Write;
