@@ -52,7 +52,7 @@ impl Callers {
         }
         let (mail, agent) = self.look(cx).await.ok()?;
         // Registered before the store is asked, so that nothing arrives unnoticed between the two.
-        let bell = mail.arrivals(&agent).ok();
+        let bell = mail.bell(&agent).ok();
         let told = hook_context(&mail, &agent, event).await;
         let told = told.inspect_err(|error| tracing::debug!(%error, %agent, "tell of mail at a hook")).ok()?;
         let mut quiet = self.quiet.0.lock();

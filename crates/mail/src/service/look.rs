@@ -41,6 +41,14 @@ impl Mail {
         self.waits.register(agent, Floor::All)
     }
 
+    /// A bell that rings when something arrives for an agent. The agent is not active because of it.
+    ///
+    /// # Errors
+    /// When there are too many waiters.
+    pub(crate) fn bell(&self, agent: &AgentName) -> Result<Ticket, Refusal> {
+        self.waits.register_bell(agent)
+    }
+
     /// Messages of the caller's mailbox after a cursor, in every state. Nothing is leased or confirmed.
     ///
     /// # Errors

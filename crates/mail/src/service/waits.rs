@@ -50,12 +50,22 @@ struct Mailbox {
 struct Waiter {
     number: u64,
     floor: Floor,
-    /// The session that is handed messages; absent for one that only looks.
-    session: Option<SessionId>,
+    purpose: Purpose,
     since: Instant,
     is_superseded: Arc<AtomicBool>,
     bell: Arc<Notify>,
     on_wake: Option<Box<dyn OnWake>>,
+}
+
+/// What a waiter waits for.
+#[derive(PartialEq, Eq)]
+enum Purpose {
+    /// The session is handed the messages.
+    Receive(SessionId),
+    /// Somebody looks at the messages.
+    Look,
+    /// The daemon notes that something arrived; nobody waits.
+    Note,
 }
 
 /// A waiter's first step after a wake. The step reports its outcome to the waiter itself.
@@ -142,15 +152,21 @@ impl Waits {
 
     /// Registers a waiter that only looks.
     pub(crate) fn register(self: &Arc<Waits>, agent: &AgentName, floor: Floor) -> Result<Ticket, Refusal> {
-        self.add(agent, None, floor)
+        self.add(agent, Purpose::Look, floor)
+    }
+
+    /// Registers a bell of the daemon, which makes no agent active.
+    pub(crate) fn register_bell(self: &Arc<Waits>, agent: &AgentName) -> Result<Ticket, Refusal> {
+        self.add(agent, Purpose::Note, Floor::All)
     }
 
     /// Registers a waiter that is handed messages, and ends the session's older waits.
     pub(crate) fn register_session(self: &Arc<Waits>, session: &Session, floor: Floor) -> Result<Ticket, Refusal> {
-        let ticket = self.add(&session.agent, Some(&session.id), floor)?;
+        let ticket = self.add(&session.agent, Purpose::Receive(session.id.clone()), floor)?;
         let mut state = self.state();
         let waiters = state.by_agent.get_mut(&session.agent).into_iter().flat_map(|mailbox| &mut mailbox.waiters);
-        let is_older = |one: &&mut Waiter| one.session.as_ref() == Some(&session.id) && one.since.elapsed() >= PARALLEL;
+        let purpose = Purpose::Receive(session.id.clone());
+        let is_older = |one: &&mut Waiter| one.purpose == purpose && one.since.elapsed() >= PARALLEL;
         for older in waiters.filter(is_older) {
             older.is_superseded.store(true, Ordering::Relaxed);
             older.on_wake = None;
@@ -160,7 +176,7 @@ impl Waits {
         Ok(ticket)
     }
 
-    fn add(self: &Arc<Waits>, agent: &AgentName, session: Option<&SessionId>, floor: Floor) -> Result<Ticket, Refusal> {
+    fn add(self: &Arc<Waits>, agent: &AgentName, purpose: Purpose, floor: Floor) -> Result<Ticket, Refusal> {
         let mut state = self.state();
         if state.count >= MOST {
             return Err(Refusal::TooMany { what: "waiters", limit: MOST as u64 });
@@ -173,7 +189,7 @@ impl Waits {
         mailbox.waiters.push(Waiter {
             number,
             floor,
-            session: session.cloned(),
+            purpose,
             since: Instant::now(),
             is_superseded: Arc::clone(&is_superseded),
             bell: Arc::clone(&bell),
@@ -229,9 +245,11 @@ impl Waits {
         self.state().by_agent.keys().cloned().collect()
     }
 
-    /// Whether the agent has waiters.
+    /// Whether somebody waits for the agent's mail.
     pub(crate) fn has(&self, agent: &AgentName) -> bool {
-        self.state().by_agent.contains_key(agent)
+        let state = self.state();
+        let mailbox = state.by_agent.get(agent);
+        mailbox.is_some_and(|mailbox| mailbox.waiters.iter().any(|waiter| waiter.purpose != Purpose::Note))
     }
 
     pub(crate) fn count(&self) -> usize {

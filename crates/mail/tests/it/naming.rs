@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mail::callers::Callers;
+use mail::hints::HookEvent;
 use mail::store::memory::MemoryStore;
 use mail::{Clock, Standing};
 use mcp::tool::Context;
@@ -299,4 +300,19 @@ async fn names_are_changed_and_removed_by_their_holder() {
     let next = process("/w/c", 4);
     assert!(daemon.ok(&next, "register_agent", json!({"name": "eve"})).await.starts_with("registered: eve"));
     assert_eq!(daemon.ok(&next, "check_messages", json!({})).await, "No messages.");
+}
+
+#[tokio::test]
+async fn an_event_of_a_hook_makes_nobody_active() {
+    let daemon = Daemon::new().await;
+    daemon.ok(&command("/w/dev"), "register_agent", json!({"name": "dev", "role": "dev"})).await;
+    let hooked = with(Caller { name: None, connection: 0, ..caller("/w/dev", 20) });
+    let told = daemon.callers.hook_context(&hooked.cx, HookEvent::ToolBefore).await;
+    assert_eq!((told, daemon.active().await), (None, Vec::new()));
+    let other = process("/w/other", 30);
+    daemon.ok(&other, "register_agent", json!({"name": "other", "role": "dev"})).await;
+    daemon.ok(&other, "send_message", json!({"to": "dev", "content": "hurry", "priority": "high"})).await;
+    let told = daemon.callers.hook_context(&hooked.cx, HookEvent::ToolBefore).await.unwrap();
+    assert!(told.text.contains("hurry"), "{told:?}");
+    assert_eq!(daemon.active().await, ["other"]);
 }

@@ -155,6 +155,22 @@ fn mail_is_told_at_the_next_event_once_for_each_kind() {
 }
 
 #[test]
+fn an_event_makes_nobody_active() {
+    let project = fresh();
+    for name in ["bob", "ann"] {
+        project.run(["quickstart", "--name", name, "--role", "dev"]).ok();
+    }
+    for name in ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"] {
+        event(&project, name, &tool());
+        let agents = project.run(["agents"]).ok();
+        assert!(!agents.contains("active"), "{name}: {agents}");
+    }
+    let sent = project.run(["send", "hurry", "--as", "bob", "--to", "ann", "--priority", "high"]).ok();
+    assert!(sent.contains("to ann (offline)"), "{sent}");
+    assert!(added(&project, "PostToolUse", &tool()).contains("hurry"));
+}
+
+#[test]
 fn what_is_critical_holds_an_agent_until_it_has_read_it() {
     let (project, mut bob) = two_agents();
     send(&project, "in time", "high");
