@@ -139,6 +139,11 @@ impl Edits {
         self.record.files.is_empty()
     }
 
+    /// Whether the record has an edit of a file by an owner.
+    pub(crate) fn has(&self, path: &Path, owner: &str) -> bool {
+        self.record.files.iter().any(|file| self.base.join(&file.path) == path && file.owner == owner)
+    }
+
     /// Replaces a file's text and remembers the old one.
     pub(crate) fn write(&mut self, path: &Path, owner: &str, text: &str) -> Result<()> {
         let before = self.read(path)?;
@@ -213,6 +218,11 @@ impl Edits {
                 }
             }
         };
+        if undone == Undone::Removed {
+            let is_made = |dir: &&Path| self.record.created_dirs.iter().any(|made| self.base.join(made) == **dir);
+            // A directory that is not empty is used by others now.
+            path.ancestors().skip(1).take_while(is_made).for_each(|dir| _ = fs::remove_dir(dir));
+        }
         match self.record.files.is_empty() {
             true => remove_file(&self.record_path)?,
             false => self.save()?,

@@ -99,6 +99,14 @@ impl Format {
         .map(Added::Text)
     }
 
+    /// Gives our entry other arguments. All other bytes are kept.
+    pub(crate) fn set_args(self, text: &str, entry: &Entry) -> Result<String, Broken> {
+        match self {
+            Format::Json { key, shape, allows } => jsonc::set_args(text, key, shape, allows, entry),
+            Format::Toml { table } => toml::set_args(text, table, entry),
+        }
+    }
+
     /// The text without our entry; `None` if it has none.
     pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
         if !self.entry(text)?.is_some_and(|entry| entry.is_named_hob()) {

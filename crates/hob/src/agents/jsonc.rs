@@ -11,21 +11,33 @@ use super::{Allows, Broken, Entry, SERVER, Shape};
 const BOM: &str = "\u{feff}";
 
 pub(super) fn add(text: &str, key: &str, shape: Shape, allows: Allows, entry: &Entry) -> Result<String, Broken> {
-    let words = |words: &mut dyn Iterator<Item = &String>| {
-        CstInputValue::Array(words.map(|word| CstInputValue::from(word.as_str())).collect())
-    };
+    let args = args(shape, entry);
     let fields = match shape {
-        Shape::List => vec![
-            ("type".to_owned(), "local".into()),
-            ("command".to_owned(), words(&mut std::iter::once(&entry.command).chain(&entry.args))),
-        ],
+        Shape::List => vec![("type".to_owned(), "local".into()), args],
         Shape::Plain | Shape::Typed => {
             let kind = (shape == Shape::Typed).then(|| ("type".to_owned(), CstInputValue::from("stdio")));
             let command = ("command".to_owned(), CstInputValue::from(entry.command.as_str()));
-            kind.into_iter().chain([command, ("args".to_owned(), words(&mut entry.args.iter()))]).collect()
+            kind.into_iter().chain([command, args]).collect()
         }
     };
     set(text, &[key.to_owned(), SERVER.to_owned()], CstInputValue::Object(fields), allows)
+}
+
+/// Replaces the arguments of our entry.
+pub(super) fn set_args(text: &str, key: &str, shape: Shape, allows: Allows, entry: &Entry) -> Result<String, Broken> {
+    let (field, args) = args(shape, entry);
+    set(text, &[key.to_owned(), SERVER.to_owned(), field], args, allows)
+}
+
+/// The field that holds the arguments of an entry, and its value.
+fn args(shape: Shape, entry: &Entry) -> (String, CstInputValue) {
+    let words = |words: &mut dyn Iterator<Item = &String>| {
+        CstInputValue::Array(words.map(|word| CstInputValue::from(word.as_str())).collect())
+    };
+    match shape {
+        Shape::List => ("command".to_owned(), words(&mut std::iter::once(&entry.command).chain(&entry.args))),
+        Shape::Plain | Shape::Typed => ("args".to_owned(), words(&mut entry.args.iter())),
+    }
 }
 
 pub(super) fn remove(text: &str, key: &str, allows: Allows) -> Result<String, Broken> {

@@ -17,6 +17,14 @@ pub(super) fn add(text: &str, table: &str, entry: &Entry) -> Result<String, Brok
     Ok(restore_newlines(text, document.to_string()))
 }
 
+/// Replaces the arguments of our entry.
+pub(super) fn set_args(text: &str, table: &str, entry: &Entry) -> Result<String, Broken> {
+    let mut document = parse(text)?;
+    let ours = child(child(document.as_table_mut(), table)?, SERVER)?;
+    ours.insert("args", value(entry.args.iter().collect::<Array>()));
+    Ok(restore_newlines(text, document.to_string()))
+}
+
 pub(super) fn remove(text: &str, table: &str) -> Result<String, Broken> {
     unset(text, &[table.to_owned(), SERVER.to_owned()])
 }

@@ -155,6 +155,45 @@ fn without_mail_the_entry_leaves_it_out() {
 }
 
 #[test]
+fn another_way_to_hear_of_mail_replaces_the_former_one() {
+    let all = ["claude", "codex", "vscode", "gemini", "opencode"].map(|agent| ["--agent", agent]).concat();
+    let init = |project: &TestProject, mode: &str| project.run([&["init", "--mail", mode], &*all].concat()).ok();
+    for former in ["hints", "listener"] {
+        let project = lived_in();
+        project.write("CLAUDE.md", "# Mine\n");
+        let before = snapshot(project.top());
+        let once = |mode: &str| {
+            let project = lived_in();
+            project.write("CLAUDE.md", "# Mine\n");
+            init(&project, mode);
+            snapshot(&project.root())
+        };
+        init(&project, former);
+        let said = init(&project, "off");
+        assert!(said.contains("registered anew in .mcp.json, as `hob mcp repl ask code work`"), "{said}");
+        if former == "listener" {
+            assert!(said.contains("CLAUDE.md: as it was before.\n"), "{said}");
+            assert!(said.contains(".claude/agents/message-listener.md: removed"), "{said}");
+        }
+        assert_eq!(snapshot(&project.root()), once("off"));
+        init(&project, former);
+        assert_eq!(snapshot(&project.root()), once(former));
+        project.run(["init", "--undo"]).ok();
+        assert_eq!(snapshot(project.top()), before);
+    }
+    // Without a word on mail the entry stays, and so does a person's own choice of toolsets.
+    let project = fresh();
+    project.run(["init", "--agent", "claude", "--mail", "off"]).ok();
+    let off = project.read(".mcp.json");
+    project.run(["init", "--agent", "claude"]).ok();
+    assert_eq!(project.read(".mcp.json"), off);
+    let own = off.replace(r#"["mcp", "repl", "ask", "code", "work"]"#, r#"["mcp", "repl"]"#);
+    project.write(".mcp.json", &own);
+    project.run(["init", "--agent", "claude", "--mail", "hints"]).ok();
+    assert_eq!(project.read(".mcp.json"), own);
+}
+
+#[test]
 fn what_a_person_must_allow_is_written_only_when_told_to() {
     let project = lived_in();
     let before = snapshot(&project.home());

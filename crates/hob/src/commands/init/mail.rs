@@ -7,7 +7,8 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use super::allow::{can_ask, confirmed};
-use crate::agents::Edits;
+use super::place::Place;
+use crate::agents::{Edits, Entry};
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -32,8 +33,32 @@ pub(super) const CLAUDE_MD: &str = "CLAUDE.md";
 const LISTENER_FILE: &str = "message-listener";
 const LISTENER_AT: &str = ".claude/agents/message-listener.md";
 
-/// Sets Claude Code's listener up, if a person wants one and the entry serves mail.
-pub(super) fn listen(root: &Path, edits: &mut Edits, mode: Option<Mode>, serves_mail: bool) -> Result<(), Failure> {
+/// A person's wish for another way to hear of mail than the one that an earlier `hob init` registered.
+pub(super) struct Change {
+    pub(super) mode: Mode,
+    /// Whether an entry that names no toolsets serves mail.
+    pub(super) has_mail: bool,
+    /// The entry of `--mail off`.
+    pub(super) without_mail: Entry,
+}
+
+impl Change {
+    /// Whether an entry has to be written anew. An entry with a person's own choice of toolsets gets no mail.
+    pub(super) fn concerns(&self, present: &Entry) -> bool {
+        match self.mode {
+            Mode::Off => present.serves_mail(self.has_mail),
+            Mode::Hints | Mode::Listener => self.has_mail && present.args == self.without_mail.args,
+        }
+    }
+}
+
+/// Sets Claude Code's listener up, if a person wants one and the entry serves mail. Takes it back if a person wants another
+/// way to hear of mail.
+pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serves_mail: bool) -> Result<(), Failure> {
+    let root = place.base();
+    if matches!(mode, Some(Mode::Hints | Mode::Off)) {
+        return take_back(place, edits);
+    }
     let wants = match mode {
         _ if !serves_mail => {
             if mode == Some(Mode::Listener) {
@@ -47,6 +72,25 @@ pub(super) fn listen(root: &Path, edits: &mut Edits, mode: Option<Mode>, serves_
     };
     if wants {
         set_up(root, edits)?.iter().for_each(terminal::line);
+    }
+    Ok(())
+}
+
+/// The files of the listener, with the owners of their edits.
+const FILES: [(&str, &str); 2] = [(CLAUDE_MD, CLAUDE_MD), (LISTENER_AT, LISTENER_FILE)];
+
+/// Takes back what [`set_up`] wrote. A file that git tracks by now is the project's.
+fn take_back(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
+    let files = FILES.map(|(file, owner)| (place.base().join(file), owner));
+    let is_listener_s = |path: &Path| files.iter().any(|(file, _)| file == path);
+    super::release(place, edits, is_listener_s)?;
+    for (file, owner) in &files {
+        let without = |text: &str| if *owner == CLAUDE_MD { without_block(text) } else { None };
+        if edits.has(file, owner)
+            && let Some(undone) = edits.take_back(file, owner, without)?
+        {
+            super::show_undone(place, file, &undone);
+        }
     }
     Ok(())
 }

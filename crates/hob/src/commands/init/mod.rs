@@ -11,6 +11,8 @@ mod mail;
 mod place;
 mod register;
 
+use std::path::Path;
+
 use clap::Args;
 use project::{CodeTrust, Config, Project, Trust};
 
@@ -109,18 +111,15 @@ impl Init {
         // An unreadable configuration does not prevent this; its next reader reports the error.
         let toolsets = Config::load(project, &daemon::sections()).map(|config| daemon::enabled(&config));
         let has_mail = toolsets.as_ref().map_or(true, |names| names.iter().any(|name| name == "mail"));
-        let without_mail: Vec<String> = match self.mail {
-            Some(Mode::Off) if has_mail => {
-                let names = toolsets.unwrap_or_else(|_| vec!["repl".to_owned()]);
-                names.into_iter().filter(|name| name != "mail").collect()
-            }
-            _ => Vec::new(),
-        };
-        let entry = place.entry(&without_mail);
+        let others = toolsets.unwrap_or_else(|_| vec!["repl".to_owned()]).into_iter().filter(|name| name != "mail");
+        let without_mail = place.entry(&others.collect::<Vec<_>>());
+        let is_off = has_mail && self.mail == Some(Mode::Off);
+        let entry = if is_off { without_mail.clone() } else { place.entry(&[]) };
+        let change = self.mail.map(|mode| mail::Change { mode, has_mail, without_mail });
         // Whole toolsets, where there are no tools to be added later.
         let whole = daemon::enabled(&Config::default());
         let is_chosen = Config::load(project, &daemon::sections()).is_ok_and(|config| config.toolsets.is_some());
-        let entry_of_all = match without_mail.is_empty() && !is_chosen {
+        let entry_of_all = match !is_off && !is_chosen {
             true => place.entry(&[whole.join(",")]),
             false => entry.clone(),
         };
@@ -133,13 +132,13 @@ impl Init {
             }
             found = true;
             let entry = if agent.lists_again() { &entry } else { &entry_of_all };
-            let done = register(place, agent, entry, &mut edits).and_then(|entry| {
+            let done = register(place, agent, entry, change.as_ref(), &mut edits).and_then(|entry| {
                 registered.push(agent);
                 if let Some(elsewhere) = agent.reads_elsewhere(&place.site) {
                     terminal::line(format!("{}: {elsewhere}.", agent.title));
                 }
                 match agent.name == "claude" && place.scope == Scope::Project {
-                    true => mail::listen(place.base(), &mut edits, self.mail, entry.serves_mail(has_mail)),
+                    true => mail::listen(place, &mut edits, self.mail, entry.serves_mail(has_mail)),
                     false => Ok(()),
                 }
             });
@@ -247,23 +246,9 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
             continue;
         }
         is_empty = false;
-        // Where git's list cannot be read it may be in it.
-        for kept in edits.release(|path| project::is_tracked(path) != Some(false))? {
-            let shown = place.show(&kept);
-            terminal::line(format!(
-                "{shown}: in git by now, so it is the project's, and was left; `git rm` removes it."
-            ));
-        }
+        release(place, &mut edits, |_| true)?;
         for (path, undone) in edits.undo(without_entry)? {
-            let shown = place.show(&path);
-            terminal::line(match undone {
-                Undone::Restored => format!("{shown}: as it was before."),
-                Undone::Removed => format!("{shown}: removed, as it did not exist before."),
-                Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
-                Undone::Left => format!(
-                    "{shown}: changed since, so it was left as it is: what you do not want of it is yours to delete."
-                ),
-            });
+            show_undone(place, &path, &undone);
         }
     }
     if place.scope == Scope::Project && !Place::new(Scope::User, project)?.edits()?.alone().is_empty() {
@@ -274,6 +259,28 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
         terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
     }
     Ok(Exit::Done)
+}
+
+/// Leaves files that hob made and that git tracks by now, among those that are meant, and says so.
+fn release(place: &Place, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+    // Where git's list cannot be read it may be in it.
+    for kept in edits.release(|path| is_meant(path) && project::is_tracked(path) != Some(false))? {
+        let shown = place.show(&kept);
+        terminal::line(format!("{shown}: in git by now, so it is the project's, and was left; `git rm` removes it."));
+    }
+    Ok(())
+}
+
+fn show_undone(place: &Place, path: &Path, undone: &Undone) {
+    let shown = place.show(path);
+    terminal::line(match undone {
+        Undone::Restored => format!("{shown}: as it was before."),
+        Undone::Removed => format!("{shown}: removed, as it did not exist before."),
+        Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
+        Undone::Left => {
+            format!("{shown}: changed since, so it was left as it is: what you do not want of it is yours to delete.")
+        }
+    });
 }
 
 /// The text without what the owner of an edit wrote, for a file that was changed since.

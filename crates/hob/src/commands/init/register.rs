@@ -1,20 +1,35 @@
 //! Registers hob with one agent, in the file that it reads.
 
+use super::mail::Change;
 use super::place::Place;
 use crate::agents::{Added, Agent, Edits, Entry};
 use crate::exit::Failure;
 use crate::terminal;
 
 /// Registers, and says so. Returns the entry that stands in the file then.
-pub(super) fn register(place: &Place, agent: &Agent, entry: &Entry, edits: &mut Edits) -> Result<Entry, Failure> {
+pub(super) fn register(
+    place: &Place,
+    agent: &Agent,
+    entry: &Entry,
+    change: Option<&Change>,
+    edits: &mut Edits,
+) -> Result<Entry, Failure> {
     let file = place.file(agent);
     let shown = place.show(&file);
     let text = edits.read(&file)?.unwrap_or_default();
-    let added = agent.format(place.scope).add(&text, entry, place.scope).map_err(|error| {
+    let left_alone = |error| {
         Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
             .hint(format_args!("Repair {shown}, then run `hob init` again."))
-    })?;
-    match added {
+    };
+    let format = agent.format(place.scope);
+    match format.add(&text, entry, place.scope).map_err(left_alone)? {
+        Added::Already(present) if change.is_some_and(|change| change.concerns(&present)) => {
+            let entry = Entry { args: entry.args.clone(), ..present };
+            let text = format.set_args(&text, &entry).map_err(left_alone)?;
+            edits.write(&file, agent.name, &text)?;
+            terminal::line(format!("{}: registered anew in {shown}, as {entry}.", agent.title));
+            Ok(entry)
+        }
         Added::Already(present) => {
             let differs = if present.args == entry.args { String::new() } else { format!(", as {present}") };
             terminal::line(format!("{}: already registered in {shown}{differs}.", agent.title));
