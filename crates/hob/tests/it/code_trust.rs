@@ -28,7 +28,12 @@ fn a_person_grants_it_and_no_agent() {
     assert!(refused.stderr.contains("an agent must not answer for its person"), "{refused:?}");
     assert_eq!(trust(&project), Value::Null);
 
-    project.run(["init", "--agent", "claude"]).ok();
+    // Nor does it without a person at a terminal.
+    let without = project.run(["init", "--agent", "claude"]).ok();
+    assert!(without.contains("`hob trust --yes` grants it"), "{without}");
+    assert_eq!(trust(&project), Value::Null);
+
+    project.run(["trust", "--yes"]).ok();
     assert_eq!(trust(&project), "granted");
     let doctor = project.run(["doctor", "--quick"]).stdout;
     assert!(doctor.contains("granted: language servers may run"), "{doctor}");

@@ -346,6 +346,7 @@ fn at_a_terminal_a_person_is_asked() {
         testkit::Ran::of(project.command("python3").args(words).env("TERM", "xterm")).ok()
     };
     let said = answer("n\nn\n");
+    assert!(said.contains("Language servers may run code of this project"), "{said}");
     assert!(said.contains("keep a listener") && said.contains("Write this for you?"), "{said}");
     assert!(!project.root().join(".claude").exists() && !project.home().join(".claude.json").exists(), "{said}");
     let said = answer("y\ny\n");

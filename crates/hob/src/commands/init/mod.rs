@@ -11,6 +11,7 @@ mod mail;
 mod place;
 mod register;
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use clap::Args;
@@ -199,13 +200,21 @@ fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
     })
 }
 
-/// Grants that language servers run code of the project, unless an agent runs this. The rest of `hob init` does not need it.
+/// Grants that language servers run code of the project, if a person at a terminal runs this. The rest of `hob init` does not
+/// need it.
 fn trust_code(project: &Project) {
     if CodeTrust::of(project, project.root()).is_some() {
         return;
     }
     if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
         terminal::line(format!("Language servers that run code of this project wait for `hob trust`: {why}."));
+        return;
+    }
+    if !std::io::stdin().is_terminal() {
+        terminal::line(
+            "Language servers that run code of this project wait for `hob trust`, since no person is at a terminal here; \
+             `hob trust --yes` grants it without one.",
+        );
         return;
     }
     terminal::line(match Trust::grant_code(project) {
