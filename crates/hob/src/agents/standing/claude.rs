@@ -10,7 +10,7 @@ use crate::agents::{Change, SERVER, Scope};
 
 /// Its state, written by itself.
 const STATE: &str = ".claude.json";
-const SHARED: &str = ".claude/settings.json";
+pub(super) const SHARED: &str = ".claude/settings.json";
 /// One person's own settings of a project.
 pub(crate) const LOCAL: &str = ".claude/settings.local.json";
 

@@ -4,8 +4,9 @@ use ::hooks::Agent;
 use ::hooks::install::codex_reviews;
 use serde_json::Value;
 
-use super::{SETTINGS, Site};
-use crate::agents::{Edits, Format, HookFile};
+use super::claude::{LOCAL, SHARED};
+use super::{SETTINGS, Site, read};
+use crate::agents::{Edits, Format, HookFile, Scope};
 
 const TOML: Format = Format::Toml { table: "mcp_servers" };
 
@@ -15,9 +16,10 @@ pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, 
     let off = |key: &str, place: &str| Some(format!("has all hooks switched off: take `{key}` out of {place}"));
     Ok(match file.agent {
         Agent::Claude => {
-            let files = [".claude/settings.json", ".claude/settings.local.json"];
-            let project = files.map(|file| site.project(file, SETTINGS));
-            let all = project.into_iter().chain([site.user(".claude/settings.json", SETTINGS)]);
+            let project = [SHARED, LOCAL].map(|file| site.project(file, SETTINGS));
+            // A linked worktree has the main one's settings that are one person's own.
+            let of_main = read(&site.main, &site.main.join(LOCAL), Scope::Project, SETTINGS);
+            let all = project.into_iter().chain([of_main, site.user(SHARED, SETTINGS)]);
             let all = all.collect::<Result<Vec<Value>, String>>()?;
             let is_off = all.iter().any(|settings| settings["disableAllHooks"] == true);
             is_off.then(|| off("disableAllHooks", "Claude Code's settings")).flatten()

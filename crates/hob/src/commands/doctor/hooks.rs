@@ -12,7 +12,7 @@ use project::{Project, visible};
 use serde_json::{Value, json};
 
 use super::Finding;
-use crate::agents::{self, Edits, HookFile, Scope, Site, find_program, hooks_off};
+use crate::agents::{self, Edits, HookFile, HookScope, Scope, Site, find_program, hooks_off};
 
 /// What is known of hooks, for people and for programs.
 #[derive(Default)]
@@ -95,7 +95,11 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
 
 fn found(site: &Site, report: &mut Report) -> Vec<Found> {
     let mut found = Vec::new();
-    for file in Agent::ALL.into_iter().flat_map(|agent| HookFile::all(agent, site)) {
+    let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
+    let here = Agent::ALL.into_iter().flat_map(|agent| HookFile::all(agent, site)).map(|file| (site, file));
+    // In a linked worktree Claude Code also runs the hooks that are yours alone in the main one.
+    let in_main = (site.top != site.main).then(|| (&main, HookFile::of(Agent::Claude, HookScope::Local, &main)));
+    for (site, file) in here.chain(in_main) {
         let text = match Edits::look(site.base(file.base), &file.path, file.base.links()) {
             Ok(Some(text)) => text,
             Ok(None) => continue,

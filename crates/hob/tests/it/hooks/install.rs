@@ -173,6 +173,35 @@ fn an_entry_that_came_with_a_checkout_is_not_run() {
 }
 
 #[test]
+fn a_linked_worktree_has_claudes_local_hooks_of_the_main_one() {
+    if !testkit::has_program("git") {
+        return;
+    }
+    let project = fresh();
+    says_version(&project, "claude", "2.1.331 (Claude Code)");
+    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    git(&["init", "-q"]);
+    git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "one"]);
+    let linked = project.top().join("linked");
+    git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    project.write("hob-policy.toml", DENIES);
+    project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
+    let doctor = || testkit::Ran::of(project.hob(["doctor"]).current_dir(&linked)).stdout;
+    let listed = doctor();
+    let file = project.root().join(LOCAL);
+    assert!(listed.contains(&format!("hooks in {}, 2.1.331: PreToolUse (fail closed) ", file.display())), "{listed}");
+    fs::create_dir(linked.join(".claude")).unwrap();
+    fs::write(linked.join(LOCAL), r#"{"disableAllHooks": true}"#).unwrap();
+    let off = doctor();
+    assert!(off.contains("Claude Code has all hooks switched off"), "{off}");
+    // A file that others share is another one in each worktree.
+    fs::remove_file(linked.join(LOCAL)).unwrap();
+    project.run(["hooks", "uninstall"]).ok();
+    project.run(["hooks", "install", "--agent", "claude", "--scope", "project"]).ok();
+    assert!(!doctor().contains("Hooks of agents"));
+}
+
+#[test]
 fn installing_keeps_how_it_fails_and_init_does_both() {
     let project = fresh();
     says_version(&project, "claude", "2.1.331 (Claude Code)");
