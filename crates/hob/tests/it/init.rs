@@ -194,6 +194,19 @@ fn another_way_to_hear_of_mail_replaces_the_former_one() {
 }
 
 #[test]
+fn the_listeners_files_are_among_those_to_commit() {
+    let project = fresh();
+    assert!(project.command("git").args(["init", "-q"]).status().unwrap().success());
+    let said = project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
+    let commit = "For everybody, to commit: hob.toml, .mcp.json, CLAUDE.md and .claude/agents/message-listener.md.\n";
+    assert!(said.contains(commit), "{said}");
+    project.run(["init", "--agent", "claude", "--mail", "hints"]).ok();
+    project.write("CLAUDE.md", "# Mine\n");
+    let said = project.run(["init", "--agent", "claude"]).ok();
+    assert!(said.contains("For everybody, to commit: hob.toml and .mcp.json.\n"), "{said}");
+}
+
+#[test]
 fn what_a_person_must_allow_is_written_only_when_told_to() {
     let project = lived_in();
     let before = snapshot(&project.home());

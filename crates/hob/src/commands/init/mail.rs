@@ -1,14 +1,14 @@
 //! How agents hear of mail. With the results of hob's tools, unless a person wants more: for Claude Code, a listener for the
 //! background of each session, and what to know of it in CLAUDE.md.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::ValueEnum;
 
 use super::allow::{can_ask, confirmed};
 use super::place::Place;
-use crate::agents::{Edits, Entry};
+use crate::agents::{Edits, Entry, Links};
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -78,6 +78,15 @@ pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serve
 
 /// The files of the listener, with the owners of their edits.
 const FILES: [(&str, &str); 2] = [(CLAUDE_MD, CLAUDE_MD), (LISTENER_AT, LISTENER_FILE)];
+
+/// The files of the listener that are there.
+pub(super) fn files(root: &Path) -> Vec<PathBuf> {
+    let is_ours = |file: &PathBuf| {
+        let text = Edits::look(root, file, Links::Refuse).ok().flatten().unwrap_or_default();
+        text == LISTENER || text.contains(BEGIN)
+    };
+    FILES.map(|(file, _)| root.join(file)).into_iter().filter(is_ours).collect()
+}
 
 /// Takes back what [`set_up`] wrote. A file that git tracks by now is the project's.
 fn take_back(place: &Place, edits: &mut Edits) -> Result<(), Failure> {

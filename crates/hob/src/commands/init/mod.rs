@@ -189,6 +189,7 @@ fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
     }
     let local = place.base().join(CLAUDE_LOCAL);
     let files = [config].into_iter().chain(registered.iter().map(|agent| place.file(agent))).chain([local]);
+    let files = files.chain(mail::files(place.base()));
     let mut files: Vec<_> = files.filter(|file| file.exists()).collect();
     files.dedup();
     let (own, shared): (Vec<_>, Vec<_>) = files.iter().partition(|file| exclude::is_ignored(place, file));
