@@ -99,7 +99,12 @@ pub fn ask(
     let HookEvent { agent, event, raw, cwd, deadline, person } = event;
     let there = deadline.min(Instant::now() + THERE_WITHIN);
     let hello = Hello::brief(project, &cwd);
-    let connection = connect_or_start_within(project, &hello, launch, Patience::until(there))?;
+    let connection = connect_or_start_within(project, &hello, launch, Patience::until(there));
+    let connection = connection.map_err(|error| match error {
+        // It may be busy for a moment.
+        ConnectError::Silent { .. } => HookError::TimedOut,
+        error => error.into(),
+    })?;
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(HookError::TimedOut);
