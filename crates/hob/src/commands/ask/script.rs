@@ -61,7 +61,7 @@ enum What {
     },
     /// Ask by a form
     Form {
-        /// A file with the arguments of ask_form as JSON
+        /// A file with the arguments of ask_form as JSON; `-` for stdin
         file: PathBuf,
     },
     /// Wait for the answer to a question that an earlier `hob ask` asked; the first to wait for it gets it
@@ -101,6 +101,13 @@ impl Ask {
         let mut control = crate::commands::connect_or_start(project, &hello)?;
         let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
         let mut result = result;
+        if result["isError"] == true {
+            for block in result["content"].as_array_mut().into_iter().flatten() {
+                let text = block["text"].as_str().unwrap_or_default();
+                block["text"] =
+                    text.replace("ask_list shows yours", "`hob questions` shows those that are open").into();
+            }
+        }
         if let Some(text) = result["content"][0]["text"].as_str()
             && let Some(advice) = result["structuredContent"]["advice"].as_str()
         {
@@ -137,8 +144,11 @@ fn form(file: &std::path::Path) -> Result<Value, Failure> {
             .hint("It holds an object with title, message and fields, as JSON.")
     };
     let mut text = String::new();
-    let opened = std::fs::File::open(file).map_err(|error| failed(&error))?;
-    opened.take(FORM_MAX).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    let read = match file.as_os_str() == "-" {
+        true => std::io::stdin().lock().take(FORM_MAX).read_to_string(&mut text),
+        false => std::fs::File::open(file).and_then(|file| file.take(FORM_MAX).read_to_string(&mut text)),
+    };
+    read.map_err(|error| failed(&error))?;
     let form: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     Ok(form.into())
 }
