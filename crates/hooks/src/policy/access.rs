@@ -145,6 +145,7 @@ fn text_of(word: &Word) -> String {
             Part::Text(part) => text.push_str(part),
             Part::Glob(_) => text.push(GLOB),
             Part::Hole { .. } => text.push(HOLE),
+            Part::Pipe => text.push_str("/dev/fd/63"),
         }
     }
     text

@@ -8,7 +8,7 @@
 //! A rule that allows is matched by [`Pattern::covers`]: the pattern must spell out every argument that is given.
 
 use super::options::{self, Argument, Arguments, Given};
-use super::shell::{Part, Simple, Word};
+use super::shell::{Part, Simple, Word, name_of};
 
 /// Whether a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +34,8 @@ enum Operand {
     Any,
 }
 
+/// The most operands of a command at which the program of a pattern is looked for.
+const PLACES_MAX: usize = 16;
 /// Options of git that change only how it prints.
 const HARMLESS: &[&str] = &["--no-pager", "-P", "--no-optional-locks"];
 /// Options that are complete, whatever other options begin so.
@@ -81,9 +83,22 @@ impl Pattern {
         Ok(pattern)
     }
 
-    /// Whether a command is one of these.
+    /// Whether a command is one of these, or may run one.
     pub(crate) fn matches(&self, simple: &Simple) -> Match {
-        let Some(program) = simple.words.first() else { return Match::No };
+        let found = self.matches_words(&simple.words);
+        if found > Match::No {
+            return if simple.is_doubtful { Match::Maybe } else { found };
+        }
+        let Some(from) = simple.may_run_from.filter(|_| !self.program.starts_with('*')) else { return Match::No };
+        let is_program =
+            |at: &usize| simple.words[*at].text().is_some_and(|text| glob(&self.program, self.part_of(text)));
+        let places: Vec<usize> = (from..simple.words.len()).filter(is_program).take(PLACES_MAX).collect();
+        let may_run = |at: &usize| self.matches_words(&simple.words[*at..]) > Match::No;
+        if places.len() == PLACES_MAX || places.iter().any(may_run) { Match::Maybe } else { Match::No }
+    }
+
+    fn matches_words(&self, words: &[Word]) -> Match {
+        let Some(program) = words.first() else { return Match::No };
         let by_name = match program.text() {
             Some(text) if glob(&self.program, self.part_of(text)) => Match::Yes,
             Some(_) => return Match::No,
@@ -92,13 +107,13 @@ impl Pattern {
         };
         if program.is_several() {
             // The program and its first arguments may come out of it.
-            let words: Vec<Word> = std::iter::once(Word::hole()).chain(simple.words[1..].iter().cloned()).collect();
-            let arguments = options::read(None, &words, false, false);
+            let all: Vec<Word> = std::iter::once(Word::hole()).chain(words[1..].iter().cloned()).collect();
+            let arguments = options::read(None, &all, false, false);
             return if self.matches_with(&arguments, Match::Maybe) { Match::Maybe } else { Match::No };
         }
-        let name = simple.name().unwrap_or(&self.program);
-        let (options, at) = options::options_of(name, &simple.words[1..]);
-        let arguments = options::read(options, &simple.words[1 + at..], false, options::has_single_dash(name));
+        let name = name_of(words).unwrap_or(&self.program);
+        let (options, at) = options::options_of(name, &words[1..]);
+        let arguments = options::read(options, &words[1 + at..], false, options::has_single_dash(name));
         if self.matches_with(&arguments, Match::Yes) {
             by_name
         } else if self.matches_with(&arguments, Match::Maybe) {
@@ -152,6 +167,9 @@ impl Pattern {
     /// Whether the pattern spells out the whole command: its program by name, every option and every operand. An option with
     /// a `*` stands for any number of options that match it, with their values.
     pub(crate) fn covers(&self, simple: &Simple) -> bool {
+        if simple.is_doubtful {
+            return true;
+        }
         let Some(program) = simple.words.first().and_then(Word::text) else { return false };
         if !glob(&self.program, program) || program.contains('/') && !self.program.contains('/') {
             return false;

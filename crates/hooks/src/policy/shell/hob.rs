@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::code;
+use super::tree::Context;
 use super::word::Word;
 use super::{Script, Simple};
 use crate::event::{Code, Command, Language, ToolKind, code_of};
@@ -38,7 +39,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
     let Some((tool, given)) = called else { return script.set_opaque(OPAQUE) };
     let Some((command, code)) = code_of(&tool, ToolKind::Mcp, &given) else { return };
     match command {
-        Some(Command::Text(text)) => script.read_apart(&text, depth + 1),
+        Some(Command::Text(text)) => script.read_apart(&text, depth + 1, &Context::default()),
         Some(Command::Words(words)) => {
             let words = words.iter().map(|word| Word::known(word)).collect();
             script.add(Simple { words, ..Simple::default() }, depth + 1);
@@ -54,7 +55,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
 fn read_code(script: &mut Script, code: &Code, depth: usize) {
     if code.language == Language::Unknown {
         let mut inner = Script::default();
-        inner.read(&code.text, depth + 1);
+        inner.read(&code.text, depth + 1, &Context::default());
         if let Some(why) = code::opaque_if_shell(&inner, &code.text) {
             script.set_opaque(why);
         }

@@ -5,13 +5,18 @@
 //! and no variable is known: what only running could tell is a hole in a word, or makes the text opaque. A text that is not
 //! understood is opaque.
 
+mod evaluation;
+mod gaps;
 mod grammar;
 mod hob;
+mod programs;
 mod quoting;
 mod redirection;
 mod tree;
 mod word;
 mod wrappers;
+
+use self::tree::Context;
 
 pub(crate) use self::tree::UNREADABLE;
 pub(crate) use self::word::{Part, Word};
@@ -43,6 +48,13 @@ pub struct Script {
     /// The changes of directory so far.
     steps: Vec<Step>,
     bytes_read: usize,
+    /// Whether `exec` gave the shell another input.
+    is_fed: bool,
+    /// Whether a text could be evaluated as a subscript, and whether something evaluates one.
+    has_subscript: bool,
+    evaluates: bool,
+    /// Whether it is about a command that a program may run.
+    is_doubtful: bool,
 }
 
 /// A program with its arguments.
@@ -58,6 +70,10 @@ pub(crate) struct Simple {
     input: Option<Word>,
     /// Whether another command's output is its input.
     is_piped: bool,
+    /// The first word at which another command may begin, of a program that may run its operands.
+    pub(crate) may_run_from: Option<usize>,
+    /// Whether only running could tell that it runs.
+    pub(crate) is_doubtful: bool,
 }
 
 /// A change of directory.
@@ -71,7 +87,7 @@ pub(crate) struct Step {
 /// Reads a shell's text.
 pub fn script(text: &str) -> Script {
     let mut script = Script::default();
-    script.read(text, 0);
+    script.read(text, 0, &Context::default());
     script
 }
 
@@ -91,7 +107,7 @@ pub fn program(words: &[String]) -> Script {
 }
 
 impl Script {
-    fn read(&mut self, text: &str, depth: usize) {
+    fn read(&mut self, text: &str, depth: usize, context: &Context) {
         self.bytes_read += text.len();
         if text.len() > TEXT_MAX || self.bytes_read > ALL_TEXTS_MAX {
             return self.set_opaque("the shell text is too large");
@@ -99,13 +115,13 @@ impl Script {
         if depth > DEPTH_MAX {
             return self.set_opaque("the shell text is nested too deeply");
         }
-        tree::read(self, text, depth);
+        tree::read(self, text, depth, context);
     }
 
     /// Reads a text that another shell runs.
-    fn read_apart(&mut self, text: &str, depth: usize) {
+    fn read_apart(&mut self, text: &str, depth: usize, context: &Context) {
         let steps = self.steps.len();
-        self.read(text, depth);
+        self.read(text, depth, context);
         self.steps.truncate(steps);
     }
 
@@ -167,8 +183,7 @@ impl Script {
 impl Simple {
     /// A program's name, without the directory of its path.
     pub(crate) fn name(&self) -> Option<&str> {
-        let name = self.words.first()?.text()?;
-        Some(name.rsplit('/').next().unwrap_or(name))
+        name_of(&self.words)
     }
 
     /// Whether a redirection writes a file.
@@ -179,6 +194,17 @@ impl Simple {
 
     pub(crate) fn shown(&self) -> String {
         self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The last part of the path of a program, if that part is known.
+pub(crate) fn name_of(words: &[Word]) -> Option<&str> {
+    let program = words.first()?;
+    match program.parts.as_slice() {
+        [] => Some(""),
+        [Part::Text(name)] => Some(name.rsplit('/').next().unwrap_or(name)),
+        [.., Part::Text(name)] if !program.is_several() => Some(name.rsplit_once('/')?.1),
+        _ => None,
     }
 }
 

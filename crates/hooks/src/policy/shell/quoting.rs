@@ -27,6 +27,8 @@ pub(super) struct Expansion {
     pub(super) range: Range<usize>,
     /// Whether it makes several words even in quotes: `"$@"`.
     pub(super) is_list: bool,
+    /// Whether it is the name of a pipe: `<(…)`.
+    pub(super) is_pipe: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,7 @@ enum Piece {
     /// An empty text in quotes, which makes a word too.
     Empty,
     Hole(bool),
+    Pipe,
 }
 
 /// The text does not read as a word.
@@ -79,7 +82,10 @@ fn pieces(text: &str, range: Range<usize>, expansions: &[Expansion], mode: Mode)
     let peek = |at: usize| text.get(at..range.end).and_then(|rest| rest.chars().next());
     while let Some(c) = peek(at) {
         if let Some(expansion) = expansions.next_if(|expansion| expansion.range.start == at) {
-            pieces.push(Piece::Hole(!is_in_quotes || expansion.is_list));
+            pieces.push(match expansion.is_pipe {
+                true => Piece::Pipe,
+                false => Piece::Hole(!is_in_quotes || expansion.is_list),
+            });
             at = expansion.range.end;
             continue;
         }
@@ -141,46 +147,59 @@ fn ansi(text: &str, begin: usize, end: usize, pieces: &mut Vec<Piece>) -> Result
         let (_, c) = chars.get(at).ok_or(NotAWord)?;
         let number = |from: usize, radix: u32, most: usize| {
             let digits = chars[from.min(chars.len())..].iter().take(most).take_while(|(_, c)| c.is_digit(radix));
-            digits
-                .fold((0_u32, 0), |(value, count), (_, c)| (value * radix + c.to_digit(radix).unwrap_or(0), count + 1))
+            digits.fold((0_u32, 0), |(value, count), (_, c)| {
+                (value.wrapping_mul(radix) | c.to_digit(radix).unwrap_or(0), count + 1)
+            })
         };
         at += 1;
         let (value, count) = match c {
             'x' => number(at, 16, 2),
             'u' => number(at, 16, 4),
-            'U' => number(at, 16, 7),
+            'U' => number(at, 16, 8),
             '0'..='7' => {
                 at -= 1;
-                number(at, 8, 3)
+                let (value, count) = number(at, 8, 3);
+                (value & 0xff, count)
             }
-            'c' => {
-                let (_, c) = chars.get(at).ok_or(NotAWord)?;
-                (u32::from(*c) & 0x1f, 1)
-            }
+            'c' => (0, 0),
             c => {
-                let plain = match c {
-                    'n' => '\n',
-                    't' => '\t',
-                    'r' => '\r',
-                    'a' => '\x07',
-                    'b' => '\x08',
-                    'e' | 'E' => '\x1b',
-                    'f' => '\x0c',
-                    'v' => '\x0b',
-                    c => *c,
-                };
-                pieces.push(Piece::Quoted(plain));
+                match c {
+                    'n' => pieces.push(Piece::Quoted('\n')),
+                    't' => pieces.push(Piece::Quoted('\t')),
+                    'r' => pieces.push(Piece::Quoted('\r')),
+                    'a' => pieces.push(Piece::Quoted('\x07')),
+                    'b' => pieces.push(Piece::Quoted('\x08')),
+                    'e' | 'E' => pieces.push(Piece::Quoted('\x1b')),
+                    'f' => pieces.push(Piece::Quoted('\x0c')),
+                    'v' => pieces.push(Piece::Quoted('\x0b')),
+                    '\\' | '\'' | '"' | '?' => pieces.push(Piece::Quoted(*c)),
+                    c => pieces.extend([Piece::Quoted('\\'), Piece::Quoted(*c)]),
+                }
                 continue;
             }
         };
         at += count;
         match char::from_u32(value) {
-            // Bash ends the text at a NUL. A byte that alone is not a character may become part of one.
             Some(c) if value != 0 && !(0x80..=0xff).contains(&value) && count > 0 => pieces.push(Piece::Quoted(c)),
-            _ => pieces.push(Piece::Hole(false)),
+            // A NUL drops the rest of the quote, and a byte that alone is not a character may become part of one.
+            _ => {
+                pieces.push(Piece::Hole(false));
+                let length = end_of_ansi(&text[chars.get(at).ok_or(NotAWord)?.0 + begin..end]).ok_or(NotAWord)?;
+                return Ok(begin + chars[at].0 + length + 1);
+            }
         }
     }
     Err(NotAWord)
+}
+
+/// Where the quote ends in the rest of `$'…'`.
+fn end_of_ansi(rest: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    rest.bytes().position(|byte| {
+        let is_end = byte == b'\'' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
 }
 
 /// Expands the alternatives in braces. Whether that is all that a shell makes of them.
@@ -245,6 +264,7 @@ fn word(pieces: &[Piece]) -> Word {
                 word.push_part(Part::Text(String::new()));
             }
             Piece::Hole(several) => word.parts.push(Part::Hole { several: *several }),
+            Piece::Pipe => word.parts.push(Part::Pipe),
         }
     }
     word

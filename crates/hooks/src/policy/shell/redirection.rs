@@ -6,9 +6,18 @@ use tree_sitter::Node;
 
 use super::Simple;
 use super::grammar::{is_statement, is_word};
-use super::quoting::Mode;
-use super::tree::{Context, Reader, UNREADABLE};
+use super::programs;
+use super::quoting::{Expansion, Mode};
+use super::tree::{Context, Reader, UNREADABLE, expansions};
 use super::word::Word;
+
+impl Simple {
+    /// Gives it a text as its input. With a second one, what it reads is unknown.
+    fn give(&mut self, text: Option<Word>) {
+        self.is_piped |= self.input.is_some();
+        self.input = text;
+    }
+}
 
 impl Reader<'_> {
     /// Reads a command or construct with redirections.
@@ -22,7 +31,9 @@ impl Reader<'_> {
                 _ => body = Some(child),
             }
         }
-        let inner = Context { input: simple.input.clone(), is_piped: context.is_piped && simple.input.is_none() };
+        // Its commands share its input, so that one may leave the rest to the next.
+        let is_fed = simple.input.is_some() || simple.is_piped || !simple.reads.is_empty();
+        let inner = if is_fed { Context { input: None, is_piped: true } } else { context.clone() };
         match body {
             Some(body) if matches!(body.kind(), "command" | "declaration_command" | "unset_command") => {
                 // Its further words stand after a redirection.
@@ -47,6 +58,9 @@ impl Reader<'_> {
             Some(body) => {
                 if !words.is_empty() {
                     self.script.set_opaque(UNREADABLE);
+                }
+                if let Some(text) = &simple.input {
+                    self.script.note_text(&text.shown());
                 }
                 self.statement(body, &inner);
                 simple.input = None;
@@ -84,12 +98,15 @@ impl Reader<'_> {
         let is_descriptor =
             |word: &Word| word.text().is_some_and(|text| text == "-" || text.chars().all(|c| c.is_ascii_digit()));
         match operator {
-            "<<<" => simple.input = targets.pop(),
+            "<<<" => simple.give(targets.pop()),
             "<" => {
-                simple.is_piped |= targets.iter().any(Word::has_hole);
+                simple.is_piped |= targets.iter().any(|word| word.has_hole() || programs::is_input(word));
                 simple.reads.append(&mut targets);
             }
-            ">&" | "<&" if targets.iter().all(is_descriptor) => {}
+            ">&" if targets.iter().all(is_descriptor) => {}
+            "<&" if targets.iter().all(is_descriptor) => {
+                simple.is_piped |= targets.iter().any(|word| !matches!(word.text(), Some("-" | "0")));
+            }
             "<&" => simple.reads.append(&mut targets),
             _ => simple.writes.append(&mut targets),
         }
@@ -131,34 +148,99 @@ impl Reader<'_> {
             return words;
         };
         let raw = self.source(start).to_owned();
-        let delimiter: String = raw.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-        let strip =
-            |line: &str| if operator == "<<-" { line.trim_start_matches('\t').to_owned() } else { line.to_owned() };
-        let begin = self.text[..body.unwrap_or(end).start_byte()].rfind('\n').map_or(0, |at| at + 1);
-        let rest = self.text.get(begin..).unwrap_or_default();
-        let mut length = 0;
-        let mut content = String::new();
-        for line in rest.split_inclusive('\n') {
-            let plain = strip(line.strip_suffix('\n').unwrap_or(line));
-            if plain == delimiter {
-                break;
-            }
-            content.push_str(&strip(line));
-            length += line.len();
-        }
+        let delimiter = match raw.chars().next() {
+            Some(quote @ ('\'' | '"')) => raw.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)),
+            _ => Some(raw.as_str()),
+        };
+        let is_quoted = raw.starts_with(['\'', '"']);
+        let delimiter = delimiter.filter(|text| !text.contains(['\'', '"', '\\', '$', '`', '\n'])).map(str::to_owned);
+        let line = self.text[start.end_byte()..].find('\n').map(|at| start.end_byte() + at);
+        let (Some(delimiter), Some(line)) = (delimiter, line) else {
+            self.script.set_opaque(UNREADABLE);
+            return words;
+        };
+        let begin = line + 1;
+        let (length, content) = body_of(&self.text[begin..], &delimiter, operator == "<<-", is_quoted);
+        let lines = begin..begin + length;
         // A shell ends it at the first such line, which must be where the grammar does.
-        let is_where_expected =
-            self.text.get(begin + length..end.end_byte()).is_some_and(|line| strip(line) == delimiter);
-        let is_next_line = self.text.get(start.end_byte()..begin).is_some_and(|line| line.matches('\n').count() == 1);
-        if !is_where_expected || !is_next_line || raw.contains(['$', '`']) {
+        let last = self.text.get(lines.end..end.end_byte()).unwrap_or_default();
+        let is_where_expected = delimiter == if operator == "<<-" { last.trim_start_matches('\t') } else { last };
+        let goes_on = self.text[..line].ends_with('\\');
+        let is_across = |range: &Range<usize>| range.start < begin && range.end > begin;
+        // The grammar takes the first words of some bodies for words of the command.
+        words.retain(|word| !(line <= word.start && word.end <= lines.end));
+        if !is_where_expected
+            || goes_on
+            || body.is_some_and(|body| body.start_byte() < line)
+            || words.iter().any(is_across)
+        {
             self.script.set_opaque(UNREADABLE);
         }
-        simple.input = Some(match body {
-            Some(body) if raw == delimiter => {
-                self.words(body, begin..begin + length, Mode::HereDocument).pop().unwrap_or_default()
-            }
-            _ => Word::known(&content),
-        });
+        simple.give(Some(if is_quoted { Word::known(&content) } else { self.here_text(node, lines) }));
         words
     }
+
+    /// Reads the text of a here-document in which a shell expands. The grammar sees no backquotes there.
+    fn here_text(&mut self, node: Node<'_>, range: Range<usize>) -> Word {
+        let mut nodes = Vec::new();
+        expansions(node, &range, &mut nodes, 0);
+        let mut nodes = nodes.into_iter().peekable();
+        let (mut known, mut at) = (Vec::new(), range.start);
+        while at < range.end {
+            if let Some(node) = nodes.next_if(|node| node.start_byte() <= at) {
+                at = at.max(node.end_byte());
+                known.push(self.expansion(node));
+                continue;
+            }
+            match self.text.as_bytes()[at] {
+                b'\\' => at += 2,
+                b'`' => {
+                    let length = end_of_backquotes(&self.text[at + 1..range.end]);
+                    let end = length.map_or(range.end, |length| at + 2 + length);
+                    self.backquotes(at..end);
+                    known.push(Expansion { range: at..end, is_list: false, is_pipe: false });
+                    while nodes.next_if(|node| node.start_byte() < end).is_some() {}
+                    at = end;
+                }
+                _ => at += 1,
+            }
+        }
+        self.quoted(range, &known, Mode::HereDocument).pop().unwrap_or_default()
+    }
+}
+
+/// The length of a here-document's body, and its text as it stands. Without quotes around the delimiter a shell joins lines at
+/// a backslash before it looks for the delimiter.
+fn body_of(rest: &str, delimiter: &str, strips_tabs: bool, is_quoted: bool) -> (usize, String) {
+    let (mut length, mut read, mut content, mut joined) = (0, 0, String::new(), String::new());
+    for line in rest.split_inclusive('\n') {
+        read += line.len();
+        let plain = line.strip_suffix('\n').unwrap_or(line);
+        let is_first = joined.is_empty();
+        let plain = if strips_tabs && is_first { plain.trim_start_matches('\t') } else { plain };
+        let backslashes = plain.len() - plain.trim_end_matches('\\').len();
+        if !is_quoted && backslashes % 2 == 1 {
+            joined.push_str(&plain[..plain.len() - 1]);
+            continue;
+        }
+        joined.push_str(plain);
+        if joined == delimiter {
+            break;
+        }
+        content.push_str(&joined);
+        content.push('\n');
+        joined.clear();
+        length = read;
+    }
+    (length, content)
+}
+
+/// Where an unquoted backquote stands in a text.
+fn end_of_backquotes(text: &str) -> Option<usize> {
+    let mut is_quoted = false;
+    text.bytes().position(|byte| {
+        let is_end = byte == b'`' && !is_quoted;
+        is_quoted = byte == b'\\' && !is_quoted;
+        is_end
+    })
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::evaluation;
 use super::grammar::{is_statement, is_word, parse};
 use super::quoting::{self, Expansion, Mode};
 use super::word::Word;
@@ -26,7 +27,7 @@ pub(super) struct Context {
 }
 
 /// Reads a text into a script.
-pub(super) fn read(script: &mut Script, text: &str, depth: usize) {
+pub(super) fn read(script: &mut Script, text: &str, depth: usize, context: &Context) {
     if ["<<", "=("].iter().any(|mark| text.matches(mark).count() > LOOK_AHEADS_MAX) || text.contains('\0') {
         return script.set_opaque(UNREADABLE);
     }
@@ -38,7 +39,7 @@ pub(super) fn read(script: &mut Script, text: &str, depth: usize) {
     if root.has_error() {
         script.set_opaque(UNREADABLE);
     }
-    Reader { text, script, depth, level: 0, doubtful_from: None }.statement(root, &Context::default());
+    Reader { text, script, depth, level: 0, doubtful_from: None, is_fed: false }.statement(root, context);
 }
 
 pub(super) struct Reader<'a> {
@@ -49,50 +50,13 @@ pub(super) struct Reader<'a> {
     level: usize,
     /// The first change of directory on the right side of a list, which may not run.
     doubtful_from: Option<usize>,
+    /// Whether something around gives the commands their input.
+    is_fed: bool,
 }
 
 impl Reader<'_> {
     pub(super) fn source(&self, node: Node<'_>) -> &str {
         self.text.get(node.byte_range()).unwrap_or_default()
-    }
-
-    /// The children of a node. The bytes between them must be blanks.
-    pub(super) fn children<'t>(&mut self, node: Node<'t>) -> Vec<Node<'t>> {
-        let children: Vec<Node<'t>> = node.children(&mut node.walk()).collect();
-        let mut end = node.start_byte();
-        for child in &children {
-            self.gap(end..child.start_byte());
-            end = child.end_byte();
-            if child.kind() == "comment" && !self.is_comment(*child) {
-                self.script.set_opaque(UNREADABLE);
-            }
-        }
-        self.gap(end..node.end_byte());
-        children.into_iter().filter(|child| child.kind() != "comment").collect()
-    }
-
-    fn gap(&mut self, range: Range<usize>) {
-        let Some(gap) = self.text.get(range.clone()).filter(|gap| !gap.is_empty()) else { return };
-        let is_blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
-        // The grammar has no node for the operand `-` before a here-document.
-        if gap.trim_matches(' ') == "-" && gap.starts_with(' ') && self.text[range.end..].starts_with("<<") {
-            return;
-        }
-        let without_continuations = gap.replace("\\\n", "");
-        // A line that goes on in the middle of a word joins it.
-        let before = self.text[..range.start].chars().next_back();
-        let after = self.text[range.end..].chars().next();
-        let parts = |c: Option<char>| c.is_none_or(|c| is_blank(c) || ";&|<>()".contains(c));
-        let is_part_of_word = without_continuations.is_empty() && !parts(before) && !parts(after);
-        if is_part_of_word || !without_continuations.chars().all(is_blank) {
-            self.script.set_opaque(UNREADABLE);
-        }
-    }
-
-    /// Whether a shell reads a comment where the grammar does.
-    fn is_comment(&self, node: Node<'_>) -> bool {
-        let before = self.text[..node.start_byte()].chars().next_back();
-        !self.source(node).contains('\n') && before.is_none_or(|c| " \t\n;&|()".contains(c))
     }
 
     /// Reads statements that run in a shell of their own.
@@ -108,6 +72,8 @@ impl Reader<'_> {
         }
         self.level += 1;
         let (steps, commands) = (self.script.steps.len(), self.script.commands.len());
+        let was_fed = self.is_fed;
+        self.is_fed |= context.is_piped || context.input.is_some();
         match node.kind() {
             "command" | "declaration_command" | "unset_command" => self.command(node, context, Simple::default()),
             "redirected_statement" => self.redirected(node, context),
@@ -120,7 +86,8 @@ impl Reader<'_> {
             }
             "function_definition" => {
                 self.script.has_functions = true;
-                self.parts(node, context);
+                // A caller may give it input.
+                self.parts(node, &Context { input: None, is_piped: true });
                 // It runs wherever it is called.
                 self.script.move_commands(commands);
             }
@@ -131,10 +98,14 @@ impl Reader<'_> {
             }
             "compound_statement" if self.source(node).starts_with("((") => {
                 self.script.has_assignments = true;
+                self.script.set_evaluates();
                 self.region(node);
             }
             "for_statement" | "c_style_for_statement" | "while_statement" => {
                 self.script.has_assignments |= node.kind() != "while_statement";
+                if node.kind() == "c_style_for_statement" {
+                    self.script.set_evaluates();
+                }
                 self.parts(node, context);
                 if self.script.steps.len() > steps {
                     self.script.move_commands(commands);
@@ -150,6 +121,7 @@ impl Reader<'_> {
             | "case_item" | "ERROR" => self.parts(node, context),
             _ => self.script.set_opaque(UNREADABLE),
         }
+        self.is_fed = was_fed;
         self.level -= 1;
     }
 
@@ -248,12 +220,24 @@ impl Reader<'_> {
                 _ => merged.push(range),
             }
         }
+        // The grammar takes some assignments for words.
+        while let Some(range) =
+            merged.first().filter(|range| evaluation::is_assignment(&self.text[range.start..range.end]))
+        {
+            self.assigned(range.clone());
+            self.words(node, range.clone(), Mode::Value);
+            merged.remove(0);
+        }
         let is_declaration = node.kind() == "declaration_command";
         let mut nodes = Vec::new();
         expansions(node, &node.byte_range(), &mut nodes, 0);
         for (at, range) in merged.into_iter().enumerate() {
             let mode = if is_declaration && at > 0 { Mode::Value } else { Mode::Word };
             if is_declaration && self.text.get(range.clone()).is_some_and(|text| text.contains("=(")) {
+                let text = &self.text[range];
+                if text.starts_with(['\'', '"', '\\', '$']) && evaluation::has_substitution(text) {
+                    self.script.set_opaque(evaluation::OPAQUE);
+                }
                 simple.words.push(Word::hole());
                 continue;
             }
@@ -263,7 +247,7 @@ impl Reader<'_> {
         }
         if simple.input.is_none() && !simple.is_piped {
             simple.input.clone_from(&context.input);
-            simple.is_piped = context.is_piped;
+            simple.is_piped = context.is_piped || self.script.is_fed;
         }
         self.script.add(simple, self.depth);
     }
@@ -277,17 +261,32 @@ impl Reader<'_> {
 
     /// Reads a range with these expansions as words.
     fn words_of(&mut self, expansions: &[Node<'_>], range: Range<usize>, mode: Mode) -> Vec<Word> {
-        let mut known = Vec::new();
-        for &node in expansions {
-            let text = self.source(node);
-            let is_list = text.contains('@') && matches!(node.kind(), "simple_expansion" | "expansion");
-            known.push(Expansion { range: node.byte_range(), is_list });
-            self.substitution(node);
+        let known: Vec<Expansion> = expansions.iter().map(|node| self.expansion(*node)).collect();
+        self.quoted(range, &known, mode)
+    }
+
+    /// Reads an expansion, and what it runs.
+    pub(super) fn expansion(&mut self, node: Node<'_>) -> Expansion {
+        let text = self.source(node);
+        let is_name = matches!(node.kind(), "simple_expansion" | "expansion");
+        let is_list = is_name && (text.contains('@') || text.starts_with("${!"));
+        if node.kind() == "simple_expansion" && text.contains(char::is_whitespace) {
+            self.script.set_opaque(UNREADABLE);
         }
-        quoting::read(self.text, range, &known, mode).unwrap_or_else(|_| {
+        let is_pipe = node.kind() == "process_substitution";
+        self.substitution(node);
+        Expansion { range: node.byte_range(), is_list, is_pipe }
+    }
+
+    pub(super) fn quoted(&mut self, range: Range<usize>, known: &[Expansion], mode: Mode) -> Vec<Word> {
+        let words = quoting::read(self.text, range, known, mode).unwrap_or_else(|_| {
             self.script.set_opaque(UNREADABLE);
             vec![Word::hole()]
-        })
+        });
+        if mode != Mode::HereDocument {
+            words.iter().for_each(|word| self.script.note_text(&word.shown()));
+        }
+        words
     }
 
     /// Reads what an expansion runs.
@@ -295,16 +294,11 @@ impl Reader<'_> {
         let source = self.source(node);
         match node.kind() {
             "command_substitution" if source.starts_with(['`', '$']) && source.ends_with('`') => {
-                let inner = source.trim_start_matches('$');
-                let inner = inner.get(1..inner.len().max(2) - 1).unwrap_or_default();
-                let text = without_backslashes(inner);
-                if text.is_none() {
-                    self.script.set_opaque(UNREADABLE);
-                }
-                self.script.read_apart(&text.unwrap_or_default(), self.depth + 1);
+                let begin = node.start_byte() + usize::from(source.starts_with('$'));
+                self.backquotes(begin..node.end_byte());
             }
             "command_substitution" | "process_substitution" => {
-                let context = Context { input: None, is_piped: source.starts_with(">(") };
+                let context = Context { input: None, is_piped: self.is_fed || source.starts_with(">(") };
                 if self.level >= LEVELS_MAX {
                     return self.script.set_opaque("the shell text is nested too deeply");
                 }
@@ -316,6 +310,16 @@ impl Reader<'_> {
             }
             _ => self.region(node),
         }
+    }
+
+    /// Reads what stands in backquotes, which the range includes.
+    pub(super) fn backquotes(&mut self, range: Range<usize>) {
+        let text = self.text.get(range.start + 1..range.end.saturating_sub(1)).and_then(without_backslashes);
+        if text.is_none() || self.text.as_bytes().get(range.end - 1) != Some(&b'`') {
+            self.script.set_opaque(UNREADABLE);
+        }
+        let context = Context { input: None, is_piped: self.is_fed };
+        self.script.read_apart(&text.unwrap_or_default(), self.depth + 1, &context);
     }
 
     /// Reads a part that is not a command. What is substituted in it runs; a substitution that the grammar does not see
@@ -341,6 +345,11 @@ impl Reader<'_> {
             }
             let rest = &self.text.as_bytes()[at..node.end_byte()];
             match rest {
+                [b'\\', b'`', ..] | [b'\\', b'$', b'(', ..] => {
+                    let source = &self.text[node.byte_range()];
+                    self.script.note_text(source.strip_prefix("[[").unwrap_or(source));
+                    at += 2;
+                }
                 [b'\\', _, ..] => at += 2,
                 [b'`', ..] | [b'$' | b'<' | b'>', b'(', ..] => {
                     self.script.set_opaque(UNREADABLE);
@@ -362,7 +371,10 @@ impl Reader<'_> {
                 self.substitution(node);
                 seen.push(node.byte_range());
             }
-            "raw_string" => seen.push(node.byte_range()),
+            "raw_string" => {
+                self.script.note_quoted(&self.text[node.byte_range()]);
+                seen.push(node.byte_range());
+            }
             "extglob_pattern" | "regex" if self.source(node).contains([';', '&', '\n']) => {
                 self.script.set_opaque(UNREADABLE)
             }
@@ -370,6 +382,7 @@ impl Reader<'_> {
                 if quoting::read(self.text, node.byte_range(), &[], Mode::Word).is_err() {
                     self.script.set_opaque(UNREADABLE);
                 }
+                self.script.note_quoted(&self.text[node.byte_range()]);
                 seen.push(node.byte_range());
             }
             kind => {
@@ -377,6 +390,7 @@ impl Reader<'_> {
                 let may_assign =
                     matches!(kind, "arithmetic_expansion" | "expansion") && self.source(node).contains('=');
                 self.script.has_assignments |= may_assign;
+                self.script.expand(kind, &self.text[node.byte_range()]);
                 if kind == "arithmetic_expansion" && self.source(node).starts_with("$((") {
                     seen.push(node.start_byte()..node.start_byte() + 3);
                 }
@@ -388,7 +402,12 @@ impl Reader<'_> {
     }
 
     pub(super) fn assignment(&mut self, node: Node<'_>) {
-        self.script.has_assignments = true;
+        self.assigned(node.byte_range());
+        let after = self.text[node.end_byte()..].chars().next();
+        if after.is_some_and(|c| !c.is_whitespace() && !";&|<>),".contains(c)) {
+            // A shell reads on.
+            self.script.set_opaque(UNREADABLE);
+        }
         match node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             Some(array) => {
                 for child in self.children(array) {
@@ -404,8 +423,16 @@ impl Reader<'_> {
         }
     }
 
+    fn assigned(&mut self, range: Range<usize>) {
+        self.script.has_assignments = true;
+        self.script.note_assignment(&self.text[range]);
+    }
+
     /// `[[ … ]]`, and `[ … ]`, which is a command.
     fn test(&mut self, node: Node<'_>) {
+        if evaluation::compares(self.source(node)) {
+            self.script.set_evaluates();
+        }
         let source = self.source(node);
         if source.starts_with("[[") {
             let inner = source.get(2..source.len() - 2).unwrap_or_default();
@@ -423,7 +450,7 @@ impl Reader<'_> {
 }
 
 /// The outermost expansions of a node within a range.
-fn expansions<'t>(node: Node<'t>, range: &Range<usize>, found: &mut Vec<Node<'t>>, level: usize) {
+pub(super) fn expansions<'t>(node: Node<'t>, range: &Range<usize>, found: &mut Vec<Node<'t>>, level: usize) {
     if level > LEVELS_MAX {
         return;
     }

@@ -18,6 +18,8 @@ pub(crate) enum Part {
     Hole {
         several: bool,
     },
+    /// The name of a pipe: a process substitution.
+    Pipe,
 }
 
 impl Word {
@@ -75,7 +77,7 @@ impl Word {
     }
 
     pub(crate) fn has_hole(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Hole { .. }))
+        self.parts.iter().any(|part| matches!(part, Part::Hole { .. } | Part::Pipe))
     }
 
     /// Whether a shell could make an option of it.
@@ -100,7 +102,7 @@ impl Word {
     pub(crate) fn as_pattern(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.as_str(),
-            Part::Glob(_) | Part::Hole { .. } => "*",
+            Part::Glob(_) | Part::Hole { .. } | Part::Pipe => "*",
         });
         parts.collect()
     }
@@ -123,7 +125,7 @@ impl Word {
             match part {
                 Part::Text(text) => shown.push_str(text),
                 Part::Glob(c) => shown.push(*c),
-                Part::Hole { .. } => shown.push('…'),
+                Part::Hole { .. } | Part::Pipe => shown.push('…'),
             }
         }
         shown

@@ -1,163 +1,49 @@
 //! Programs that run what their arguments say: `sudo`, `env`, `xargs`, `find -exec`, `sh -c`, `eval`. What they run is a
 //! command too. An option of such a program that is not known makes the text opaque.
 
+use super::programs::{self, Form, PROGRAMS, form_of, is_input, may_be_input};
+use super::tree::Context;
 use super::word::Word;
 use super::{Part, Script, Simple, Step};
 use crate::policy::options::{Argument, Arguments, GIT, Given, Options, entry_of, options_of, read};
-
-/// How a program says what it runs.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    /// A command follows the options and as many other arguments.
-    Command(Options, usize),
-    /// The arguments are the text of a script.
-    Text(Options),
-    /// A text after `-c`, else a command after the options and as many other arguments.
-    TextOrCommand(Options, usize),
-    /// A shell of a user: a text after `-c`, else its input.
-    Login(Options),
-    /// A shell: a text after `-c`, else a file or its input.
-    Shell,
-    Find,
-    Trap,
-    Source,
-    Alias,
-    ShellOption,
-    ChangeDirectory,
-    Git,
-    Make,
-    Hob,
-}
-
-const SU: Options = "c|command: session-command: l|login m|p|preserve-environment s|shell: g|group: G|supp-group: f|fast P|pty T|no-pty u|user: w|whitelist-environment: h|help V|version";
-const PROGRAMS: &[(&str, Form)] = &[
-    ("builtin", Form::Command("", 0)),
-    ("busybox", Form::Command("", 0)),
-    ("command", Form::Command("p v V", 0)),
-    ("coproc", Form::Command("", 0)),
-    ("chroot", Form::Command("userspec: groups: skip-chdir", 1)),
-    (
-        "chrt",
-        Form::Command(
-            "a|all-tasks b|batch d|deadline f|fifo i|idle m|max o|other p|pid r|rr R|reset-on-fork T|sched-runtime: P|sched-period: D|sched-deadline: v|verbose",
-            1,
-        ),
-    ),
-    ("doas", Form::Command("a: C: L n s u:", 0)),
-    (
-        "env",
-        Form::Command(
-            "i|ignore-environment 0|null u|unset: C|chdir: S|split-string: a|argv0: v|debug block-signal? default-signal? ignore-signal? list-signal-handling help version",
-            0,
-        ),
-    ),
-    ("exec", Form::Command("c l a:", 0)),
-    ("ionice", Form::Command("c|class: n|classdata: p|pid: P|pgid: u|uid: t|ignore", 0)),
-    ("nice", Form::Command("n|adjustment: 0 1 2 3 4 5 6 7 8 9", 0)),
-    ("nohup", Form::Command("", 0)),
-    (
-        "parallel",
-        Form::Command(
-            "j|jobs: I: n|max-args: N: a|arg-file: S|sshlogin: k|keep-order t|verbose v q|quote X m 0|null d|delimiter: C|colsep: u|ungroup bar eta progress dry-run halt: joblog: results: timeout: retries: delay: tag will-cite no-notice linebuffer|lb pipe",
-            0,
-        ),
-    ),
-    ("setsid", Form::Command("c|ctty f|fork w|wait", 0)),
-    ("stdbuf", Form::Command("i|input: o|output: e|error:", 0)),
-    (
-        "strace",
-        Form::Command(
-            "e|trace: o|output: p|attach: s|string-limit: u|user: E|env: P|trace-path: a|columns: b: S|summary-sort-by: f|follow-forks ff c|summary-only C|summary t r tt T|syscall-times v q|quiet? y yy i x xx k|stack-traces w z Z D|daemonize? I|interruptible: O|summary-syscall-overhead: n h V",
-            0,
-        ),
-    ),
-    (
-        "sudo",
-        Form::Command(
-            "A|askpass B|bell b|background C|close-from: D|chdir: E|preserve-env? e|edit g|group: H|set-home h|host: i|login K|remove-timestamp k|reset-timestamp l|list N|no-update n|non-interactive P|preserve-groups p|prompt: R|chroot: r|role: S|stdin s|shell t|type: T|command-timeout: U|other-user: u|user: V|version v|validate",
-            0,
-        ),
-    ),
-    ("taskset", Form::Command("a|all-tasks p|pid c|cpu-list", 1)),
-    ("time", Form::Command("p|portability f|format: o|output: a|append v|verbose q|quiet", 0)),
-    ("timeout", Form::Command("k|kill-after: s|signal: v|verbose f|foreground p|preserve-status", 1)),
-    ("unbuffer", Form::Command("p", 0)),
-    (
-        "xargs",
-        Form::Command(
-            "0|null a|arg-file: d|delimiter: E: e|eof? I: i|replace? L: l|max-lines? n|max-args: P|max-procs: p|interactive o|open-tty process-slot-var: r|no-run-if-empty s|max-chars: t|verbose x|exit show-limits",
-            0,
-        ),
-    ),
-    ("eval", Form::Text("")),
-    (
-        "watch",
-        Form::Text(
-            "n|interval: d|differences? e|errexit g|chgexit q|equexit: t|no-title b|beep p|precise c|color C|no-color x|exec w|no-wrap r|no-rerun",
-        ),
-    ),
-    ("sh", Form::Shell),
-    ("bash", Form::Shell),
-    ("dash", Form::Shell),
-    ("ash", Form::Shell),
-    ("zsh", Form::Shell),
-    ("ksh", Form::Shell),
-    ("mksh", Form::Shell),
-    ("rbash", Form::Shell),
-    ("find", Form::Find),
-    ("fd", Form::Find),
-    ("fdfind", Form::Find),
-    (
-        "flock",
-        Form::TextOrCommand(
-            "s|shared x|e|exclusive u|unlock n|nb|nonblock w|wait|timeout: o|close E|conflict-exit-code: c|command: F|no-fork v|verbose",
-            1,
-        ),
-    ),
-    (
-        "script",
-        Form::TextOrCommand(
-            "a|append c|command: e|return E|echo: f|flush force q|quiet t|timing? I|log-in: O|log-out: B|log-io: T|log-timing: m|logging-format: o|output-limit:",
-            1,
-        ),
-    ),
-    ("runuser", Form::TextOrCommand(SU, 0)),
-    ("su", Form::Login(SU)),
-    ("trap", Form::Trap),
-    ("source", Form::Source),
-    (".", Form::Source),
-    ("alias", Form::Alias),
-    ("shopt", Form::ShellOption),
-    ("cd", Form::ChangeDirectory),
-    ("pushd", Form::ChangeDirectory),
-    ("popd", Form::ChangeDirectory),
-    ("git", Form::Git),
-    ("make", Form::Make),
-    ("gmake", Form::Make),
-    ("hob", Form::Hob),
-];
+use crate::policy::pattern::intersects;
 
 const UNKNOWN_OPTION: &str = "hob does not know an option of a program that runs another";
 const UNKNOWN_TEXT: &str = "a shell runs text that only running could tell";
 
 /// Adds what a command runs that was added at this index.
 pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
-    let Some(name) = script.commands[index].name().map(str::to_owned) else { return };
-    let Some((name, form)) = PROGRAMS.iter().find(|(program, _)| *program == name) else { return };
+    if script.commands[index].words.is_empty() {
+        return;
+    }
+    let name = script.commands[index].name();
+    let found = name.and_then(form_of);
+    let simple = &mut script.commands[index];
+    simple.is_doubtful = script.is_doubtful;
+    if found.is_none_or(|(_, form)| matches!(form, Form::Call)) {
+        simple.may_run_from = programs::may_run_from(simple);
+    }
+    let simple = simple.clone();
+    script.note_command(&simple);
+    let Some((name, form)) = found else {
+        return if simple.name().is_some() { operands(script, &simple, depth) } else { open(script, &simple) };
+    };
     if depth >= super::DEPTH_MAX {
         return script.set_opaque("the shell text is nested too deeply");
     }
-    let simple = script.commands[index].clone();
     let words = &simple.words[1..];
-    match *form {
-        Form::Command(options, first) => command(script, &simple, name, options, first, depth),
+    match form {
+        Form::Command(options, first) => command(script, simple.clone(), name, options, first, depth),
         Form::Text(options) => {
             let arguments = known(script, options, words);
             let rest = words.get(arguments.length..).unwrap_or_default();
-            run(script, &Word::joined(rest), depth, *name != "eval");
+            run(script, &simple, &Word::joined(rest), depth, name != "eval");
         }
         Form::TextOrCommand(options, first) => {
             let arguments = known(script, options, words);
+            if name == "runuser" && value_of(&arguments, options, "u").is_none() {
+                return login(script, &simple, options, depth);
+            }
             let mut rest = words.get(arguments.length..).unwrap_or_default();
             let mut text = value_of(&arguments, options, "c").cloned();
             if text.is_none() && first > 0 {
@@ -166,41 +52,43 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
                 text = value_of(&more, options, "c").cloned();
             }
             match text {
-                Some(text) => run(script, &text, depth, true),
+                Some(text) => run(script, &simple, &text, depth, true),
                 None if rest.is_empty() => input(script, &simple, depth),
                 None => inner(script, &simple, rest.to_vec(), depth),
             }
         }
-        Form::Login(options) => {
-            let arguments = read(Some(options), words, false, false);
-            doubt(script, &arguments);
-            let mut is_run = false;
-            for given in
-                given(&arguments).filter(|given| is_entry(given, options, "c") || given.name == "--session-command")
-            {
-                if let Some(text) = &given.value {
-                    run(script, text, depth, true);
-                    is_run = true;
+        Form::Login(options) => login(script, &simple, options, depth),
+        Form::Group => {
+            let text = words.iter().skip(1).find(|word| !matches!(word.text(), Some("-" | "-c" | "--")));
+            match text {
+                Some(text) => run(script, &simple, text, depth, true),
+                None => input(script, &simple, depth),
+            }
+        }
+        Form::Call => {
+            for (at, word) in words.iter().enumerate() {
+                let text = match word.start() {
+                    "-c" | "--call" => words.get(at + 1).cloned(),
+                    start => start.strip_prefix("--call=").map(|_| word.without_start("--call=".len())),
+                };
+                if let Some(text) = text {
+                    run(script, &simple, &text, depth, true);
                 }
             }
-            if !is_run {
-                input(script, &simple, depth);
-            }
+            operands(script, &simple, depth);
         }
         Form::Shell => shell(script, &simple, depth),
         Form::Find => find(script, &simple, depth),
         Form::Trap => {
             let arguments = known(script, "l p P", words);
             if let Some(text) = words.get(arguments.length) {
-                run(script, text, depth, false);
+                run(script, &Simple::default(), text, depth, false);
             }
         }
         Form::Source => {
             let words = if words.first().and_then(Word::text) == Some("--") { &words[1..] } else { words };
-            match words.first() {
-                Some(word) if word.text().is_none() => script.set_opaque(UNKNOWN_TEXT),
-                Some(word) if is_standard_input(word) => input(script, &simple, depth),
-                _ => {}
+            if let Some(word) = words.first() {
+                file(script, &simple, word, depth);
             }
         }
         Form::Alias => {
@@ -220,8 +108,8 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
         Form::ChangeDirectory => {
             let arguments = read(Some("L P e n"), words, true, false);
             let to = match words.get(arguments.length) {
-                _ if *name == "popd" => Word::hole(),
-                None if *name == "cd" => Word::known("~/."),
+                _ if name == "popd" => Word::hole(),
+                None if name == "cd" => Word::known("~/."),
                 Some(to) if to.text().is_none_or(|to| to != "-" && !to.starts_with('+')) => to.clone(),
                 _ => Word::hole(),
             };
@@ -243,21 +131,25 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
 }
 
 /// A program that runs a command after its options.
-fn command(script: &mut Script, simple: &Simple, name: &str, options: Options, first: usize, depth: usize) {
-    let words = &simple.words[1..];
+fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options, first: usize, depth: usize) {
+    let words = &simple.words.split_off(1);
     let arguments = known(script, options, words);
     // `command -v NAME` asks where it is.
     if name == "command" && given(&arguments).any(|given| matches!(given.name.as_str(), "-v" | "-V")) {
         return;
     }
-    let mut simple = simple.clone();
+    // Others write to it.
+    simple.is_piped |= name == "coproc";
     chdir(&mut simple.steps, &arguments);
     if name == "env"
         && let Some(text) = value_of(&arguments, options, "S")
     {
         let rest = words.get(arguments.length..).unwrap_or_default();
+        if text.start().starts_with('-') || text.shown().contains(['\\', '$']) {
+            return script.set_opaque(UNKNOWN_OPTION);
+        }
         let all: Vec<Word> = std::iter::once(text.clone()).chain(rest.iter().cloned()).collect();
-        return run(script, &Word::joined(&all), depth, true);
+        return run(script, &simple, &Word::joined(&all), depth, true);
     }
     let mut rest = words.get(arguments.length..).unwrap_or_default();
     let is_skipped = |word: &Word| match name {
@@ -276,6 +168,9 @@ fn command(script: &mut Script, simple: &Simple, name: &str, options: Options, f
         rest = &rest[1..];
     }
     if rest.is_empty() {
+        if name == "exec" {
+            script.is_fed |= simple.is_piped || simple.input.is_some() || !simple.reads.is_empty();
+        }
         if name == "sudo"
             && given(&arguments).any(|given| matches!(given.name.as_str(), "-i" | "-s" | "--login" | "--shell"))
         {
@@ -301,7 +196,7 @@ fn command(script: &mut Script, simple: &Simple, name: &str, options: Options, f
             rest.truncate(end);
             rest.push(Word::hole());
             if !rest[0].has_hole() && rest[0].start().contains(' ') {
-                run(script, &Word::joined(&rest), depth, true);
+                run(script, &simple, &Word::joined(&rest), depth, true);
             }
         }
         _ => {}
@@ -336,7 +231,12 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
     let mut rest = words;
     while let Some(at) = rest.iter().position(|word| word.text().is_some_and(|word| begins.contains(&word))) {
         rest = &rest[at + 1..];
-        let end = rest.iter().position(|word| matches!(word.text(), Some(";" | "+"))).unwrap_or(rest.len());
+        let is_end = |at: usize| match rest[at].text() {
+            Some(";") => true,
+            Some("+") => at > 0 && rest[at - 1].text() == Some("{}"),
+            _ => false,
+        };
+        let end = (0..rest.len()).find(|at| is_end(*at)).unwrap_or(rest.len());
         // The file that is found stands where the braces do. Its path begins as the place that is searched.
         let found = |word: &Word| if word.shown().contains("{}") { place.below() } else { word.clone() };
         let words: Vec<Word> = rest[..end].iter().map(found).collect();
@@ -368,7 +268,7 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
         Some("submodule") if rest.iter().any(|word| word.text() == Some("foreach")) => {
             let from = rest.iter().position(|word| word.text() == Some("foreach")).map_or(0, |at| at + 1);
             let arguments = read(Some("recursive q|quiet"), &rest[from..], true, false);
-            run(script, &Word::joined(&rest[from + arguments.length..]), depth, true);
+            run(script, simple, &Word::joined(&rest[from + arguments.length..]), depth, true);
         }
         Some("bisect") if rest.first().and_then(Word::text) == Some("run") => {
             inner(script, simple, rest[1..].to_vec(), depth)
@@ -377,9 +277,14 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
             let options = options.unwrap_or_default();
             for given in given(&read(Some(options), rest, false, false)).filter(|given| is_entry(given, options, "x")) {
                 if let Some(text) = &given.value {
-                    run(script, text, depth, true);
+                    run(script, simple, text, depth, true);
                 }
             }
+        }
+        Some("for-each-repo") => {
+            let arguments = read(Some("config: keep-going"), rest, true, false);
+            let words = [&simple.words[..1], &rest[arguments.length..]].concat();
+            inner(script, simple, words, depth);
         }
         Some("filter-branch") => script.set_opaque("`git filter-branch` runs text that hob does not read"),
         _ => {}
@@ -396,7 +301,12 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
                 at += 1;
                 break;
             }
-            "--rcfile" | "--init-file" => at += 1,
+            "--rcfile" | "--init-file" => {
+                at += 1;
+                if words.get(at).is_some_and(|word| word.has_hole() || is_input(word)) {
+                    script.set_opaque(UNKNOWN_TEXT);
+                }
+            }
             "--login" | "--norc" | "--noprofile" | "--posix" | "--verbose" | "--restricted" | "--noediting"
             | "--help" | "--version" | "--debugger" => {}
             _ if text.starts_with("--") => script.set_opaque(UNKNOWN_OPTION),
@@ -406,7 +316,7 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
                         'c' => has_text = true,
                         's' => reads_input = true,
                         'o' | 'O' => at += 1,
-                        _ if "abefhiklmnprtuvxyBCEHPTDdw".contains(letter) => {}
+                        _ if "abefhiklmnprtuvxyBEHPTDdw".contains(letter) => {}
                         _ => script.set_opaque(UNKNOWN_OPTION),
                     }
                 }
@@ -416,24 +326,96 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
         at += 1;
     }
     match words.get(at) {
-        Some(text) if has_text => run(script, text, depth, true),
+        Some(text) if has_text => run(script, simple, text, depth, true),
         None if has_text => {}
-        Some(word) if word.text().is_none() => script.set_opaque(UNKNOWN_TEXT),
-        Some(word) if !reads_input && !is_standard_input(word) => {}
+        // Its name may be an option.
+        Some(word)
+            if word.text().is_none() && word.start().is_empty() && may_be_input(word) && words.len() > at + 1 =>
+        {
+            script.set_opaque(UNKNOWN_TEXT)
+        }
+        Some(word) if word.is_several() => script.set_opaque(UNKNOWN_TEXT),
+        Some(word) if !reads_input => file(script, simple, word, depth),
         _ => input(script, simple, depth),
     }
 }
 
-fn is_standard_input(word: &Word) -> bool {
-    word.text().is_some_and(|text| matches!(text, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+/// Reads a file as a script, unless it is one on the disk.
+fn file(script: &mut Script, simple: &Simple, word: &Word, depth: usize) {
+    if word.parts.contains(&Part::Pipe) {
+        script.set_opaque(UNKNOWN_TEXT);
+    } else if is_input(word) || word.text().is_none() && may_be_input(word) {
+        input(script, simple, depth);
+    }
+}
+
+/// A shell of a user.
+fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
+    let arguments = read(Some(options), &simple.words[1..], false, false);
+    doubt(script, &arguments);
+    let mut is_run = false;
+    for argument in &arguments.list {
+        match argument {
+            Argument::Option(given) if is_entry(given, options, "c") || given.name == "--session-command" => {
+                if let Some(text) = &given.value {
+                    run(script, simple, text, depth, true);
+                    is_run = true;
+                }
+            }
+            // The shell gets what stands after `--`.
+            Argument::Operand { word, .. } if word.may_be_option() => script.set_opaque(UNKNOWN_OPTION),
+            _ => {}
+        }
+    }
+    if !is_run {
+        input(script, simple, depth);
+    }
+}
+
+/// The most operands of a program that are read as commands.
+const OPERANDS_MAX: usize = 4;
+
+/// A program that is not known: programs among its operands that run others may be run.
+fn operands(script: &mut Script, simple: &Simple, depth: usize) {
+    let Some(from) = simple.may_run_from.filter(|_| !script.is_doubtful) else { return };
+    let places = (from..simple.words.len()).filter(|at| runs_others(&simple.words[*at..]));
+    for at in places.take(OPERANDS_MAX) {
+        let mut inner = Script { is_doubtful: true, bytes_read: script.bytes_read, ..Script::default() };
+        let steps = [simple.steps.as_slice(), &[Step { to: Word::hole(), is_certain: false }]].concat();
+        inner.add_at(Simple { words: simple.words[at..].to_vec(), steps, ..Simple::default() }, depth + 1);
+        script.bytes_read = inner.bytes_read;
+        let room = super::COMMANDS_MAX.saturating_sub(script.commands.len());
+        script.commands.extend(inner.commands.into_iter().skip(1).take(room));
+    }
+}
+
+fn runs_others(words: &[Word]) -> bool {
+    super::name_of(words).is_some_and(|name| form_of(name).is_some())
+}
+
+/// A program of unknown name, which may be one that runs others. Plain words after it are matched as they stand.
+fn open(script: &mut Script, simple: &Simple) {
+    let word = &simple.words[0];
+    let pattern = word.as_pattern();
+    let name = pattern.rsplit('/').next().unwrap_or_default();
+    let may_run = word.is_several() || PROGRAMS.iter().any(|(program, _)| intersects(program, name));
+    let is_plain = |word: &Word| {
+        word.text().is_some_and(|text| !text.contains(|c: char| c.is_whitespace() || ";&|<>()$`'\"\\".contains(c)))
+    };
+    let words = &simple.words[1..];
+    let reads = simple.input.is_some() || simple.is_piped;
+    if may_run && (reads || !words.iter().all(is_plain) || (0..words.len()).any(|at| runs_others(&words[at..]))) {
+        script.set_opaque(UNKNOWN_TEXT);
+    }
 }
 
 /// Runs what a command reads.
 fn input(script: &mut Script, simple: &Simple, depth: usize) {
-    match &simple.input {
-        Some(text) => run(script, text, depth, true),
-        None if simple.is_piped => script.set_opaque("a shell runs the output of another command"),
-        None => {}
+    if let Some(text) = &simple.input {
+        run(script, &Simple::default(), text, depth, true);
+    }
+    if simple.is_piped {
+        script.set_opaque("a shell runs the output of another command");
     }
 }
 
@@ -444,7 +426,8 @@ fn inner(script: &mut Script, outer: &Simple, words: Vec<Word>, depth: usize) {
 }
 
 /// Reads a text that is run.
-fn run(script: &mut Script, word: &Word, depth: usize, is_apart: bool) {
+fn run(script: &mut Script, simple: &Simple, word: &Word, depth: usize, is_apart: bool) {
+    let context = Context { input: simple.input.clone(), is_piped: simple.is_piped };
     let text = match word.text() {
         Some(text) => text.to_owned(),
         None => {
@@ -453,9 +436,9 @@ fn run(script: &mut Script, word: &Word, depth: usize, is_apart: bool) {
         }
     };
     if is_apart {
-        script.read_apart(&text, depth + 1);
+        script.read_apart(&text, depth + 1, &context);
     } else {
-        script.read(&text, depth + 1);
+        script.read(&text, depth + 1, &context);
     }
 }
 
