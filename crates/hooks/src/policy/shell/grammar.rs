@@ -16,6 +16,7 @@ thread_local! {
 
 /// Parses a text, unless it takes too long.
 pub(super) fn parse(text: &str) -> Option<Tree> {
+    let bytes = bytes(text);
     PARSER.with_borrow_mut(|parser| {
         if parser.is_none() {
             let mut new = Parser::new();
@@ -33,13 +34,29 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
             }
         };
         let options = ParseOptions::new().progress_callback(&mut progress);
-        let tree =
-            parser.parse_with_options(&mut |at, _| text.as_bytes().get(at..).unwrap_or_default(), None, Some(options));
+        let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
         if tree.is_none() {
             parser.reset();
         }
         tree
     })
+}
+
+/// The bytes of a text for the parser. Its scanner reads out of bounds where it looks for a digit, after `{` or `..`, and finds
+/// a character that is not ASCII: letters stand there instead.
+fn bytes(text: &str) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut is_dotted, mut may_be_digit) = (false, false);
+    for byte in &mut bytes {
+        match *byte {
+            b'{' => (is_dotted, may_be_digit) = (false, true),
+            b'.' => (is_dotted, may_be_digit) = (true, is_dotted),
+            b'0'..=b'9' => is_dotted = false,
+            0x80.. if may_be_digit => *byte = b'x',
+            _ => (is_dotted, may_be_digit) = (false, false),
+        }
+    }
+    bytes
 }
 
 pub(super) fn is_statement(kind: &str) -> bool {

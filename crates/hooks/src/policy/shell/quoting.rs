@@ -269,3 +269,22 @@ fn word(pieces: &[Piece]) -> Word {
     }
     word
 }
+
+/// The text in backquotes as a shell reads it: a backslash quotes only itself, `$` and the mark.
+pub(super) fn without_backslashes(inner: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut chars = inner.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '`' => return None,
+            '\\' => match chars.peek() {
+                Some('`' | '\\' | '$') => text.extend(chars.next()),
+                // In double quotes it also quotes those.
+                Some('"') => return None,
+                _ => text.push(c),
+            },
+            c => text.push(c),
+        }
+    }
+    Some(text)
+}

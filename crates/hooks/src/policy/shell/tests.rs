@@ -146,3 +146,11 @@ fn nothing_overflows_or_takes_minutes() {
         script(&format!("{text}{}", ") ".repeat(20_000)));
     }
 }
+
+#[test]
+fn characters_in_braces_do_not_end_the_process() {
+    for text in ["a {\u{10ffff}}", "a {1\u{10ffff}", "a {1..\u{10ffff}}", "a {1..2\u{10ffff}}", "a ${\u{10fff0}x}"] {
+        script(text);
+    }
+    check("a {\u{10ffff},b}", expect!["a \u{10ffff} b"]);
+}

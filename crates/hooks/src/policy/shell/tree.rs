@@ -314,7 +314,7 @@ impl Reader<'_> {
 
     /// Reads what stands in backquotes, which the range includes.
     pub(super) fn backquotes(&mut self, range: Range<usize>) {
-        let text = self.text.get(range.start + 1..range.end.saturating_sub(1)).and_then(without_backslashes);
+        let text = self.text.get(range.start + 1..range.end.saturating_sub(1)).and_then(quoting::without_backslashes);
         if text.is_none() || self.text.as_bytes().get(range.end - 1) != Some(&b'`') {
             self.script.set_opaque(UNREADABLE);
         }
@@ -478,23 +478,4 @@ pub(super) fn expansions<'t>(node: Node<'t>, range: &Range<usize>, found: &mut V
             _ => {}
         }
     }
-}
-
-/// The text in backquotes as a shell reads it: a backslash quotes only itself, `$` and the mark.
-fn without_backslashes(inner: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut chars = inner.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '`' => return None,
-            '\\' => match chars.peek() {
-                Some('`' | '\\' | '$') => text.extend(chars.next()),
-                // In double quotes it also quotes those.
-                Some('"') => return None,
-                _ => text.push(c),
-            },
-            c => text.push(c),
-        }
-    }
-    Some(text)
 }
