@@ -232,8 +232,7 @@ fn codes_of_scripts(
         owner.wait().unwrap();
     }
     let mut others: Vec<_> = (0..4).map(|_| start(&["wait", &id, "--wait", "60"])).collect();
-    // sleeps: some wait by then, and some come later.
-    std::thread::sleep(Duration::from_millis(150));
+    std::thread::sleep(Duration::from_millis(150)); // sleeps: some wait by then, and some come later
     person.request("ask/answer", json!({"question": id, "yes": true})).unwrap();
     let others = others.iter_mut().filter_map(|other| other.wait().unwrap().code().filter(|code| *code == 0));
     let others = others.count();
