@@ -93,7 +93,7 @@ impl Asker {
         (&self.run, self.pid, self.calls_back, self.is_hook) == (&other.run, other.pid, other.calls_back, other.is_hook)
     }
 
-    /// Whether this caller may take, by the question's id, an answer that nobody took. A script continues another script.
+    /// Whether this caller may take an undelivered answer by the question's id. A script continues another script.
     /// Callers who share a token cannot be told apart, and continue each other.
     pub fn may_continue(&self, former: &Asker) -> bool {
         let is_same_kind = self.shares_token == former.shares_token;

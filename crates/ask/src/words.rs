@@ -61,7 +61,7 @@ pub(crate) const ANOTHER_RUN: &str =
 pub(crate) const ANOTHER_CALL: &str = "An answer goes to one call, and another call of this run has it: do not act on it twice. If \
                                        you need another answer, ask again: your user gets a new question.";
 
-/// What a person answered before, as history; `asker` says to whom.
+/// Describes an earlier answer as history. `asker` names its recipient.
 pub(crate) fn earlier(question: &Question, asker: &str) -> String {
     let id = &question.id;
     let Some(said) = question.said() else {

@@ -23,11 +23,11 @@ pub(super) struct Hand {
 /// An answer as a call gets it.
 pub(crate) struct Handout {
     pub question: Question,
-    /// Whether this call is the one that the answer was handed to. If not, another call has it, or nobody needs it.
+    /// Whether the answer was handed to this call. If not, another call has it, or the question is closed without one.
     pub is_taken: bool,
 }
 
-/// A call that waits for a question of its own run. While one waits, the answer goes to such a call alone.
+/// A waiting call of the run that asked. While one waits, only such a call gets the answer.
 pub(crate) struct Waiting<'a> {
     board: &'a Board,
     seq: u64,

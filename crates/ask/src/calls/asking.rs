@@ -91,7 +91,7 @@ pub(crate) async fn wait_for(
 ) -> Result<Reply, ToolError> {
     let asker = asker(board, cx)?;
     let is_own = question.asker.is_same_run(&asker);
-    // While this call waits, the answer goes beside no other result, and to no other run.
+    // While this call waits, only calls of its run get the answer, and no other result carries it.
     let _waiting = is_own.then(|| board.waits(&question));
     let question_id = question.id.clone();
     let resumed = cx.resumed().is_some_and(|resumed| resumed.name() == question.id);

@@ -59,7 +59,7 @@ pub(crate) struct Common {
     /// Whether an earlier result may have said this.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
-    /// What the user answered to another run or call. It is no answer to this one.
+    /// The user's answer to another run or call, as history. It does not answer this call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier: Option<String>,
     /// What to do now.

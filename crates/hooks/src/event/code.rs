@@ -1,4 +1,4 @@
-//! Code that a tool is given to run, besides a shell tool's text: hob's own sessions, and tools of other servers with an
+//! Code that a tool is given to run, in addition to a shell tool's text: hob's own sessions, and tools of other servers with an
 //! argument for a command.
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub struct Code {
     pub text: String,
 }
 
-/// What is known of the language of a text.
+/// The language of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Shell,
@@ -29,7 +29,7 @@ const HOB_TOOLS: &[(&str, &[&str], bool)] = &[
 ];
 /// The fields of other servers' tools that hold a text for a shell.
 const SHELL_FIELDS: [&str; 3] = ["command", "cmd", "script"];
-/// hob's own profiles of sessions, but for `bash`.
+/// hob's own session profiles except `bash`.
 const OTHER_PROFILES: [&str; 4] = ["python", "ghci", "cabal", "stack"];
 
 /// Returns the code that a tool is given to run; `None` for a tool that runs none.
@@ -54,7 +54,7 @@ pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Opti
         });
     }
     if is_named(tool, "repl_start") {
-        return Some((words(input.get("command")?, None), None));
+        return Some((parse_command(input.get("command")?, None), None));
     }
     if matches!(tool, "send" | "send_sync") {
         return Some((None, Some(Code { language: Language::Unknown, text: text(&["command"])? })));
@@ -79,7 +79,7 @@ pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Opti
         Some(text) if field == "script" => {
             Some((None, Some(Code { language: Language::Unknown, text: text.to_owned() })))
         }
-        _ => Some((Some(words(value, input.get("args"))?), None)),
+        _ => Some((Some(parse_command(value, input.get("args"))?), None)),
     }
 }
 
@@ -88,8 +88,8 @@ fn is_named(tool: &str, name: &str) -> bool {
     tool.strip_suffix(name).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
 }
 
-/// A program and its arguments, or a text if there is nothing but a text.
-fn words(value: &Value, more: Option<&Value>) -> Option<Command> {
+/// Parses a program with its arguments, or a single text.
+fn parse_command(value: &Value, more: Option<&Value>) -> Option<Command> {
     let list = |value: &Value| -> Option<Vec<String>> {
         Some(value.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     };

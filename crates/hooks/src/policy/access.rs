@@ -252,7 +252,7 @@ fn operands(simple: &Simple, add: &mut impl FnMut(&str, Mode)) {
         if text.len() > 4096 {
             continue;
         }
-        // What a program that is not known does with a text whose end is not known says nothing about files.
+        // A text with an unknown end is not evidence that an unknown program opens a file.
         let is_told = |text: &str| {
             let end = text.rsplit(HOLE).next().unwrap_or_default();
             mode != Mode::Unknown || end.len() == text.len() || !end.trim_matches([GLOB, '/']).is_empty()

@@ -1,8 +1,8 @@
-//! What a rule matches an event by.
+//! The cause of a rule's match.
 
 use std::fmt;
 
-/// What a rule matches, or may match.
+/// The command, file or doubt that makes a rule match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cause {
     /// A command or a file. `…` stands for text that is known only when it runs.

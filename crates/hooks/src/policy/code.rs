@@ -1,4 +1,4 @@
-//! How rules about commands or files match the code that a tool runs, besides a shell tool's text.
+//! Matches rules about commands or files against code that a tool runs, in addition to a shell tool's text.
 //!
 //! A text for a shell is read as the text of a shell tool. Code in another language is searched for the names by which it
 //! starts processes, and for paths in quotes; a rule that denies or asks then may match. This is no sandbox.

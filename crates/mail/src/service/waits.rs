@@ -57,14 +57,14 @@ struct Waiter {
     on_wake: Option<Box<dyn OnWake>>,
 }
 
-/// What a waiter waits for.
+/// The purpose of a waiter.
 #[derive(PartialEq, Eq)]
 enum Purpose {
     /// The session is handed the messages.
     Receive(SessionId),
     /// Somebody looks at the messages.
     Look,
-    /// The daemon notes that something arrived; nobody waits.
+    /// The daemon notes arrivals; no agent waits.
     Note,
 }
 

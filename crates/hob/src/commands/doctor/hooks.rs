@@ -97,7 +97,7 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
     let mut found = Vec::new();
     let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
     let here = Agent::ALL.into_iter().flat_map(|agent| HookFile::all(agent, site)).map(|file| (site, file));
-    // In a linked worktree Claude Code also runs the hooks that are yours alone in the main one.
+    // In a linked worktree Claude Code also runs the hooks in the main worktree's local settings.
     let in_main = (site.top != site.main).then(|| (&main, HookFile::of(Agent::Claude, HookScope::Local, &main)));
     for (site, file) in here.chain(in_main) {
         let text = match Edits::look(site.base(file.base), &file.path, file.base.links()) {

@@ -55,7 +55,7 @@ fn a_hob_directory_of_any_kind_is_no_matter() {
         victim.ready();
         for command in EVERYDAY {
             let ran = victim.run(command);
-            // `trust` asks, and nobody answers.
+            // `trust` asks without getting an answer.
             let may_fail = matches!(command[0], "send" | "inbox" | "trust");
             assert!(may_fail || ran.code == Some(0) || command[0] == "doctor", "{kind}: {command:?}: {ran:#?}");
             victim.assert_unharmed(kind);

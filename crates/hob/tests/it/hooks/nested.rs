@@ -62,7 +62,7 @@ fn a_repository_that_begins_inside_of_a_project_keeps_its_policy() {
             assert_eq!(decision(&project, directory, is_told, "git push"), "pass");
         }
     }
-    // The record of its rules is enough, and a policy of the inner one takes nothing away.
+    // The record of its rules suffices. The inner project's policy removes no rule.
     std::fs::remove_file(project.root().join("hob-policy.toml")).unwrap();
     assert_eq!(decision(&project, &inner, true, "git push -f"), "deny");
     project.write("s3/hob-policy.toml", "");
@@ -105,7 +105,7 @@ fn a_linked_worktree_elsewhere_has_the_policy_of_its_project_alone() {
     std::fs::create_dir(linked.join("inner")).unwrap();
     init(&project, &linked.join("inner"));
     assert_eq!(decision(&project, &linked.join("inner"), true, "git push -f"), "deny");
-    // What lies beside the project passes, and starts nothing.
+    // An event outside the project passes without starting a daemon.
     assert_eq!(decision(&project, &around, true, "git push -f"), "pass");
     assert_eq!(std::fs::read_dir(project.state_dir().parent().unwrap()).unwrap().count(), 1);
 }

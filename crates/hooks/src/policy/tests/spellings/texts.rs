@@ -203,7 +203,7 @@ pub(super) const RUNS: &[&str] = &[
     "hash -p \"$(command -v git)\" ls; ls push -f",
 ];
 
-/// What agents run all day. None of it force-pushes.
+/// Everyday commands of agents, none of which force-pushes.
 pub(super) const EVERYDAY: &[&str] = &[
     "git push",
     "git push origin main",
