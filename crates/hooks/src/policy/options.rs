@@ -251,7 +251,7 @@ pub(super) fn read(
             cluster(options, word, next, &mut read.list)
         };
         may_be_value = taken.is_none();
-        read.length += usize::from(taken == Some(true));
+        read.length += usize::from(taken == Some(true) && next.is_some());
     }
     if !to_first_operand {
         let rest = words.get(read.length..).unwrap_or_default();

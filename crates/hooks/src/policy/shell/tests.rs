@@ -148,6 +148,14 @@ fn nothing_overflows_or_takes_minutes() {
 }
 
 #[test]
+fn an_option_without_its_value_does_not_end_the_process() {
+    for text in ["git -C", "git --git-dir", "git -c", "git --git-dir /x --work-tree", "env -u", "make -C", "docker -H"]
+    {
+        script(text);
+    }
+}
+
+#[test]
 fn characters_in_braces_do_not_end_the_process() {
     for text in ["a {\u{10ffff}}", "a {1\u{10ffff}", "a {1..\u{10ffff}}", "a {1..2\u{10ffff}}", "a ${\u{10fff0}x}"] {
         script(text);

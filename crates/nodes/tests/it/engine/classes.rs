@@ -16,6 +16,8 @@ use nodes::schema::Dialect;
 use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings};
 
 const FRONT: &str = "policy: { attempts: 2, timeout: 20s }";
+/// For calls of the engine, which shares its processors with other tests.
+const PATIENT: &str = "policy: { attempts: 2, timeout: 120s }";
 const GOOD: &str = r#"{"word":"a"}"#;
 
 /// The rows of the page.
@@ -100,18 +102,18 @@ async fn each_class_of_failure() {
 
 async fn on_the_engine(page: &mut Page, engine: Engine) {
     let direct = engine.models("fixed");
-    let good = node("good", FRONT, &words()).unwrap();
+    let good = node("good", PATIENT, &words()).unwrap();
     assert_eq!(page.row("nothing is wrong", &direct, &good).await, ["done"]);
     let schema = json!({"type": "array", "items": {"type": "string", "minLength": 9}, "minItems": 4});
     let short =
-        |policy: &str| format!("policy: {{ attempts: 2, timeout: 20s{policy} }}\nconfig: {{ maxOutputTokens: 2 }}");
+        |policy: &str| format!("policy: {{ attempts: 2, timeout: 120s{policy} }}\nconfig: {{ maxOutputTokens: 2 }}");
     let cut = node("cut", &short(""), &schema).unwrap();
     assert_eq!(page.row("cut at the limit of tokens", &direct, &cut).await, ["truncated", "truncated"]);
     let cut = node("cut", &short(", repair: true"), &schema).unwrap();
     let cause = "cut at the limit of tokens, with `policy.repair`";
     assert_eq!(page.row(cause, &direct, &cut).await, ["truncated", "truncated"]);
     let text = format!(
-        "---\ndescription: Long.\ninput: {{ schema: {{ text: string }} }}\n{FRONT}\noutput: {{ schema: {} }}\n---\n{{{{ text }}}}\n",
+        "---\ndescription: Long.\ninput: {{ schema: {{ text: string }} }}\n{PATIENT}\noutput: {{ schema: {} }}\n---\n{{{{ text }}}}\n",
         words()
     );
     let long = Node::parse("long", &text).unwrap();
@@ -121,11 +123,11 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     let silent = models(&[ModelSettings { schema: Some(Dialect::None), ..ModelSettings::at(engine.url(), "fixed") }]);
     assert_eq!(page.row("the model says nothing", &silent, &good).await, ["empty"]);
     let hole = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 100}}, "required": ["n"]});
-    let hole = node("hole", FRONT, &hole).unwrap();
+    let hole = node("hole", PATIENT, &hole).unwrap();
     let cause = "valid for the server's decoder, and not for the schema";
     assert_eq!(page.row(cause, &direct, &hole).await, ["invalid", "invalid"]);
     let tree = json!({"type": "object", "properties": {"of": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, "required": ["of"]});
-    let refused = node("refused", FRONT, &tree).unwrap();
+    let refused = node("refused", PATIENT, &tree).unwrap();
     assert_eq!(page.row("the server refuses the schema", &direct, &refused).await, ["rejected"]);
     let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &words()).unwrap();
     let cause = "`policy.enforce: strict`, and a server that takes no schema";
