@@ -196,15 +196,6 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             }
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
-        // `class API Widget`, as the text is and the grammar does not read it.
-        if matches!(language, Language::C | Language::Cpp) && node.child_count() > 0 {
-            let is_used = trail.text[bytes.end..].trim_ascii_start().starts_with(b"(");
-            return Some(plain(if is_used { Class::Call } else { Class::Type }));
-        }
-        if let Some(class) = super::quoted::in_text(language, trail) {
-            let in_macro = language == Language::Rust;
-            return Some(Occurrence { tokens: in_macro.then(Tokens::default), is_member: !in_macro, ..plain(class) });
-        }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
         return is_text.then(|| plain(Class::Mention));

@@ -4,9 +4,8 @@
 use std::time::{Duration, Instant};
 
 use super::classes::{declared_at, is_static, spot as place};
-use super::mixins::Classes;
+use super::heads::Heads;
 use super::requests::{answered, asked_at, hovered};
-use super::structural::stands_for;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::blocking::blocking;
@@ -72,7 +71,7 @@ pub(super) async fn is_of_another(
     found: &Found,
     site: &Site,
     number: usize,
-    classes: &Classes,
+    heads: &Heads,
     session: &Session,
     sheets: &mut Sheets,
     until: Instant,
@@ -124,13 +123,12 @@ pub(super) async fn is_of_another(
         let is_class = blocking(|| declared_at(sheets, &class))
             .is_some_and(|(declares, _)| declares.kind == Kind::Class || is_cpp && declares.kind == Kind::Struct);
         let is_it = (&class.path, class.start) == (&own.path, own.start);
-        let may_be = has_heirs && classes.have_heir(sheets.word(&class), sheets.word(&own));
+        let may_be = has_heirs && heads.have_heir(sheets.word(&class), sheets.word(&own));
         if !is_class
             || is_it
             || may_be
             || has_base(own.clone(), &class, session, sheets, until).await != Some(false)
             || is_cpp && blocking(|| has_virtual_bases(&class, sheets) || has_template_base(&own, sheets))
-            || !has_heirs && !is_cpp && stands_for(&own, &class, session, sheets, until).await
         {
             return false;
         }

@@ -6,11 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::classes::{any_at, declared_at, spot as place};
+use super::classes::{any_at, declared_at, is_ambient, is_of_the_project, spot as place};
 use super::derived::{Overrider, overrider};
 use super::meaning::target_at;
 use super::requests::{asked_at, hovered, spots_of};
-use super::structural::may_meet;
 use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Site};
 use crate::blocking::blocking;
@@ -31,7 +30,7 @@ pub(super) enum Dispatched {
     Either,
     /// To one of ours, if that overrides it: [`overrides`] asks.
     Overriders,
-    /// To one of ours, if its class is given where only its members are asked for.
+    /// To one of ours, if its class is given for an interface that it does not name.
     Structural,
     /// Not known.
     Undecided(Code),
@@ -175,7 +174,33 @@ pub(super) async fn overrides(
         Overrider::Is(_) | Overrider::Unknown => return Some(Dispatched::Undecided(Code::Dynamic)),
         Overrider::None => {}
     }
-    may_meet(found, spot, session, sheets, until).await.then_some(Dispatched::Structural)
+    blocking(|| is_structural(found, spot, sheets)).then_some(Dispatched::Structural)
+}
+
+/// Whether a spot declares a method in an interface or an object type of TypeScript, or in a `Protocol` of Python, and one of ours
+/// has a body: the class of ours may be given for it without naming it.
+fn is_structural(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+    let has_body = |one: &Definition| one.kind == Kind::Method && !one.is_signature;
+    let is_ours = sheets.below(&spot.path).is_some_and(is_of_the_project) && !is_ambient(&spot.path);
+    let Some(sheet) = sheets.get(&spot.path).filter(|_| is_ours && found.definitions.iter().any(has_body)) else {
+        return false;
+    };
+    let text = sheet.text.as_bytes();
+    let language = Language::of(&spot.path, text);
+    let Some(declares) = any_at(sheets, spot).map(|(declares, _)| declares) else { return false };
+    match language {
+        Some(Language::Python) => declares.marks.bases.iter().any(|base| text.get(base.clone()) == Some(b"Protocol")),
+        Some(Language::TypeScript | Language::Tsx) => {
+            let of_class = declares
+                .marks
+                .class
+                .as_ref()
+                .and_then(|class| declared_at(sheets, &place(&spot.path, class, sheet.skip)));
+            let is_interface = of_class.is_none_or(|(class, _)| class.kind == Kind::Interface);
+            declares.is_signature && is_interface
+        }
+        _ => false,
+    }
 }
 
 /// Whether a call runs the method that it names and no override of it, as what is before the point shows: a value of C++ (`Base b;

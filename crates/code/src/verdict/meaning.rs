@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::pass::{FILES, MOST_SITES};
+use super::pass::FILES;
 use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
 use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
@@ -142,6 +142,8 @@ enum Said {
     Failed(Code),
 }
 
+/// How many names are asked about; more are undecided, over a limit.
+const MOST_NAMES: usize = 2000;
 /// How many imports and prototypes are followed one after the other.
 const DEEP: usize = 3;
 
@@ -158,7 +160,7 @@ impl Asking for Names<'_> {
         };
         let root = &self.call.scope.root;
         let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();
-        for (number, name) in self.names.iter().enumerate().take(MOST_SITES) {
+        for (number, name) in self.names.iter().enumerate().take(MOST_NAMES) {
             by_file.entry(&name.path).or_default().push(number);
         }
         let files: Vec<(&Arc<Path>, Vec<usize>)> = by_file.into_iter().collect();

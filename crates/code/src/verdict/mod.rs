@@ -2,15 +2,14 @@
 //! definition have it, and what the judge says is defined there. What the judge says without the text to show for it is asked
 //! again and never believed.
 //!
+//! - `announced`: prototypes of C and C++, and the functions that they announce.
 //! - `classes`: classes as the texts declare them.
-//! - `conditions`: definitions of which each configuration compiles another one.
 //! - `decide`: what two answers mean for a site; pure.
 //! - `derived`: which class overrides a member of another, as the bases tell it that classes name.
 //! - `dispatch`: what a call of a method that others implement or override, or of theirs, may come to.
 //! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
-//! - `guessed`: objects of which a judge guesses the class.
+//! - `heads`: heads of classes, by which some are below others.
 //! - `implicit_callers`: who may call a definition without naming it.
-//! - `in_texts`: names in texts by which tests replace what they name.
 //! - `invocations`: what a macro of the project is given.
 //! - `named_besides`: what references have beside uses.
 //! - `objects`: what is said of sites, corrected by the objects that they reach their names through.
@@ -20,26 +19,22 @@
 //! - `requests`: what is asked for places.
 //! - `pass`: all questions about the uses of a name to one server, once.
 //! - `meaning`: what names mean, one by one, for questions that begin with places.
-//! - `structural`: interfaces that a class meets without naming them.
-//! - `mixins`: classes of Python that others derive from beside ours.
 //! - `outside`: the uses of a name that the project does not define.
 //! - `unnamed`: uses that do not name what they use.
 //! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
 //!
 //! Start with [`judge`].
 
+mod announced;
 mod classes;
-mod conditions;
 mod decide;
 mod derived;
 mod dispatch;
 mod grammar;
-mod guessed;
+mod heads;
 mod implicit_callers;
-mod in_texts;
 mod invocations;
 mod meaning;
-mod mixins;
 mod named_besides;
 mod objects;
 mod outside;
@@ -47,7 +42,6 @@ mod owner;
 mod pass;
 mod requests;
 mod said;
-mod structural;
 mod texts;
 mod unnamed;
 mod waiting;

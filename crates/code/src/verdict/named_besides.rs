@@ -10,6 +10,12 @@ pub(super) fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
 }
 
+/// Whether a text is one name.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.chars().all(is_part) && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
 /// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
 pub(super) fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
     let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));

@@ -44,6 +44,10 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         match meaning {
             Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
             Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
+                // No local of another file is meant: the parser takes something else for one.
+                None if targets.iter().any(|target| target.is_bound && target.path != found.sites[at].path) => {
+                    found.sites[at].verdict = Verdict::Undecided(Code::Unparsable);
+                }
                 // Another one of that name: an entry of another type, a local.
                 None => found.sites[at].verdict = Verdict::Refuted,
                 Some(one) => led.push((at, one)),

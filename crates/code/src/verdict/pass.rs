@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::conditions::{Conditions, has_compile_commands};
+use super::announced::{Prototypes, has_compile_commands};
 use super::decide::{Decided, Said, decide};
 use super::dispatch::{Dispatched, between, overrides};
 use super::grammar::{is_none_of_them, is_silent};
-use super::in_texts::by_text;
-use super::mixins::Classes;
-use super::named_besides::{imports_default, is_defaulted, is_qualifier};
-use super::objects::{by_guess, by_name, by_object, by_order, by_union};
+use super::heads::Heads;
+use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier};
+use super::objects::by_object;
 use super::owner::{Renamed, owner};
 use super::requests::{defined, left, places, spots_of, within};
 use super::said::{read, stands_for};
 use super::texts::{Sheets, Spot};
 use super::unnamed::unnamed;
 use super::waiting::{Round, Settling, Standing};
-use super::{Asked, Judged, Verdict, implicit_callers, is_of, mixins};
+use super::{Asked, Judged, Verdict, implicit_callers, is_of};
 use crate::answer::{Found, Site, site_at};
 use crate::blocking::blocking;
+use crate::definition::Definition;
 use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{C_AND_CPP, Class, Kind, Language, family};
+use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
 /// What one pass found out.
 pub(super) struct Pass {
@@ -43,16 +43,18 @@ pub(super) struct Pass {
     missed: usize,
     /// Why uses that syntax does not see may be missing: who may call without a name, or what the server refuses.
     unnamed: Option<(Code, String)>,
-    conditions: Conditions,
-    /// Of Python.
-    classes: Classes,
+    prototypes: Prototypes,
+    /// Whether none of the definitions is compiled.
+    is_inactive: bool,
+    heads: Heads,
     proves: bool,
     is_lost: bool,
     settling: Settling,
 }
 
-/// How many sites are asked for; more are undecided, over a limit.
-pub(super) const MOST_SITES: usize = 2000;
+/// How many candidates are asked about one by one. Of more, those that the references name are; of more of these, the references
+/// alone are taken.
+const MOST_ASKED: usize = 300;
 /// How many methods are told apart whose traits have one name, or asked for their overriders.
 const MOST_BETWEEN: usize = 100;
 /// How many files are open at once, besides those of the definitions.
@@ -68,15 +70,18 @@ impl Pass {
             opened: BTreeSet::new(),
             missed: 0,
             unnamed: None,
-            conditions: blocking(|| Conditions::of(&asked.call.scope.root, found)),
-            classes: Classes::default(),
+            prototypes: Prototypes::new(&asked.call.scope.root),
+            is_inactive: false,
+            heads: Heads::default(),
             proves: false,
             is_lost: false,
             settling: Settling::default(),
         };
-        if family == crate::syntax::family(Language::Python) {
-            match mixins::classes(asked.call.scope, found, asked.call.until).await {
-                Some(classes) => pass.classes = classes,
+        let is_member =
+            |one: &&Definition| crate::syntax::family(one.language) == family && implicit_callers::is_member(one);
+        if let Some(one) = found.definitions.iter().find(is_member).filter(|one| has_classes(one.language)) {
+            match Heads::search(asked.call.scope, one.language, asked.call.until).await {
+                Some(heads) => pass.heads = heads,
                 None => pass.unnamed = Some((Code::NotSearched, "classes of files that cannot be searched".to_owned())),
             }
         }
@@ -100,7 +105,9 @@ impl Pass {
             .map(|one| root.join(&one.path))
             .collect();
         let files: Vec<PathBuf> = files.into_iter().filter(|file| !of_definitions.contains(file)).collect();
-        let mut said: Vec<Said> = vec![Said::Nothing; found.sites.len()];
+        let is_asked_alone = candidates.len() <= MOST_ASKED;
+        let unasked = if is_asked_alone { Said::Nothing } else { Said::Failed(Code::OverALimit) };
+        let mut said: Vec<Said> = vec![unasked; found.sites.len()];
         let mut named: Vec<Vec<usize>> = vec![Vec::new(); found.sites.len()];
         let chunks = files.len().div_ceil(FILES).max(1);
         for number in 0..chunks {
@@ -118,17 +125,22 @@ impl Pass {
                 if !pass.odd.is_empty() && !pass.is_lost {
                     pass.again(asked, found, family, server, &mut sheets, &mut named).await;
                 }
+                pass.find_inactive(found, family, &session, &sheets, asked.call.until).await;
             }
+            let is_named = |at: &&usize| !named[**at].is_empty();
             let is_here = |at: &&usize| chunk.contains(&root.join(&found.sites[**at].path));
-            let here: Vec<usize> = candidates.iter().filter(is_here).copied().collect();
+            let here: Vec<usize> = match is_asked_alone {
+                false if candidates.iter().filter(is_named).count() > MOST_ASKED => Vec::new(),
+                false => candidates.iter().filter(is_named).filter(is_here).copied().collect(),
+                true => candidates.iter().filter(is_here).copied().collect(),
+            };
             pass.definitions(asked, found, &here, &session, &mut sheets, &mut said).await;
             if pass.is_lost {
                 return pass;
             }
             if number == 0 && asked.asks_for_calls() && implicit_callers::known(found, asked.wanted).is_none() {
                 let until = asked.call.until;
-                let by =
-                    implicit_callers::by_bases(asked.call.scope, found, family, &session, &mut sheets, until).await;
+                let by = implicit_callers::by_bases(found, family, &pass.heads, &session, &mut sheets, until).await;
                 pass.unnamed = pass.unnamed.or(by.map(|text| (Code::Dynamic, text)));
             }
         }
@@ -198,6 +210,10 @@ impl Pass {
         named: &mut [Vec<usize>],
     ) {
         for place in places {
+            if Instant::now() >= asked.call.until {
+                self.is_lost = true;
+                return;
+            }
             // What is used outside of the project was not asked for.
             let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { continue };
             let Some(spot) = sheets.spot(&place) else {
@@ -223,7 +239,8 @@ impl Pass {
             let is_name = word == found.question.name
                 || found.names.contains(&word)
                 || stands_for(found, number, &word)
-                || imports_default(sheets, &spot, &word);
+                || imports_default(sheets, &spot, &word)
+                || found.importers.contains(&*below) && is_identifier(&word);
             // With a field that is embedded by `*geo.Base` gopls gives the uses of the package.
             if !is_name && found.definitions[number].is_embedded {
                 continue;
@@ -307,7 +324,7 @@ impl Pass {
         said: &mut [Said],
     ) {
         let mut asking = JoinSet::new();
-        for &at in sites.iter().take(MOST_SITES) {
+        for &at in sites {
             let site = &found.sites[at];
             let path = asked.call.scope.root.join(&site.path);
             let Some(sheet) = sheets.get(&path) else {
@@ -317,9 +334,6 @@ impl Pass {
             let position = sheet.position(site.at, session.encoding);
             let (client, within) = (session.client.clone(), left(asked.call.until, session));
             asking.spawn(async move { (at, defined(&client, &path, position, within).await) });
-        }
-        for &at in sites.iter().skip(MOST_SITES) {
-            said[at] = Said::Failed(Code::OverALimit);
         }
         self.bodies(found, session, sheets, asked.call.until).await;
         let mut known = BTreeMap::new();
@@ -336,10 +350,16 @@ impl Pass {
                 Err(Failure::Refused { .. } | Failure::Odd { .. }) => said[at] = Said::Nothing,
             }
         }
-        let beside = if self.classes.beside.is_empty() { Vec::new() } else { all.clone() };
         blocking(|| {
             for (at, places) in all {
-                said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
+                if Instant::now() >= asked.call.until {
+                    said[at] = Said::Failed(Code::OutOfTime);
+                    continue;
+                }
+                said[at] = read(found, at, &places, sheets, &mut known, &self.prototypes);
+                if self.is_inactive && matches!(said[at], Said::Other { .. }) {
+                    said[at] = Said::Failed(Code::Inactive);
+                }
                 if said[at] == Said::Failed(Code::Dynamic) {
                     open.push((at, places));
                 }
@@ -364,14 +384,37 @@ impl Pass {
             known.insert(spot, come_to);
         }
         for (at, places) in open {
-            said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
-            said[at] = by_object(found, at, said[at].clone(), &self.classes, session, sheets, asked.call.until).await;
+            if Instant::now() >= asked.call.until {
+                said[at] = Said::Failed(Code::OutOfTime);
+                continue;
+            }
+            said[at] = read(found, at, &places, sheets, &mut known, &self.prototypes);
+            said[at] = by_object(found, at, said[at].clone(), &self.heads, session, sheets, asked.call.until).await;
         }
-        by_name(found, sites, said);
-        by_text(found, sites, session, sheets, asked.call.until, said).await;
-        blocking(|| by_order(found, beside, &self.classes, sheets, said));
-        by_union(found, sites, session, sheets, asked.call.until, said).await;
-        by_guess(found, sites, session, sheets, asked.call.until, said).await;
+    }
+
+    /// Finds out whether none of the definitions is compiled: a server leads nowhere from code that a condition leaves out.
+    async fn find_inactive(&mut self, found: &Found, of: &str, session: &Session, sheets: &Sheets, until: Instant) {
+        let has_conditions = |language| matches!(language, Language::Rust | Language::C | Language::Cpp | Language::Go);
+        let mut ours =
+            found.definitions.iter().filter(|one| family(one.language) == of && has_conditions(one.language));
+        let Some(first) = ours.clone().next() else { return };
+        let mut is_inactive = true;
+        while let Some(one) = ours.next().filter(|_| is_inactive) {
+            let path = sheets.path(&one.path);
+            let Some(sheet) = sheets.get(&path) else { return };
+            let position = sheet.position(one.at, session.encoding);
+            is_inactive = match defined(&session.client, &path, position, left(until, session)).await {
+                Ok(places) => places.is_empty(),
+                Err(Failure::Refused { .. }) => true,
+                Err(_) => false,
+            };
+        }
+        if is_inactive {
+            self.is_inactive = true;
+            let text = format!("{} is not compiled in this configuration", first.shown());
+            self.unnamed.get_or_insert((Code::Inactive, text));
+        }
     }
 
     /// Asks where the functions stand whose prototypes in C and C++ are our definitions.
@@ -385,7 +428,7 @@ impl Pass {
             }
             let path = sheets.path(&one.path);
             for body in spots_of(&path, one.at, session, sheets, until).await.unwrap_or_default() {
-                self.conditions.take_body(&body, number);
+                self.prototypes.add_body(&body, number);
             }
         }
     }
@@ -426,7 +469,9 @@ impl Pass {
 
 impl Round for Pass {
     fn standing(&self) -> Standing {
-        let is_open = |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(_));
+        // Another round does not ask about more.
+        let is_open =
+            |decided: &Decided| matches!(decided.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
         Standing {
             is_lost: self.is_lost,
             is_sure: self.missed == 0
@@ -454,6 +499,11 @@ fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
+}
+
+/// Whether a language has classes with several bases.
+fn has_classes(language: Language) -> bool {
+    matches!(language, Language::Python | Language::Cpp) || family(language) == SCRIPTS
 }
 
 /// Whether a macro of C or C++ has the name in its text.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::announced::{Prototypes, is_linked_alternative};
 use super::classes::{any_at, is_ambient};
-use super::conditions::Conditions;
 use super::decide::Said;
 use super::dispatch::{Dispatched, dispatched, may_be_overridden};
 use super::texts::{Sheets, Spot};
@@ -22,7 +22,7 @@ pub(super) fn read(
     places: &[Location],
     sheets: &mut Sheets,
     known: &mut BTreeMap<Spot, Option<Dispatched>>,
-    conditions: &mut Conditions,
+    prototypes: &Prototypes,
 ) -> Said {
     let mut best = Said::Nothing;
     let mut is_guess = false;
@@ -40,7 +40,7 @@ pub(super) fn read(
     for place in places {
         let spot = sheets.spot(place).map(|spot| named(found, asked_at, &spot, sheets));
         let one = match spot {
-            Some(spot) => match read_one(found, asked_at, &spot, sheets, conditions) {
+            Some(spot) => match read_one(found, asked_at, &spot, sheets, prototypes) {
                 other @ Said::Other { .. } => {
                     let is_rust = found.sites[asked_at].language == Language::Rust;
                     let come_to = known.entry(spot.clone()).or_insert_with(|| match is_rust {
@@ -56,9 +56,6 @@ pub(super) fn read(
                         Some(Dispatched::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
                         Some(Dispatched::Structural) => Said::Failed(Code::Dynamic),
                         Some(Dispatched::Undecided(code)) => Said::Failed(*code),
-                        None if conditions.is_alternative(found, &found.sites[asked_at], &spot, sheets) => {
-                            Said::Failed(Code::Inactive)
-                        }
                         None => other,
                     }
                 }
@@ -174,11 +171,11 @@ fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
     spot
 }
 
-fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
+fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, prototypes: &Prototypes) -> Said {
     let name = &found.question.name;
     let below = sheets.below(&spot.path);
     let word = sheets.word(spot);
-    if let Some(number) = conditions.announced(spot) {
+    if let Some(number) = prototypes.announced(spot) {
         return Said::Ours(number);
     }
     if let Some(number) = below.and_then(|below| stub_of(found, spot, below, sheets)) {
@@ -213,8 +210,8 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         };
         if let Some(at) = here {
             let site = &found.sites[at];
-            if let Some(said) = conditions.same(found, &found.sites[asked_at], site) {
-                return said;
+            if found.sites[asked_at].path != site.path && is_linked_alternative(found, site) {
+                return Said::Failed(Code::Inactive);
             }
             // A field that is embedded in Go leads to its type, whose name it has.
             let is_given = matches!(site.class, Class::Export | Class::FieldWrite);
@@ -233,7 +230,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
                 // Without an index clangd does not know what it announces.
                 Class::Signature
-                    if family(site.language) == C_AND_CPP && !is_pure(site) && conditions.may_announce(found, site) =>
+                    if family(site.language) == C_AND_CPP && !is_pure(site) && prototypes.may_announce(found, site) =>
                 {
                     Said::Nothing
                 }

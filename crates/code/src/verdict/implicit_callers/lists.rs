@@ -74,8 +74,21 @@ pub(super) const INERT_IN_RUST: &[&str] = &[
 pub(super) const OF_TOOLS: &[&str] = &["clippy::", "diagnostic::", "rustfmt::", "rustc_"];
 
 /// Methods that JavaScript itself calls, or what it converts and waits with.
-pub(super) const OF_JAVASCRIPT: &[&str] =
-    &["constructor", "next", "return", "then", "throw", "toJSON", "toLocaleString", "toString", "valueOf"];
+pub(super) const OF_JAVASCRIPT: &[&str] = &[
+    "adoptedCallback",
+    "attributeChangedCallback",
+    "connectedCallback",
+    "constructor",
+    "disconnectedCallback",
+    "next",
+    "return",
+    "then",
+    "throw",
+    "toJSON",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
 
 /// Methods of the interfaces that Go's own packages call.
 pub(super) const OF_INTERFACES: &[&str] = &[

@@ -2,21 +2,17 @@
 //! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final. That tests and `main`
 //! are run is no news, and counts for nothing.
 //!
-//! - `bases`: base classes and interfaces, as a judge knows them.
-//! - `below`: the classes that have a class as their base.
+//! - `bases`: bases that have the member.
 //! - `lists`: what calls nothing, and what is called by its name.
-//! - `other_names`: what gives a class another name, by which it may be a base.
 
 mod bases;
-mod below;
 mod lists;
-pub(super) mod other_names;
 
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
 use crate::syntax::{Class, Kind, Language, last_word};
-pub(super) use bases::by_bases;
+pub(super) use bases::{by_bases, is_member};
 use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
 
 /// Who may, as far as the text says it, where uses of these classes are asked for.
@@ -80,7 +76,7 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
             "an attribute has the program call"
         }
         Language::TypeScript | Language::Tsx | Language::JavaScript if is_method && OF_JAVASCRIPT.contains(&name) => {
-            "JavaScript itself may call"
+            "JavaScript itself or a browser may call"
         }
         _ => return None,
     })
