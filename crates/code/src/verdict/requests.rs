@@ -81,11 +81,9 @@ pub(super) async fn places(
 
 /// How long a request may take.
 pub(super) fn left(until: Instant, session: &Session) -> Duration {
-    until.saturating_duration_since(Instant::now()).min(session.timing.request).max(Duration::from_millis(50))
+    until.saturating_duration_since(Instant::now()).min(session.timing.request)
 }
 
 pub(super) async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
-    // What is there already is taken even if nothing may be waited for.
-    let until = until.max(Instant::now() + Duration::from_millis(200));
     tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()
 }

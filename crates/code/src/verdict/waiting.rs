@@ -183,13 +183,15 @@ async fn until_believed<A: Asking>(
         if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
             settled.doubt();
         }
+        // Past its time a round may lack answers.
+        let is_over = Instant::now() >= call.until;
         let is_sure = standing.is_sure && round.settling().is_enough(&standing);
-        // One round more where nothing else is open: who does not wait would never have an answer that needs two.
-        let is_late = Instant::now() + pause >= call.until && (count > 1 || !standing.is_sure);
-        if is_sure || agree || count == ROUNDS || is_late {
-            // Past its time a round may lack answers that the one before had.
-            let before = last.filter(|last| is_late && !standing.is_sure && last.standing().is_sure);
-            return Ok(before.map_or((round, agree || is_sure), |before| (before, false)));
+        if (is_sure || agree) && !is_over {
+            return Ok((round, true));
+        }
+        if count == ROUNDS || Instant::now() + pause >= call.until {
+            let before = last.filter(|last| is_over && !standing.is_sure && last.standing().is_sure);
+            return Ok((before.unwrap_or(round), false));
         }
         tokio::time::sleep(pause).await;
         last = Some(round);
