@@ -316,12 +316,10 @@ mod tests {
             let parsed = occurrences(language, text.as_bytes(), name, &starts, until).unwrap();
             assert_eq!(parsed.all.iter().filter(|one| one.class == class).count(), count, "{language:?}");
         };
-        let texts = "f('area')\n".repeat(10_000) + &"getattr('x', 'y')\n".repeat(20_000);
-        check(Language::Python, &texts, "area", Class::Value, 0);
-        let open = "f('area')\n".to_owned() + &"getattr('".repeat(20_000);
-        check(Language::Python, &open, "area", Class::Value, 1);
-        let keys = "f('area');\n".repeat(10_000) + &"x[1];\n".repeat(50_000) + "x[y];\n";
-        check(Language::JavaScript, &keys, "area", Class::Value, 10_000);
+        let texts = "f('area')\n".repeat(10_000) + &"area(1)\n".repeat(10_000);
+        check(Language::Python, &texts, "area", Class::Call, 10_000);
+        let open = "area(1)\n".to_owned() + &"getattr('".repeat(20_000);
+        check(Language::Python, &open, "area", Class::Call, 1);
         let tokens =
             "fn f() {\n".to_owned() + &"assert!(area);\n".repeat(10_000) + "}\n" + &"// a line\n".repeat(50_000);
         check(Language::Rust, &tokens, "area", Class::Value, 10_000);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::texts::Spot;
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
+use crate::inquiry::Spot;
 use crate::syntax::{Class, Kind, Language};
 
 /// Whether clangd has an index of the project.

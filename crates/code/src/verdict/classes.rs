@@ -1,13 +1,9 @@
 //! Classes as the texts declare them, and those outside of the project of which nothing has to be known.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use super::texts::{Sheets, Spot};
-use crate::syntax::{Declares, Kind, Language, occurrences_at};
-
-/// How long one file may take.
-const WITHIN: Duration = Duration::from_secs(1);
+use crate::inquiry::{Sheets, Spot};
+use crate::syntax::{Declares, Kind};
 
 /// The class that is declared at a spot, and how many bytes of the file come before its text.
 pub(super) fn declared_at(sheets: &Sheets, class: &Spot) -> Option<(Declares, usize)> {
@@ -29,12 +25,8 @@ pub(super) fn is_object_type(sheets: &Sheets, spot: &Spot) -> bool {
 
 /// What is declared at a spot, and how many bytes of the file come before its text.
 pub(super) fn any_at(sheets: &Sheets, spot: &Spot) -> Option<(Declares, usize)> {
-    let sheet = sheets.get(&spot.path)?;
-    let start = spot.start.checked_sub(sheet.skip)?;
-    let place = start..start + sheets.word(spot).len();
-    let language = Language::of(&spot.path, sheet.text.as_bytes())?;
-    let all = occurrences_at(language, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
-    Some((all.into_iter().next()?.declares?, sheet.skip))
+    let (one, skip) = sheets.occurrence(spot)?;
+    Some((one.declares?, skip))
 }
 
 /// Whether a member of TypeScript or JavaScript belongs to its class itself, by the modifiers before its name: `public static level`.

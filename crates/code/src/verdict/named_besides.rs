@@ -1,7 +1,8 @@
 //! What the references of a definition have beside its uses, or under another name.
 
-use super::texts::{Sheets, Spot};
-use crate::syntax::{C_AND_CPP, Language, SCRIPTS, family};
+use crate::answer::Found;
+use crate::inquiry::{Sheets, Spot};
+use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family};
 
 /// Whether what stands at a spot of C++ only says where the name is: `app` in `app::Item(7)`.
 pub(super) fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
@@ -32,4 +33,23 @@ pub(super) fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool 
     let import = format!("import {name}");
     let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
     all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
+}
+
+/// Words that mean a definition without naming it.
+pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
+    let definition = &found.definitions[number];
+    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    if definition.is_constructor(&found.question.name)
+        && definition.inside.last().is_some_and(|names| names.iter().any(|one| one == word))
+    {
+        return true;
+    }
+    match definition.language {
+        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            is_type && matches!(word, "super" | "this") || word == "default"
+        }
+        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
+        _ => false,
+    }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::meaning::{Meaning, Meanings, Name, Target, meanings};
 use super::{Asked, is_of};
 use crate::answer::{Found, Site, Texts};
 use crate::definition::{Definition, is_inside};
+use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;

@@ -3,45 +3,33 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
 
 use super::super::classes::{any_at, is_ambient, is_class_like, is_object_type, is_of_the_project, spot};
 use super::super::heads::Heads;
-use super::super::requests::asked_at;
-use super::super::texts::{Sheets, Spot};
-use crate::answer::Found;
-use crate::blocking::blocking;
 use crate::definition::Definition;
+use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::search::words;
-use crate::server::Session;
-use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences, occurrences_at};
+use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
 
 /// How many bases are followed, and how many definitions are asked about.
 const MOST_BASES: usize = 50;
 const MOST_ASKED: usize = 20;
-/// How long one file may take.
-const WITHIN: Duration = Duration::from_secs(1);
 
 /// Says which base may use one of the definitions.
-pub(in crate::verdict) async fn by_bases(
-    found: &Found,
-    of: &str,
-    heads: &Heads,
-    session: &Session,
-    sheets: &mut Sheets,
-    until: Instant,
-) -> Option<String> {
+pub(in crate::verdict) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads) -> Option<String> {
+    let found = inquiry.found;
     let name = &found.question.name;
     // Python takes no other names than these for a class's own.
     let is_private = |one: &Definition| one.language == Language::Python && name.starts_with("__");
     let is_asked =
         |one: &&Definition| is_member(one) && !one.is_outside() && family(one.language) == of && !is_private(one);
-    for one in found.definitions.iter().filter(is_asked).take(MOST_ASKED) {
+    let asked: Vec<&Definition> = found.definitions.iter().filter(is_asked).take(MOST_ASKED).collect();
+    for one in asked {
         let base = match one.language {
-            Language::Go => interface(found, one, session, sheets, until).await,
-            _ => Walk { name, heads, session, sheets, until, seen: BTreeSet::new() }.base(one).await,
+            Language::Go => interface(inquiry, one).await,
+            _ => Walk { inquiry: &mut *inquiry, heads, seen: BTreeSet::new() }.base(one).await,
         };
         if let Some(base) = base {
             return Some(format!("{} stands below {base}: it may use {name} without naming it here", one.label));
@@ -62,20 +50,16 @@ pub(in crate::verdict) fn is_member(one: &Definition) -> bool {
 }
 
 /// The way from a member through the bases of its class, then through the other bases of the classes below.
-struct Walk<'a> {
-    /// Of the member.
-    name: &'a str,
+struct Walk<'a, 'b> {
+    inquiry: &'a mut Inquiry<'b>,
     heads: &'a Heads,
-    session: &'a Session,
-    sheets: &'a mut Sheets,
-    until: Instant,
     /// Where the classes are declared that were looked at.
     seen: BTreeSet<Spot>,
 }
 
-impl Walk<'_> {
+impl Walk<'_, '_> {
     async fn base(&mut self, one: &Definition) -> Option<String> {
-        let path = self.sheets.path(&one.path);
+        let path = self.inquiry.sheets.path(&one.path);
         let mut own = vec![(path.clone(), one.marks.clone(), 0)];
         if one.language == Language::Cpp && one.marks.class.is_none() {
             own.extend(self.prototypes(&path, one.at).await);
@@ -88,7 +72,7 @@ impl Walk<'_> {
             }
             bases.extend(marks.bases.iter().map(|base| spot(path, base, *skip)));
             for class in marks.class.iter().map(|class| spot(path, class, *skip)) {
-                names.extend(self.heads.heirs(self.sheets.word(&class)));
+                names.extend(self.heads.heirs(self.inquiry.sheets.word(&class)));
                 self.seen.insert(class);
             }
         }
@@ -104,20 +88,18 @@ impl Walk<'_> {
 
     /// The bases of the classes below that are none of these classes.
     fn beside(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
-        blocking(|| {
-            let mut beside = Vec::new();
-            for head in self.heads.of(names) {
-                self.sheets.read(&head.path);
-                let class = Spot { path: head.path.clone(), start: head.name.start, end: head.name.end };
-                let Some((declares, skip)) = any_at(self.sheets, &class) else { continue };
-                if declares.marks.has_nameless_base {
-                    return Err("a base without a name".to_owned());
-                }
-                let bases = declares.marks.bases.iter().map(|base| spot(&head.path, base, skip));
-                beside.extend(bases.filter(|base| !names.contains(self.sheets.word(base))));
+        let mut beside = Vec::new();
+        for head in self.heads.of(names) {
+            self.inquiry.sheets.read(&head.path);
+            let class = Spot { path: head.path.clone(), start: head.name.start, end: head.name.end };
+            let Some((declares, skip)) = any_at(self.inquiry.sheets, &class) else { continue };
+            if declares.marks.has_nameless_base {
+                return Err("a base without a name".to_owned());
             }
-            Ok(beside)
-        })
+            let bases = declares.marks.bases.iter().map(|base| spot(&head.path, base, skip));
+            beside.extend(bases.filter(|base| !names.contains(self.inquiry.sheets.word(base))));
+        }
+        Ok(beside)
     }
 
     /// The first of these bases, or of theirs, that has the member, or of which that is not known. Servers relate members to those of
@@ -129,45 +111,9 @@ impl Walk<'_> {
             if at > MOST_BASES {
                 return Some("more bases than are followed".to_owned());
             }
-            let word = self.sheets.word(&base).to_owned();
-            let place = (base.path.as_path(), base.start);
-            let answer = asked_at(self.session, self.sheets, "textDocument/definition", place, self.until).await;
-            let places = answer.unwrap_or_default();
-            let next = blocking(|| {
-                let targets: Vec<Spot> = places.iter().filter_map(|place| self.sheets.spot(place)).collect();
-                let mut is_known = false;
-                let mut next = Vec::new();
-                for target in targets {
-                    // clangd leads from what it does not know to what is around it.
-                    if base_language(&base) == Some(Language::Cpp) && self.sheets.word(&target) != word {
-                        continue;
-                    }
-                    let Some((declares, skip)) = any_at(self.sheets, &target) else { continue };
-                    let is_class = is_class_like(declares.kind);
-                    if is_class && !self.seen.insert(target.clone()) {
-                        is_known = true;
-                        continue;
-                    }
-                    let below = self.sheets.below(&target.path).filter(|below| is_of_the_project(below));
-                    let is_inside = below.is_some() && !is_ambient(&target.path);
-                    let has_member = names_in(self.sheets, &target, &declares, self.name);
-                    if has_member && (counts_inside || !is_inside) {
-                        let whose = if is_inside { "also" } else { "which the project does not define and" };
-                        return Err(format!("{word}, {whose} has {}", self.name));
-                    }
-                    // `Generic: _SpecialForm`, `declare var HTMLElement`.
-                    let is_value = !is_inside && declares.kind == Kind::Variable;
-                    is_known |= is_class || is_value || is_object_type(self.sheets, &target);
-                    if declares.marks.has_nameless_base {
-                        return Err("a base without a name".to_owned());
-                    }
-                    if is_class {
-                        next.extend(declares.marks.bases.iter().map(|base| spot(&target.path, base, skip)));
-                    }
-                }
-                if is_known { Ok(next) } else { Err(format!("{word}, of which it is not known what it has")) }
-            });
-            match next {
+            let word = self.inquiry.sheets.word(&base).to_owned();
+            let targets = self.inquiry.defined(&base.path, base.start).await.unwrap_or_default();
+            match self.above(&base, &word, targets, counts_inside) {
                 Ok(next) => open.extend(next.into_iter().filter(|one| !open.contains(one)).collect::<Vec<_>>()),
                 Err(why) => return Some(why),
             }
@@ -175,25 +121,50 @@ impl Walk<'_> {
         None
     }
 
+    /// The bases of what a base leads to; `Err` if that has the member, or if it is not known.
+    fn above(&mut self, base: &Spot, word: &str, targets: Vec<Spot>, counts_inside: bool) -> Result<Vec<Spot>, String> {
+        let mut is_known = false;
+        let mut next = Vec::new();
+        for target in targets {
+            // clangd leads from what it does not know to what is around it.
+            if Language::by_name(&base.path) == Some(Language::Cpp) && self.inquiry.sheets.word(&target) != word {
+                continue;
+            }
+            let Some((declares, skip)) = any_at(self.inquiry.sheets, &target) else { continue };
+            let is_class = is_class_like(declares.kind);
+            if is_class && !self.seen.insert(target.clone()) {
+                is_known = true;
+                continue;
+            }
+            let below = self.inquiry.sheets.below(&target.path).filter(|below| is_of_the_project(below));
+            let is_inside = below.is_some() && !is_ambient(&target.path);
+            let has_member = names_in(self.inquiry.sheets, &target, &declares, &self.inquiry.found.question.name);
+            if has_member && (counts_inside || !is_inside) {
+                let whose = if is_inside { "also" } else { "which the project does not define and" };
+                return Err(format!("{word}, {whose} has {}", self.inquiry.found.question.name));
+            }
+            // `Generic: _SpecialForm`, `declare var HTMLElement`.
+            let is_value = !is_inside && declares.kind == Kind::Variable;
+            is_known |= is_class || is_value || is_object_type(self.inquiry.sheets, &target);
+            if declares.marks.has_nameless_base {
+                return Err("a base without a name".to_owned());
+            }
+            if is_class {
+                next.extend(declares.marks.bases.iter().map(|base| spot(&target.path, base, skip)));
+            }
+        }
+        if is_known { Ok(next) } else { Err(format!("{word}, of which it is not known what it has")) }
+    }
+
     /// What stands around the prototypes of a method that is defined outside of its class.
     async fn prototypes(&mut self, path: &Path, at: usize) -> Vec<(PathBuf, Marks, usize)> {
-        let places = asked_at(self.session, self.sheets, "textDocument/declaration", (path, at), self.until).await;
-        blocking(|| {
-            let marks = places.iter().flatten().filter_map(|place| {
-                let spot = self.sheets.spot(place)?;
-                let sheet = self.sheets.get(&spot.path)?;
-                let start = spot.start.checked_sub(sheet.skip)?;
-                let place = start..start + self.sheets.word(&spot).len();
-                let all = occurrences_at(Language::Cpp, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
-                Some((spot.path, all.into_iter().next()?.declares?.marks, sheet.skip))
-            });
-            marks.collect()
-        })
+        let places = self.inquiry.ask("textDocument/declaration", path, at).await.unwrap_or_default();
+        let marks = self.inquiry.sheets.spots(&places).into_iter().filter_map(|spot| {
+            let (declares, skip) = any_at(self.inquiry.sheets, &spot)?;
+            Some((spot.path, declares.marks, skip))
+        });
+        marks.collect()
     }
-}
-
-fn base_language(base: &Spot) -> Option<Language> {
-    Language::by_name(&base.path)
 }
 
 /// Whether the code of a declaration has a name.
@@ -204,27 +175,22 @@ fn names_in(sheets: &Sheets, spot: &Spot, declares: &Declares, name: &str) -> bo
     let starts: Vec<usize> =
         words(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
     let language = Language::of(&spot.path, text).filter(|_| !starts.is_empty());
-    let all = language.and_then(|language| occurrences(language, text, name, &starts, Instant::now() + WITHIN));
+    let all = language.and_then(|language| occurrences(language, text, name, &starts, sheets.until()));
     // What takes too long to parse may have it.
     !starts.is_empty() && all.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
 }
 
 /// The interface outside of the project that a method of Go implements.
-async fn interface(
-    found: &Found,
-    one: &Definition,
-    session: &Session,
-    sheets: &mut Sheets,
-    until: Instant,
-) -> Option<String> {
+async fn interface(inquiry: &mut Inquiry<'_>, one: &Definition) -> Option<String> {
     // Another package cannot ask for a name that is not exported.
-    if !found.question.name.starts_with(char::is_uppercase) {
+    if !inquiry.found.question.name.starts_with(char::is_uppercase) {
         return None;
     }
-    let path = sheets.path(&one.path);
-    let answer = asked_at(session, sheets, "textDocument/implementation", (&path, one.at), until).await;
-    let Ok(all) = answer else { return Some("an interface that gopls does not tell".to_owned()) };
-    let outside = all.iter().find(|place| !sheets.below(&place.path).is_some_and(is_of_the_project))?;
+    let path = inquiry.sheets.path(&one.path);
+    let Ok(all) = inquiry.ask("textDocument/implementation", &path, one.at).await else {
+        return Some("an interface that gopls does not tell".to_owned());
+    };
+    let outside = all.iter().find(|place| !inquiry.sheets.below(&place.path).is_some_and(is_of_the_project))?;
     let package = outside.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     Some(format!("an interface of {}, which the project does not define", package.unwrap_or_default()))
 }
