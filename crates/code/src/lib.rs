@@ -14,7 +14,9 @@
 //! - `judgement`: what is said of a site, of an answer and of who judges it; `head`: how sure an answer is, and why not surer.
 //! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
 //!   of a project.
-//! - `verdict`: what syntax finds, looked at by a server from both sides; `kept`: what was confirmed, for when nobody judges.
+//! - `inquiry`: questions to a server, and when its answers can be believed; `verdict`: what syntax finds, looked at by a server
+//!   from both sides.
+//! - `kept`: what was confirmed, for when nobody judges; `earlier` recalls it.
 //!
 //! Syntax finds every place that could be a use, a server judges each one, and every answer says what was judged and by whom.
 //! Start with `answer`, then `verdict`.
@@ -24,9 +26,11 @@ mod asked;
 mod blocking;
 mod callees;
 mod definition;
+mod earlier;
 mod head;
 mod ignored;
 mod in_test;
+mod inquiry;
 pub mod journal;
 mod judgement;
 mod kept;

@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by, unescaped};
+use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by};
 use crate::walk::{Files, Met, walk};
 
 /// A file that mentions a name.
@@ -59,8 +59,6 @@ pub(crate) enum Why {
     ByCgo,
     /// JavaScript that uses what a module is without a name for it.
     Nameless,
-    /// It writes names with escapes.
-    Escaped,
     /// Code in a file of another kind.
     Embedded,
     /// A macro in it makes a function of that name where it is called.
@@ -89,7 +87,6 @@ impl Why {
             }
             Why::ByCgo => "uses the name by cgo (`C.name`), which the judge of C does not read",
             Why::Assembly => "assembly that mentions the name: no judge reads it",
-            Why::Escaped => "writes the name with escapes (\\u0061): not searched",
             Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
             Why::Makes => {
                 "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
@@ -102,7 +99,7 @@ impl Why {
     pub(crate) fn is_of_its_language(self) -> bool {
         match self {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
-            Why::Assembly | Why::Escaped | Why::Embedded => true,
+            Why::Assembly | Why::Embedded => true,
             Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
             Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes | Why::ByCgo | Why::Nameless => false,
         }
@@ -235,12 +232,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             let brought = brought(&path, &text);
             bring(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
         }
-        let decoded = unescaped(by_name, &text).map(|text| find(by_name, &text).len());
         let mut found = lock();
         found.0.files += 1;
-        if let Some(more) = decoded.and_then(|all| all.checked_sub(starts.len())).filter(|more| *more > 0) {
-            found.0.skipped.push(skip(Why::Escaped, more));
-        }
         if starts.is_empty() {
             return;
         }

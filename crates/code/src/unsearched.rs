@@ -1,6 +1,6 @@
 //! What a search for source files does not see and a compiler does: files that git ignores one by one, links, what `include!`
-//! of Rust brings in, its modules in folders that are not searched, assembly, code in files of other kinds, and names that
-//! JavaScript writes with escapes. They are not searched; an answer says so where they may hold something of it.
+//! of Rust brings in, its modules in folders that are not searched, assembly, and code in files of other kinds. They are not
+//! searched; an answer says so where they may hold something of it.
 
 use std::path::{Path, PathBuf};
 
@@ -105,31 +105,6 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
             places.into_iter().filter(is_named).count()
         }
     }
-}
-
-/// The text with what JavaScript writes as `\u0061` or `\u{61}` in a name as it is meant; `None` if there is none of that.
-pub(crate) fn unescaped(language: Language, text: &[u8]) -> Option<Vec<u8>> {
-    let has_escapes = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
-    let mut meant = Vec::new();
-    let mut from = 0;
-    for at in has_escapes.then(|| find_iter(text, br"\u")).into_iter().flatten() {
-        let rest = &text[at + 2..];
-        let (digits, length) = match rest.strip_prefix(b"{") {
-            Some(rest) => {
-                let end = rest.iter().take(8).position(|byte| *byte == b'}').unwrap_or_default();
-                (&rest[..end], end + 2)
-            }
-            None => (rest.get(..4).unwrap_or_default(), 4),
-        };
-        let digits = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let is_of_name = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$');
-        if let Some(c) = digits.and_then(char::from_u32).filter(is_of_name) {
-            meant.extend_from_slice(&text[from..at]);
-            meant.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            from = at + 2 + length;
-        }
-    }
-    (!meant.is_empty()).then(|| [&meant, &text[from..]].concat())
 }
 
 /// What a Rust file brings in.
@@ -267,16 +242,5 @@ mod tests {
         let find = |text: &[u8]| find_iter(text, b"a").collect();
         assert_eq!(named_by(Embedding::EntryPoints, line.as_bytes(), find), 1 << 20);
         assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
-    }
-
-    #[test]
-    fn names_with_escapes_are_as_they_are_meant() {
-        let meant = |text: &str| {
-            let meant = unescaped(Language::JavaScript, text.as_bytes());
-            meant.map(|meant| String::from_utf8(meant).unwrap())
-        };
-        assert_eq!(meant(r"\u0061rea(1); ar\u{65}a(\u{000061})").as_deref(), Some("area(1); area(a)"));
-        assert_eq!(meant(r"'\u00'; /\u{zz}/; '\u2028area'; '\u{}'; '\u"), None);
-        assert_eq!(unescaped(Language::Rust, br"'\u0061'"), None);
     }
 }

@@ -1,7 +1,6 @@
 //! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
 
 mod aliases;
-mod attributes;
 mod classes;
 mod in_turns;
 mod locals;
@@ -85,6 +84,8 @@ pub(crate) struct Found {
     pub traits: Vec<String>,
     /// The other names that imports and re-exports give it.
     pub names: BTreeSet<String>,
+    /// Files that import a module whose default export is one of the definitions.
+    pub importers: BTreeSet<Arc<Path>>,
     /// The texts that were read, of the files that have definitions or sites.
     pub texts: Texts,
 }
@@ -151,11 +152,11 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
         question: question.clone(),
         traits,
         names: BTreeSet::new(),
+        importers: BTreeSet::new(),
         texts,
     };
     leave_out_other_languages(&mut found);
     aliases::follow(&whole, &mut found, aliases, shown);
-    attributes::add_modules(&whole, &mut found, shown);
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
         found.sites.retain(|site| site.path.starts_with(below));
@@ -201,6 +202,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         question,
         traits: Vec::new(),
         names: BTreeSet::new(),
+        importers: BTreeSet::new(),
         texts: Texts::new(),
     })
 }

@@ -54,6 +54,31 @@ pub(crate) struct Profile {
     pub settings: Map<String, Value>,
     /// What it may judge besides.
     pub wider: Option<Wider>,
+    #[serde(default)]
+    pub rules: Rules,
+}
+
+/// What differs between the languages that servers judge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Rules {
+    /// Whether a condition may leave code out, about which the server is silent then.
+    pub has_conditions: bool,
+    /// Whether members override those of bases or implement those of interfaces.
+    pub overrides: bool,
+    /// Decorators and attributes that call nothing; with `::` or `_` at the end whatever begins so.
+    pub inert: Vec<String>,
+    /// The modules that inert decorators are of; an empty one for what stands alone.
+    pub modules: Vec<String>,
+    /// Methods that the language or its own libraries call.
+    pub called: Vec<String>,
+}
+
+/// The rules of a family of languages.
+pub(crate) fn rules(family: &str) -> &'static Rules {
+    static NONE: Rules =
+        Rules { has_conditions: false, overrides: false, inert: Vec::new(), modules: Vec::new(), called: Vec::new() };
+    all().iter().find(|profile| profile.family == family).map_or(&NONE, |profile| &profile.rules)
 }
 
 /// Extensions of files that no judge reads.

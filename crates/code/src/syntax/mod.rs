@@ -5,17 +5,13 @@
 //! have the same name does not mean that they mean the same thing.
 
 mod c;
-mod class_macros;
-mod conditions;
 mod declaration;
 mod default_imports;
 mod go;
 mod haskell;
-mod header;
 mod marks;
 mod occurrence;
 mod python;
-mod quoted;
 mod rules;
 mod rust;
 mod script;
@@ -33,10 +29,9 @@ use serde::{Deserialize, Serialize};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 pub(crate) use c::is_pure_virtual;
-pub(crate) use conditions::conditional;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
-pub(crate) use default_imports::{DEFAULT, DefaultImport, names_module};
+pub(crate) use default_imports::{DEFAULT, names_module};
 pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
     Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
@@ -170,7 +165,7 @@ impl Language {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        Some(match is_header && (OF_CPP.into_iter().any(has) || header::has_member_functions(text)) {
+        Some(match is_header && (OF_CPP.into_iter().any(has)) {
             true => Language::Cpp,
             false => language,
         })
@@ -231,23 +226,6 @@ thread_local! {
     static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
 }
 
-/// The names that a file gives to the default export of a module; both paths are from the root. Only JavaScript's kin has any.
-pub(crate) fn default_imports(
-    language: Language,
-    text: &[u8],
-    path: &Path,
-    module: &Path,
-    until: Instant,
-) -> Option<Vec<DefaultImport>> {
-    match language {
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            let tree = parse(language, text, until)?;
-            Some(default_imports::default_imports(tree.root_node(), text, path, module))
-        }
-        _ => Some(Vec::new()),
-    }
-}
-
 /// Whether a text has no part that the parser does not know. Blocks.
 pub(crate) fn is_whole(language: Language, text: &[u8], until: Instant) -> bool {
     parse(language, text, until).is_some_and(|tree| !tree.root_node().has_error())
@@ -277,7 +255,6 @@ fn parse_anew(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     let respaced = match language {
         Language::Haskell => haskell::respaced(text),
         Language::Rust => rust::respaced(text),
-        Language::C | Language::Cpp => class_macros::respaced(text),
         _ => None,
     };
     let text = respaced.as_deref().unwrap_or(text);

@@ -196,15 +196,6 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             }
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
         }
-        // `class API Widget`, as the text is and the grammar does not read it.
-        if matches!(language, Language::C | Language::Cpp) && node.child_count() > 0 {
-            let is_used = trail.text[bytes.end..].trim_ascii_start().starts_with(b"(");
-            return Some(plain(if is_used { Class::Call } else { Class::Type }));
-        }
-        if let Some(class) = super::quoted::in_text(language, trail) {
-            let in_macro = language == Language::Rust;
-            return Some(Occurrence { tokens: in_macro.then(Tokens::default), is_member: !in_macro, ..plain(class) });
-        }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
         return is_text.then(|| plain(Class::Mention));
@@ -325,12 +316,10 @@ mod tests {
             let parsed = occurrences(language, text.as_bytes(), name, &starts, until).unwrap();
             assert_eq!(parsed.all.iter().filter(|one| one.class == class).count(), count, "{language:?}");
         };
-        let texts = "f('area')\n".repeat(10_000) + &"getattr('x', 'y')\n".repeat(20_000);
-        check(Language::Python, &texts, "area", Class::Value, 0);
-        let open = "f('area')\n".to_owned() + &"getattr('".repeat(20_000);
-        check(Language::Python, &open, "area", Class::Value, 1);
-        let keys = "f('area');\n".repeat(10_000) + &"x[1];\n".repeat(50_000) + "x[y];\n";
-        check(Language::JavaScript, &keys, "area", Class::Value, 10_000);
+        let texts = "f('area')\n".repeat(10_000) + &"area(1)\n".repeat(10_000);
+        check(Language::Python, &texts, "area", Class::Call, 10_000);
+        let open = "area(1)\n".to_owned() + &"getattr('".repeat(20_000);
+        check(Language::Python, &open, "area", Class::Call, 1);
         let tokens =
             "fn f() {\n".to_owned() + &"assert!(area);\n".repeat(10_000) + "}\n" + &"// a line\n".repeat(50_000);
         check(Language::Rust, &tokens, "area", Class::Value, 10_000);

@@ -29,8 +29,6 @@ pub(super) struct Trail<'a, 't> {
 /// What is found out about a whole file once, however many names stand in it.
 #[derive(Default)]
 pub(super) struct Known {
-    /// Whether it looks names up that are computed.
-    pub computes: OnceCell<bool>,
     /// The macros of Rust that it defines.
     pub macros: OnceCell<HashMap<String, Macro>>,
 }

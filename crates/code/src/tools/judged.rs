@@ -32,6 +32,10 @@ pub(super) struct Question<'a> {
 /// How long a call waits for a judge if it says nothing, and at most.
 const WAIT: u64 = 10_000;
 const LONGEST_WAIT: u64 = 50_000;
+/// How much longer a call may take: what is known already is taken even where nothing is waited for.
+const GRACE: Duration = Duration::from_millis(150);
+/// How long the search for the name may take at least. It rarely takes so long.
+const SEARCH: Duration = Duration::from_secs(2);
 
 /// Finds and judges. A file that changed meanwhile makes all of it be done again, once.
 pub(super) async fn answer(
@@ -46,10 +50,16 @@ pub(super) async fn answer(
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
         let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
-            Ok((scope.clone(), find(scope, &name, shown)?))
+            // Without candidates there is no answer at all.
+            let until = until.max(scope.since + SEARCH);
+            let scope = Scope { until: scope.until.min(until), ..scope.clone() };
+            let found = find(&scope, &name, shown)?;
+            Ok((scope, found))
         })
         .await?;
         let classes = classes(&found);
+        // At the end it is searched once more.
+        let until = until - scope.since.elapsed().min(until.saturating_duration_since(Instant::now()) / 2);
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let asked = Asked { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
@@ -75,7 +85,7 @@ pub(super) async fn answer(
 
 /// When the answer to a question that came then is due.
 pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant {
-    let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
+    let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT)) + GRACE;
     // The answer must still reach whoever waits for it.
     since + cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::meaning::{Meaning, Meanings, Name, Target, meanings};
 use super::{Asked, is_of};
 use crate::answer::{Found, Site, Texts};
 use crate::definition::{Definition, is_inside};
+use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
@@ -44,6 +44,10 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         match meaning {
             Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
             Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
+                // No local of another file is meant: the parser takes something else for one.
+                None if targets.iter().any(|target| target.is_bound && target.path != found.sites[at].path) => {
+                    found.sites[at].verdict = Verdict::Undecided(Code::Unparsable);
+                }
                 // Another one of that name: an entry of another type, a local.
                 None => found.sites[at].verdict = Verdict::Refuted,
                 Some(one) => led.push((at, one)),

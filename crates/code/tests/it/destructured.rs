@@ -64,7 +64,7 @@ fn what_modules_of_commonjs_export() {
     judged.check_callers(&[
         ("Conn", &["uses.js:3 construct confirmed lib.js:1"]),
         ("Queue", &["uses.js:4 construct confirmed lib.js:2"]),
-        ("helper", &["uses.js:5 call confirmed lib.js:3", "uses.js:6 call confirmed lib.js:3"]),
+        ("helper", &["uses.js:6 call confirmed lib.js:3"]),
         (
             "log.js:info",
             &[

@@ -115,21 +115,6 @@ fn modules_in_folders_that_are_not_searched_are_named() {
 }
 
 #[test]
-fn a_name_with_escapes_is_named() {
-    let worktree = Worktree::new();
-    worktree.write("geo.js", "export function area() {}\n").write("py.py", "def alone(): pass\n");
-    worktree.write("uses.js", "import * as geo from './geo';\ngeo.\\u0070i();\n");
-    assert!(asked(&worktree, "area").is_empty());
-    worktree.write("uses.js", "import * as geo from './geo';\ngeo.\\u0061rea();\ngeo.ar\\u{65}a();\n");
-    let (answer, _) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
-    let said = reasons(&answer);
-    assert!(said.len() == 1 && said[0].starts_with("uses.js: writes the name with escapes"), "{said:?}");
-    let reason = answer["head"]["reasons"].as_array().unwrap().iter().find(|one| one["code"] == "not_searched");
-    assert_eq!(reason.unwrap()["sites"], 2);
-    assert!(asked(&worktree, "alone").is_empty());
-}
-
-#[test]
 fn assembly_is_named() {
     let worktree = Worktree::new();
     worktree

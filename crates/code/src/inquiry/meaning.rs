@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::pass::{FILES, MOST_SITES};
 use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
 use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
@@ -142,6 +141,10 @@ enum Said {
     Failed(Code),
 }
 
+/// How many files are open at once, besides those of the definitions.
+pub(crate) const FILES: usize = 180;
+/// How many names are asked about; more are undecided, over a limit.
+const MOST_NAMES: usize = 2000;
 /// How many imports and prototypes are followed one after the other.
 const DEEP: usize = 3;
 
@@ -158,14 +161,14 @@ impl Asking for Names<'_> {
         };
         let root = &self.call.scope.root;
         let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();
-        for (number, name) in self.names.iter().enumerate().take(MOST_SITES) {
+        for (number, name) in self.names.iter().enumerate().take(MOST_NAMES) {
             by_file.entry(&name.path).or_default().push(number);
         }
         let files: Vec<(&Arc<Path>, Vec<usize>)> = by_file.into_iter().collect();
         for chunk in files.chunks(FILES) {
             let documents = chunk.iter().filter_map(|(path, _)| document(root, path, self.texts.get(*path)?)).collect();
             let Some(session) = self.open(server, documents, &mut leading).await else { return leading };
-            let mut sheets = Sheets::new(root, self.texts, session.encoding);
+            let mut sheets = Sheets::new(root, self.texts, session.encoding, self.call.until);
             // Each place to ask for, with the names that lead through it.
             let mut open: Vec<(usize, PathBuf, usize)> = chunk
                 .iter()
@@ -323,7 +326,7 @@ impl Names<'_> {
             (Read { of, sheets }, next)
         });
         let empty = |_| {
-            let sheets = Sheets::new(&self.call.scope.root, self.texts, encoding);
+            let sheets = Sheets::new(&self.call.scope.root, self.texts, encoding, self.call.until);
             (Read { of: Vec::new(), sheets }, Vec::new())
         };
         reading.await.unwrap_or_else(empty)
@@ -331,7 +334,7 @@ impl Names<'_> {
 }
 
 /// What stands at a spot. Some servers give the whole declaration.
-pub(super) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
+pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
     let embedded = sheets.embedded(spot, word);
     let spot = embedded.as_ref().unwrap_or(spot);
     let sheet = sheets.get(&spot.path)?;

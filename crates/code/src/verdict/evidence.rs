@@ -1,76 +1,73 @@
-//! What a server's answer to `textDocument/definition` says of a site: one of our definitions, another one, the way to one.
+//! What a server's answer to `textDocument/definition` says about a candidate.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::announced::{Prototypes, is_linked_alternative};
 use super::classes::{any_at, is_ambient};
-use super::conditions::Conditions;
-use super::decide::Said;
-use super::dispatch::{Dispatched, dispatched, may_be_overridden};
-use super::texts::{Sheets, Spot};
+use super::overriders::{Dispatch, may_be_overridden, of_traits};
+use super::resolve::Evidence;
 use crate::answer::{Found, Site};
+use crate::definition::Definition;
+use crate::inquiry::{Sheets, Spot};
 use crate::judgement::Code;
 use crate::lsp::Location;
 use crate::syntax::{
     C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, names_module, unclosed,
 };
 
-/// What a place of an answer to `textDocument/definition` is.
+/// Reads an answer about a site; `silent` is why a server may say nothing there.
 pub(super) fn read(
     found: &Found,
     asked_at: usize,
     places: &[Location],
     sheets: &mut Sheets,
-    known: &mut BTreeMap<Spot, Option<Dispatched>>,
-    conditions: &mut Conditions,
-) -> Said {
-    let mut best = Said::Nothing;
+    known: &mut BTreeMap<Spot, Option<Dispatch>>,
+    prototypes: &Prototypes,
+    silent: Code,
+) -> Evidence {
+    let mut best = Evidence::Unknown(silent);
+    let mut best_rank = 0;
     let mut is_guess = false;
     // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
     let is_c = family(found.sites[asked_at].language) == C_AND_CPP;
-    let rank = |said: &Said| match said {
-        Said::Ours(_) => 6,
-        Said::Through(_) if !is_c => 5,
-        Said::Dispatched(_) => 4,
-        Said::Other { .. } => 3,
-        Said::Through(_) => 2,
-        Said::Odd | Said::Failed(_) => 1,
-        Said::Nothing => 0,
+    let rank = |evidence: &Evidence| match evidence {
+        Evidence::Definition(_) => 6,
+        Evidence::Import(_) if !is_c => 5,
+        Evidence::Override(_) => 4,
+        Evidence::Other | Evidence::Interface => 3,
+        Evidence::Import(_) => 2,
+        Evidence::Base | Evidence::Unknown(_) => 1,
     };
     for place in places {
         let spot = sheets.spot(place).map(|spot| named(found, asked_at, &spot, sheets));
         let one = match spot {
-            Some(spot) => match read_one(found, asked_at, &spot, sheets, conditions) {
-                other @ Said::Other { .. } => {
+            Some(spot) => match read_one(found, asked_at, &spot, sheets, prototypes, silent) {
+                other @ (Evidence::Other | Evidence::Interface) => {
                     let is_rust = found.sites[asked_at].language == Language::Rust;
-                    let come_to = known.entry(spot.clone()).or_insert_with(|| match is_rust {
-                        true => dispatched(found, &spot, sheets),
-                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatched::Overriders),
+                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| match is_rust {
+                        true => of_traits(found, &spot, sheets),
+                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders),
                     });
-                    let is_direct = !is_rust && is_direct(found, &found.sites[asked_at]);
-                    match come_to {
-                        _ if is_direct => other,
-                        Some(Dispatched::To(one)) => Said::Dispatched(*one),
-                        Some(Dispatched::Either | Dispatched::Overriders) => Said::Failed(Code::Dynamic),
+                    match dispatch {
+                        _ if !is_rust && is_direct(found, &found.sites[asked_at]) => other,
                         // An object of this class is of no other one that only has its members.
-                        Some(Dispatched::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
-                        Some(Dispatched::Structural) => Said::Failed(Code::Dynamic),
-                        Some(Dispatched::Undecided(code)) => Said::Failed(*code),
-                        None if conditions.is_alternative(found, &found.sites[asked_at], &spot, sheets) => {
-                            Said::Failed(Code::Inactive)
-                        }
+                        Some(Dispatch::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
+                        Some(Dispatch::To(one)) => Evidence::Override(one),
+                        Some(_) => Evidence::Base,
                         None => other,
                     }
                 }
-                said => said,
+                evidence => evidence,
             },
-            None => Said::Odd,
+            None => Evidence::Unknown(Code::Stale),
         };
         // In a template clangd gives whatever has the name.
-        let is_another = |said: &Said| matches!(said, Said::Other { .. } | Said::Failed(Code::Dynamic));
-        let is_ours = |said: &Said| matches!(said, Said::Ours(_));
+        let is_another = |one: &Evidence| matches!(one, Evidence::Other | Evidence::Interface | Evidence::Base);
+        let is_ours = |one: &Evidence| matches!(one, Evidence::Definition(_));
         is_guess |= is_c && (is_ours(&one) && is_another(&best) || is_another(&one) && is_ours(&best));
-        if rank(&one) > rank(&best) {
+        if rank(&one) > best_rank {
+            best_rank = rank(&one);
             best = one;
         }
     }
@@ -80,9 +77,9 @@ pub(super) fn read(
         spots.iter().any(|spot| is_assigned_by(found, site, spot, sheets))
     };
     let is_guess = is_guess
-        || matches!(best, Said::Other { .. }) && is_keyword_of_pattern(found, site)
-        || matches!(best, Said::Other { .. } | Said::Ours(_)) && is_itself(sheets);
-    if is_guess { Said::Failed(Code::Dynamic) } else { best }
+        || matches!(best, Evidence::Other | Evidence::Interface) && is_keyword_of_pattern(found, site)
+        || matches!(best, Evidence::Other | Evidence::Interface | Evidence::Definition(_)) && is_itself(sheets);
+    if is_guess { Evidence::Unknown(Code::Dynamic) } else { best }
 }
 
 /// Whether a pattern of Python names a field there, which ty takes for what the pattern binds: `case Point(x=x)`.
@@ -125,7 +122,7 @@ fn is_direct(found: &Found, site: &Site) -> bool {
 
 /// What a module of CommonJS exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area = function
 /// area() {}`, `{ area: require("./area") }`.
-pub(super) fn exported(found: &Found, site: &Site) -> Option<Said> {
+pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
     let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
     let value = text[site.at + name..].trim_ascii_start();
@@ -138,15 +135,15 @@ pub(super) fn exported(found: &Found, site: &Site) -> Option<Said> {
     let is_data = found.definitions.iter().any(|one| matches!(one.kind, Kind::Field | Kind::Variable | Kind::Constant));
     let is_member = text[..last_at].ends_with(b".") && !is_data;
     if let Some(next) = found.sites.iter().position(|one| one.path == site.path && one.at == last_at && is_member) {
-        return Some(Said::Through(next));
+        return Some(Evidence::Import(next));
     }
     if let Some(source) = value.strip_prefix(b"require(") {
         // It has its name by what it requires, which no server leads to.
         let source = source.split(|byte| b"'\"`".contains(byte)).nth(1).unwrap_or_default();
         let source = String::from_utf8_lossy(source).into_owned();
-        let is_it = |one: &crate::definition::Definition| names_module(&site.path, &source, &one.path);
-        let ours = found.definitions.iter().position(is_it).map(Said::Ours);
-        return ours.or_else(|| site.alias.as_ref().map(|_| Said::Failed(Code::Dynamic)));
+        let is_it = |one: &Definition| names_module(&site.path, &source, &one.path);
+        let ours = found.definitions.iter().position(is_it).map(Evidence::Definition);
+        return ours.or_else(|| site.alias.as_ref().map(|_| Evidence::Unknown(Code::Dynamic)));
     }
     for word in [&b"async "[..], b"function* ", b"function ", b"class "] {
         value = value.strip_prefix(word).map_or(value, <[u8]>::trim_ascii_start);
@@ -154,9 +151,9 @@ pub(super) fn exported(found: &Found, site: &Site) -> Option<Said> {
     let at = text.len() - value.len();
     let is_field = found.definitions.iter().any(|one| one.kind == Kind::Field);
     let is_value = |one: &Site| one.path == site.path && one.at == at && !is_field;
-    let is_it = |one: &crate::definition::Definition| one.path == site.path && one.at == at;
-    let ours = found.definitions.iter().position(is_it).map(Said::Ours);
-    ours.or_else(|| found.sites.iter().position(is_value).map(Said::Through))
+    let is_it = |one: &Definition| one.path == site.path && one.at == at;
+    let ours = found.definitions.iter().position(is_it).map(Evidence::Definition);
+    ours.or_else(|| found.sites.iter().position(is_value).map(Evidence::Import))
 }
 
 /// The name of what an answer gives with more around it.
@@ -174,37 +171,43 @@ fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
     spot
 }
 
-fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, conditions: &mut Conditions) -> Said {
+fn read_one(
+    found: &Found,
+    asked_at: usize,
+    spot: &Spot,
+    sheets: &Sheets,
+    prototypes: &Prototypes,
+    silent: Code,
+) -> Evidence {
     let name = &found.question.name;
     let below = sheets.below(&spot.path);
     let word = sheets.word(spot);
-    if let Some(number) = conditions.announced(spot) {
-        return Said::Ours(number);
+    if let Some(number) = prototypes.announced(spot) {
+        return Evidence::Definition(number);
     }
     if let Some(number) = below.and_then(|below| stub_of(found, spot, below, sheets)) {
-        return Said::Ours(number);
+        return Evidence::Definition(number);
     }
     if let Some(below) = below {
         // Some give the whole declaration.
-        let is_ours = |one: &crate::definition::Definition| {
+        let is_ours = |one: &Definition| {
             // rust-analyzer leads from a module to all of its file.
             let is_whole = one.language != Language::Rust && spot.start < one.at && one.at < spot.end && word != name;
             *one.path == *below && (one.at == spot.start || is_whole)
         };
         if let Some(number) = found.definitions.iter().position(is_ours) {
-            return Said::Ours(number);
+            return Evidence::Definition(number);
         }
-        let is_declared =
-            |one: &crate::definition::Definition| one.kind == Kind::Module && one.language == Language::Rust;
+        let is_declared = |one: &Definition| one.kind == Kind::Module && one.language == Language::Rust;
         let mut modules = (0..found.definitions.len()).filter(|at| is_declared(&found.definitions[*at]));
         if let (Some(number), None) = (modules.next().filter(|_| is_module(name, spot)), modules.next()) {
-            return Said::Ours(number);
+            return Evidence::Definition(number);
         }
         // clangd leads from `Point(3)` to the class; the references of its constructors tell.
         let constructs = matches!(found.sites[asked_at].class, Class::Construct | Class::Call);
         let is_alone = !found.definitions.iter().any(|one| one.kind.is_type());
         if constructs && is_alone && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
-            return Said::Nothing;
+            return Evidence::Unknown(silent);
         }
         let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
         let is_pure = |site: &Site| {
@@ -213,34 +216,42 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
         };
         if let Some(at) = here {
             let site = &found.sites[at];
-            if let Some(said) = conditions.same(found, &found.sites[asked_at], site) {
-                return said;
+            if found.sites[asked_at].path != site.path && is_linked_alternative(found, site) {
+                return Evidence::Unknown(Code::Inactive);
             }
             // A field that is embedded in Go leads to its type, whose name it has.
             let is_given = matches!(site.class, Class::Export | Class::FieldWrite);
-            if let Some(said @ Said::Ours(_)) = is_given.then(|| exported(found, site)).flatten() {
-                return said;
+            if let Some(ours @ Evidence::Definition(_)) = is_given.then(|| exported(found, site)).flatten() {
+                return ours;
             }
             let leads_on = site.embeds || matches!(site.class, Class::Import | Class::Export);
             return match site.class {
                 // A type that a comment writes (JSDoc) may be that of any object.
-                Class::Mention => Said::Failed(Code::Dynamic),
+                Class::Mention => Evidence::Unknown(Code::Dynamic),
                 // It names itself where it finds nothing.
-                _ if leads_on && at == asked_at => Said::Nothing,
+                _ if leads_on && at == asked_at => Evidence::Unknown(silent),
                 // So does what a pattern takes from an object of which nothing is known.
-                Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => Said::Nothing,
-                _ if leads_on => Said::Through(at),
-                Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Said::Through(at),
+                Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => {
+                    Evidence::Unknown(silent)
+                }
+                _ if leads_on => Evidence::Import(at),
+                Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Evidence::Import(at),
                 // Without an index clangd does not know what it announces.
                 Class::Signature
-                    if family(site.language) == C_AND_CPP && !is_pure(site) && conditions.may_announce(found, site) =>
+                    if family(site.language) == C_AND_CPP && !is_pure(site) && prototypes.may_announce(found, site) =>
                 {
-                    Said::Nothing
+                    Evidence::Unknown(silent)
                 }
                 // `module.exports = { area }` declares a property of that name, and means what the name means.
-                Class::Value if family(site.language) == SCRIPTS && at != asked_at => Said::Through(at),
-                Class::FieldWrite if let Some(said) = exported(found, site) => said,
-                _ => Said::Other { is_interface: site.in_interface },
+                Class::Value if family(site.language) == SCRIPTS && at != asked_at => Evidence::Import(at),
+                Class::FieldWrite if let Some(value) = exported(found, site) => value,
+                _ => {
+                    if site.in_interface {
+                        Evidence::Interface
+                    } else {
+                        Evidence::Other
+                    }
+                }
             };
         }
     }
@@ -248,7 +259,7 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     if family(found.sites[asked_at].language) == SCRIPTS
         && let Some(key) = key_before(found, spot, sheets)
     {
-        return Said::Through(key);
+        return Evidence::Import(key);
     }
     // The keys of JSON have quotes.
     let text = sheets.text(spot).trim_matches('"');
@@ -257,34 +268,32 @@ fn read_one(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets, condit
     if word == "export" && sheets.text(spot).starts_with("export default ") {
         let is_in_there =
             |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
-        return found.sites.iter().position(is_in_there).map_or(Said::Nothing, Said::Through);
+        return found.sites.iter().position(is_in_there).map_or(Evidence::Unknown(silent), Evidence::Import);
     }
     // What a module is made of by `require` has no name there.
     if word == "module" && sheets.text(spot).starts_with("module.exports") {
-        return Said::Nothing;
+        return Evidence::Unknown(silent);
     }
     // gopls leads from the name of a package to its import.
     if found.sites[asked_at].language == Language::Go && sheets.text(spot).starts_with('"') {
-        return Said::Other { is_interface: false };
+        return Evidence::Other;
     }
     let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, spot, sheets);
     match is_named || is_module(name, spot) || is_implied() {
-        true => Said::Other { is_interface: false },
-        false => Said::Odd,
+        true => Evidence::Other,
+        false => Evidence::Unknown(Code::Stale),
     }
 }
 
 /// Which of ours the same name means in the file beside that only tells what it defines, or that defines what it tells: `geo.pyi` of
 /// `geo.py`, `geo.d.ts` of `geo.js`.
 fn stub_of(found: &Found, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
-    let is_beside = |one: &crate::definition::Definition| {
-        is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below)
-    };
+    let is_beside = |one: &Definition| is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below);
     let number = found.definitions.iter().position(is_beside).filter(|_| sheets.word(spot) == found.question.name)?;
     let (declares, skip) = any_at(sheets, spot)?;
     let text = &sheets.get(&spot.path)?.text;
     let class = declares.marks.class.and_then(|class| text.get(class.start..class.end).filter(|_| skip == 0));
-    let is_it = |one: &crate::definition::Definition| match (one.inside.last(), class) {
+    let is_it = |one: &Definition| match (one.inside.last(), class) {
         (Some(names), Some(class)) => names.iter().any(|name| name == class),
         (names, class) => names.is_none() && class.is_none(),
     };
@@ -350,23 +359,4 @@ fn is_module(name: &str, spot: &Spot) -> bool {
     let folder = spot.path.parent().and_then(|folder| folder.file_name()).and_then(|folder| folder.to_str());
     let is_index = matches!(stem, Some("mod" | "index" | "__init__" | "lib"));
     spot.start <= 3 && (stem == Some(name) || is_index && folder == Some(name))
-}
-
-/// Words that mean a definition without naming it.
-pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
-    let definition = &found.definitions[number];
-    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
-    if definition.is_constructor(&found.question.name)
-        && definition.inside.last().is_some_and(|names| names.iter().any(|one| one == word))
-    {
-        return true;
-    }
-    match definition.language {
-        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
-        Language::TypeScript | Language::Tsx | Language::JavaScript => {
-            is_type && matches!(word, "super" | "this") || word == "default"
-        }
-        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
-        _ => false,
-    }
 }
