@@ -34,6 +34,41 @@ pub(crate) struct Skipped {
     pub why: Why,
     /// How often it mentions the name, as far as that is known.
     pub mentions: usize,
+    /// The first and last lines of the parts that the grammar cannot read.
+    pub lines: Vec<(usize, usize)>,
+}
+
+/// How many parts of a file are named, and how many files.
+const MOST_PARTS: usize = 3;
+
+impl Skipped {
+    pub(crate) fn new(path: PathBuf, why: Why, mentions: usize) -> Skipped {
+        Skipped { path, why, mentions, lines: Vec::new() }
+    }
+
+    /// `lines 87–96 of src/utils/body.ts`: the parts that the grammar cannot read.
+    fn parts(&self) -> String {
+        let part = |(first, last): &(usize, usize)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}–{last}"),
+        };
+        let word = match &self.lines[..] {
+            [(first, last)] if first == last => "line",
+            _ => "lines",
+        };
+        let parts: Vec<String> = self.lines.iter().take(MOST_PARTS).map(part).collect();
+        let more = if self.lines.len() > MOST_PARTS { ", …" } else { "" };
+        format!("{word} {}{more} of {}", parts.join(", "), project::visible::path(&self.path))
+    }
+}
+
+/// `hob's grammar cannot read lines 87–96 of src/utils/body.ts`: the parts of files that were parsed in part.
+pub(crate) fn unread_parts<'a>(skipped: impl IntoIterator<Item = &'a Skipped>) -> Option<String> {
+    let all: Vec<&Skipped> = skipped.into_iter().filter(|one| !one.lines.is_empty()).collect();
+    let parts: Vec<String> = all.iter().take(MOST_PARTS).map(|one| one.parts()).collect();
+    let more = all.len().saturating_sub(MOST_PARTS);
+    let more = if more > 0 { format!(" and of {more} more files") } else { String::new() };
+    (!parts.is_empty()).then(|| format!("hob's grammar cannot read {}{more}", parts.join(", ")))
 }
 
 /// Why something was not looked into.
@@ -45,8 +80,10 @@ pub(crate) enum Why {
     TooSlow,
     OutOfTime,
     OverMemory,
-    /// It was parsed in part.
+    /// It was parsed in part; a judge reads all of it.
     Broken,
+    /// It was parsed in part, and nothing else reads it for the answer.
+    Unread,
     /// The watcher does not see it change, so the judge may not know it as it is.
     Ignored,
     Linked,
@@ -76,7 +113,7 @@ impl Why {
             Why::TooSlow => "takes longer than 3 s to parse: searched as text",
             Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
-            Why::Broken => "does not parse as a whole: what it declares and uses is known in part",
+            Why::Broken | Why::Unread => "hob's grammar cannot read all of it",
             Why::Ignored => {
                 "mentions the name and is not searched, as .gitignore has it: the judge may not know it as it is"
             }
@@ -104,7 +141,7 @@ impl Why {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
             Why::Assembly | Why::Escaped | Why::Embedded => true,
             Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
-            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes | Why::ByCgo | Why::Nameless => false,
+            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Unread | Why::Makes | Why::ByCgo | Why::Nameless => false,
         }
     }
 }
@@ -220,7 +257,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             Err(why) => Err(why),
         };
         let relative = path.strip_prefix(&scope.root).unwrap_or(&path).to_owned();
-        let skip = |why, mentions| Skipped { path: relative.clone(), why, mentions };
+        let skip = |why, mentions| Skipped::new(relative.clone(), why, mentions);
         let (by_name, text) = match read {
             Ok(read) => read,
             Err(why) => {
@@ -278,7 +315,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     let there: BTreeSet<PathBuf> = there.into_iter().filter(may_hold).collect();
     searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
     if scope.is_over() {
-        searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
+        searched.skipped.push(Skipped::new(PathBuf::new(), Why::OutOfTime, 0));
     }
     searched.hits.sort_by(|a, b| a.path.cmp(&b.path));
     searched.skipped.sort();
@@ -319,7 +356,7 @@ fn unsearched(
             Some(_) => Why::Ignored,
         };
         if mentions > 0 {
-            skipped.push(Skipped { path: relative(path), why, mentions });
+            skipped.push(Skipped::new(relative(path), why, mentions));
         }
         if language == Language::Rust {
             known.extend(path.canonicalize());
@@ -331,7 +368,7 @@ fn unsearched(
     while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
         let (file, why) = match one {
             Brought::Computed => {
-                skipped.push(Skipped { path: relative(&by), why: Why::Includes, mentions: 0 });
+                skipped.push(Skipped::new(relative(&by), Why::Includes, 0));
                 continue;
             }
             Brought::Included(file) => (Some(file), Why::Includes),
@@ -346,7 +383,7 @@ fn unsearched(
         beyond.insert(file.clone());
         if mentions > 0 {
             let path = if why == Why::Module { &file } else { &by };
-            skipped.push(Skipped { path: relative(path), why, mentions });
+            skipped.push(Skipped::new(relative(path), why, mentions));
         }
         bring(&mut bringing, &file, brought(&file, &text));
     }
@@ -367,7 +404,7 @@ pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipp
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             match language {
                 Ok(_) => found.0.push(path),
-                Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
+                Err(why) => found.1.push(Skipped::new(path, why, 0)),
             }
         },
     );

@@ -45,7 +45,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
                 match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
                     Some(parsed) => {
                         reader.read(hit, &parsed.all, &alias.name, Some(&alias));
-                        found.skipped.extend(parsed.is_broken.then(|| broken(hit)));
+                        found.skipped.extend(broken(hit, &parsed));
                     }
                     None => found.skipped.push(unparsed(scope, hit)),
                 }
@@ -144,7 +144,7 @@ fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) ->
         let path: Arc<Path> = hit.path.as_path().into();
         let nameless = all.iter().filter(|one| one.name.is_empty()).count();
         if nameless > 0 {
-            found.skipped.push(Skipped { path: hit.path.clone(), why: Why::Nameless, mentions: nameless });
+            found.skipped.push(Skipped::new(hit.path.clone(), Why::Nameless, nameless));
         }
         let passes_on = |one: &DefaultImport| one.name != DEFAULT || one.is_export && path != alias.path;
         let is_other = |one: &DefaultImport| !one.name.is_empty() && one.name != found.question.name && passes_on(one);

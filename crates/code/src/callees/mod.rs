@@ -118,11 +118,14 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     for body in &found.definitions {
         let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
         let Some(parsed) = occurrences_within(body.language, &text, 0..text.len(), scope.until) else {
-            skipped.push(Skipped { path: body.path.to_path_buf(), why: scope.why_not_parsed(), mentions: 0 });
+            skipped.push(Skipped::new(body.path.to_path_buf(), scope.why_not_parsed(), 0));
             continue;
         };
-        if parsed.is_broken {
-            skipped.push(Skipped { path: body.path.to_path_buf(), why: Why::Broken, mentions: 0 });
+        let last = Lines::of(&text).line(body.bytes.end);
+        let is_in_body = |part: &(usize, usize)| part.0 <= last && body.line <= part.1;
+        let lines: Vec<(usize, usize)> = parsed.unread.iter().copied().filter(is_in_body).collect();
+        if !lines.is_empty() {
+            skipped.push(Skipped { lines, ..Skipped::new(body.path.to_path_buf(), Why::Unread, 0) });
         }
         called.extend(calls(body, &text, &parsed.all));
         texts.insert(body.path.clone(), text.into());
@@ -341,13 +344,14 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     let parse = |hit: &Hit| parsed_at(hit.language, &hit.text, &places(hit.language, &hit.text), scope.until);
     for (hit, parsed) in crate::answer::in_turns(&searched.hits, parse) {
         let Some(parsed) = parsed else {
-            skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: 0 });
+            skipped.push(Skipped::new(hit.path.clone(), scope.why_not_parsed(), 0));
             continue;
         };
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::of(&hit.text);
-        if parsed.is_broken {
-            skipped.push(Skipped { path: hit.path.clone(), why: Why::Broken, mentions: 0 });
+        if !parsed.unread.is_empty() {
+            let lines = parsed.unread.clone();
+            skipped.push(Skipped { lines, ..Skipped::new(hit.path.clone(), Why::Broken, 0) });
         }
         for one in &parsed.all {
             let Some(declares) = &one.declares else { continue };

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::declaration::Kind;
 use super::default_imports::DEFAULT;
-use super::rules::{Rule, Table, around, direct, through};
+use super::rules::{Rule, Table, around, direct, is_word, through};
 use super::trail::{Declared, Trail, named_children};
 use super::{Class, Grammar};
 
@@ -333,7 +333,24 @@ fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let kind = if node.kind() == "class" { Kind::Class } else { Kind::Function };
     let is_kept = matches!((trail.kind(1), trail.field(0)), ("assignment_expression", "right") | ("pair", "value"));
     let name = node.child_by_field_name("name").filter(|_| is_kept);
-    name.map(|name| Declared::new(name, kind)).into_iter().collect()
+    // `res.send = function send(body) {}`.
+    let left = trail.up(1).and_then(|assignment| assignment.child_by_field_name("left"));
+    let is_left = |left: &Node<'_>| left.child_by_field_name("property").is_some_and(|member| names_itself(trail, node, member));
+    let within = left.filter(is_left).map(|left| receiver(trail, left)).unwrap_or_default();
+    name.map(|name| Declared { within, ..Declared::new(name, kind) }).into_iter().collect()
+}
+
+/// What a member is assigned to: `View`, `prototype` of `View.prototype.lookup`; nothing for what a module exports, and where it is
+/// no name.
+fn receiver(trail: &Trail<'_, '_>, member: Node<'_>) -> Vec<String> {
+    let Some(object) = member.child_by_field_name("object") else { return Vec::new() };
+    let text = trail.text_of(object);
+    let is_name = |part: &str| !part.is_empty() && part.bytes().all(|byte| is_word(byte) || byte == b'$');
+    match &*text {
+        "exports" | "module.exports" => Vec::new(),
+        text if text.split('.').all(is_name) => text.split('.').map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether an assignment in the constructor of a class makes a field that the class does not declare: `this.radius = radius`.
@@ -352,31 +369,49 @@ fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
     class.is_some_and(|class| !named_children(class).into_iter().any(declares))
 }
 
+/// What gives a member of a module a value that has no name of its own.
+const MADE: &[&str] = &[
+    "array",
+    "await_expression",
+    "call_expression",
+    "false",
+    "new_expression",
+    "number",
+    "object",
+    "regex",
+    "string",
+    "template_string",
+    "true",
+];
+
 /// `exports.area = function …` and `Shape.prototype.area = …`.
 fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
+    let parts = |left: Node<'t>| {
+        let [object, name] = ["object", "property"].map(|field| left.child_by_field_name(field));
+        Some((left, object?, name?, node.child_by_field_name("right")?))
+    };
     let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
-    let name = left.and_then(|left| left.child_by_field_name("property"));
-    let is_this = left.and_then(|left| left.child_by_field_name("object")).is_some_and(|of| of.kind() == "this");
-    if let Some(name) = name.filter(|_| is_this) {
+    let Some((left, object, name, right)) = left.and_then(parts) else { return Vec::new() };
+    if object.kind() == "this" {
         return if makes_field(trail, name) { vec![Declared::new(name, Kind::Field)] } else { Vec::new() };
     }
-    let right = node.child_by_field_name("right");
-    let is_made =
-        right.is_some_and(|right| matches!(right.kind(), "call_expression" | "await_expression" | "new_expression"));
-    let is_of_module = left
-        .and_then(|left| left.child_by_field_name("object"))
-        .is_some_and(|of| matches!(&*trail.text_of(of), "exports" | "module.exports"));
-    // `exports.list = wrapped(async (request) => { … })`.
-    if let Some(name) = name.filter(|_| is_made && is_of_module && !is_require(trail, right)) {
-        return vec![Declared::new(name, Kind::Variable)];
+    // A function or a class that has the name itself declares it.
+    if names_itself(trail, right, name) {
+        return Vec::new();
     }
-    let right = right.filter(|right| is_function(Some(*right)));
-    // A function that has the name itself declares it.
-    let own = right.and_then(|right| right.child_by_field_name("name"));
-    let is_own = |name: &Node<'_>| own.is_some_and(|own| trail.text_of(own) == trail.text_of(*name));
-    match name.filter(|name| right.is_some() && !is_own(name)) {
-        Some(name) => vec![Declared::new(name, Kind::Function)],
-        None => Vec::new(),
-    }
+    let is_of_module = || matches!(&*trail.text_of(object), "exports" | "module.exports");
+    let kind = match right.kind() {
+        _ if is_function(Some(right)) => Kind::Function,
+        "class" => Kind::Class,
+        // `exports.list = wrapped(async (request) => { … })`.
+        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(right)) => Kind::Variable,
+        _ => return Vec::new(),
+    };
+    vec![Declared { within: receiver(trail, left), ..Declared::new(name, kind) }]
+}
+
+fn names_itself(trail: &Trail<'_, '_>, value: Node<'_>, name: Node<'_>) -> bool {
+    let own = value.child_by_field_name("name");
+    own.is_some_and(|own| trail.text_of(own) == trail.text_of(name))
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod announced;
+mod assigned;
 mod back_dated;
 mod beyond;
 mod borderline;
@@ -56,6 +57,7 @@ mod rust;
 mod servers;
 mod silent;
 mod structural;
+mod unread;
 mod unsearched;
 mod worktree;
 mod wrong_use;
