@@ -296,7 +296,7 @@ fn is_named(scope: &Scope, name: &str) -> bool {
         parsed.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
     };
     let searched = search(&Scope { below: scope.root.clone(), ..scope.clone() }, name);
-    !searched.skipped.is_empty() || searched.hits.iter().any(names_it)
+    searched.skipped.iter().any(|one| one.mentions > 0) || searched.hits.iter().any(names_it)
 }
 
 /// What a type has, where another member of it is asked for.

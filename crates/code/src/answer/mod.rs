@@ -26,7 +26,9 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Parsed, Place, Tokens, family, implemented, is_word, occurrences};
+use crate::syntax::{
+    Class, Kind, Language, Occurrence, Parsed, Place, Tokens, family, implemented, is_word, occurrences,
+};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.

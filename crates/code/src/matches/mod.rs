@@ -172,7 +172,9 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
                 renamed.extend(found.renamed.into_iter().map(|line| (hit.path.as_path().into(), line)));
                 unread.extend(found.unread);
                 let lines = found.unread_lines;
-                skipped.extend((!lines.is_empty()).then(|| Skipped { lines, ..Skipped::new(hit.path.clone(), Why::Unread, 0) }));
+                skipped.extend(
+                    (!lines.is_empty()).then(|| Skipped { lines, ..Skipped::new(hit.path.clone(), Why::Unread, 0) }),
+                );
             }
             None => {
                 let mentions = hit.starts.len();

@@ -335,7 +335,8 @@ fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let name = node.child_by_field_name("name").filter(|_| is_kept);
     // `res.send = function send(body) {}`.
     let left = trail.up(1).and_then(|assignment| assignment.child_by_field_name("left"));
-    let is_left = |left: &Node<'_>| left.child_by_field_name("property").is_some_and(|member| names_itself(trail, node, member));
+    let is_left =
+        |left: &Node<'_>| left.child_by_field_name("property").is_some_and(|member| names_itself(trail, node, member));
     let within = left.filter(is_left).map(|left| receiver(trail, left)).unwrap_or_default();
     name.map(|name| Declared { within, ..Declared::new(name, kind) }).into_iter().collect()
 }

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::ops::Range;
 
 use tree_sitter::Node;
 
@@ -31,17 +29,6 @@ pub(super) struct Trail<'a, 't> {
 pub(super) struct Known {
     /// Whether it looks names up that are computed.
     pub computes: OnceCell<bool>,
-    /// The macros of Rust that it defines.
-    pub macros: OnceCell<HashMap<String, Macro>>,
-}
-
-/// The definitions of a macro.
-#[derive(Default)]
-pub(super) struct Macro {
-    /// Where each begins, with its name.
-    pub heads: Vec<Range<usize>>,
-    /// Where the last name ends if all of them take nothing but whole parts.
-    pub whole: OnceCell<Option<usize>>,
 }
 
 impl<'a, 't> Trail<'a, 't> {

@@ -4,12 +4,8 @@ use super::rules::is_word;
 
 /// Words that stand where the grammar does not know them, with what stands around them. Without them the rest means the same to
 /// a search by name.
-const UNKNOWN_WORDS: &[(&str, &str)] = &[
-    ("export type *", "type"),
-    ("import defer *", "defer"),
-    ("static accessor ", "accessor"),
-    ("static [", "static"),
-];
+const UNKNOWN_WORDS: &[(&str, &str)] =
+    &[("export type *", "type"), ("import defer *", "defer"), ("static accessor ", "accessor"), ("static [", "static")];
 
 /// How far the type parameters of a call signature, and the comments before it, are looked through: in bytes and lines.
 const MOST_BYTES: usize = 10_000;
@@ -77,7 +73,8 @@ fn variance(text: &[u8], at: usize) -> usize {
         rest = after.map_or(rest, <[u8]>::trim_ascii_start);
     }
     let length = text.len() - at - rest.len();
-    let is_parameter = rest.first().is_some_and(|byte| is_word(*byte) || *byte == b'$') && !rest.starts_with(b"extends ");
+    let is_parameter =
+        rest.first().is_some_and(|byte| is_word(*byte) || *byte == b'$') && !rest.starts_with(b"extends ");
     let follows = || last_line(&text[..at]).last().is_some_and(|last| b"<,".contains(last));
     if length > 0 && is_parameter && follows() { length } else { 0 }
 }
@@ -111,7 +108,10 @@ mod tests {
     #[test]
     fn variance_of_type_parameters() {
         check("class A<in T, out U, in out V> {}", expect!["class A<   T,     U,        V> {}"]);
-        check("type A<\n  // What comes in.\n  in T,\n> = T;", expect!["type A<\n  // What comes in.\n     T,\n> = T;"]);
+        check(
+            "type A<\n  // What comes in.\n  in T,\n> = T;",
+            expect!["type A<\n  // What comes in.\n     T,\n> = T;"],
+        );
         check("type A<out, out extends string> = { [K in T]: out };", expect!["as it was"]);
         check("for (const a of [b, inner, out]) {}", expect!["as it was"]);
     }

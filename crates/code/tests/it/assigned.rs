@@ -51,8 +51,10 @@ fn the_outline_has_them_with_what_they_are_assigned_to() {
     let (answer, text) = worktree.ask("outline", json!({"path": "lib"})).unwrap();
     expect![[""]].assert_eq(&text);
     let symbols = answer["files"][0]["symbols"].as_array().unwrap();
-    let names: Vec<String> =
-        symbols.iter().map(|one| format!("{} {}", one["kind"].as_str().unwrap(), one["name"].as_str().unwrap())).collect();
+    let names: Vec<String> = symbols
+        .iter()
+        .map(|one| format!("{} {}", one["kind"].as_str().unwrap(), one["name"].as_str().unwrap()))
+        .collect();
     expect![[""]].assert_eq(&names.join("\n"));
 }
 
@@ -93,6 +95,7 @@ fn their_callers_are_judged() {
         "main.js",
         "const res = require('./lib/response');\nres.send('a');\nres.links([]);\nres.type('b');\nconst other = { send() {} };\nother.send();\n",
     );
-    let said = ["res.send", "res.links", "res.type", "View.prototype.resolve"].map(|name| judged.told("find_callers", name));
+    let said =
+        ["res.send", "res.links", "res.type", "View.prototype.resolve"].map(|name| judged.told("find_callers", name));
     expect![[""]].assert_eq(&said.concat());
 }
