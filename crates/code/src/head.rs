@@ -99,7 +99,7 @@ impl Head {
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,
             };
-            let mentions = all.iter().map(|one| one.mentions).sum();
+            let mentions: usize = all.iter().map(|one| one.mentions).sum();
             if let Some(text) = unread_parts(all.iter().copied()) {
                 self.reasons.push(Reason { code, text, sites: mentions });
                 continue;
