@@ -95,7 +95,7 @@ impl Head {
                 Why::Unreadable => Code::Unreadable,
                 Why::Broken | Why::Unread => Code::Unparsable,
                 Why::Ignored | Why::Linked | Why::Includes | Why::Module => Code::NotSearched,
-                Why::Assembly | Why::ByCgo | Why::Nameless | Why::Escaped | Why::Embedded => Code::NotSearched,
+                Why::Assembly | Why::ByCgo | Why::Nameless | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,
             };

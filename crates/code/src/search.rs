@@ -13,7 +13,7 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by, unescaped};
+use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by};
 use crate::walk::{Files, Met, walk};
 
 pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
@@ -155,12 +155,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             let brought = brought(&path, &text);
             bring(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
         }
-        let decoded = unescaped(by_name, &text).map(|text| find(by_name, &text).len());
         let mut found = lock();
         found.0.files += 1;
-        if let Some(more) = decoded.and_then(|all| all.checked_sub(starts.len())).filter(|more| *more > 0) {
-            found.0.skipped.push(skip(Why::Escaped, more));
-        }
         if starts.is_empty() {
             return;
         }
@@ -205,13 +201,12 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched
 }
 
-/// How much that files bring in is held at once. Of a file for which there is no room it is not known what it brings in.
+/// How much that files bring in is held at once.
 const MOST_BROUGHT: usize = 100_000;
 
 fn bring(bringing: &mut Vec<(PathBuf, Brought)>, by: &Path, brought: Vec<Brought>) {
-    let is_too_much = bringing.len() + brought.len() > MOST_BROUGHT && !brought.is_empty();
-    let brought = if is_too_much { vec![Brought::Computed] } else { brought };
-    bringing.extend(brought.into_iter().map(|one| (by.to_owned(), one)));
+    let room = MOST_BROUGHT.saturating_sub(bringing.len());
+    bringing.extend(brought.into_iter().take(room).map(|one| (by.to_owned(), one)));
 }
 
 /// The files that a compiler may read and the search does not, and that have something, or may.
@@ -250,10 +245,6 @@ fn unsearched(
     // What is brought in may bring in more.
     while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
         let (file, why) = match one {
-            Brought::Computed => {
-                skipped.push(Skipped::new(relative(&by), Why::Includes, 0));
-                continue;
-            }
             Brought::Included(file) => (Some(file), Why::Includes),
             Brought::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
             Brought::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),

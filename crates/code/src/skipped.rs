@@ -71,8 +71,6 @@ pub(crate) enum Why {
     ByCgo,
     /// JavaScript that uses what a module is without a name for it.
     Nameless,
-    /// It writes names with escapes.
-    Escaped,
     /// Code in a file of another kind.
     Embedded,
     /// A macro in it makes a function of that name where it is called.
@@ -101,12 +99,11 @@ impl Why {
             }
             Why::ByCgo => "uses the name by cgo (`C.name`), which the judge of C does not read",
             Why::Assembly => "assembly that mentions the name: no judge reads it",
-            Why::Escaped => "writes the name with escapes (\\u0061): not searched",
             Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
             Why::Makes => {
                 "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
             }
-            Why::Includes => "brings in a file with include! or its kind that is not searched and may mention the name",
+            Why::Includes => "brings in a file with include! or its kind that is not searched and mentions the name",
         }
     }
 
@@ -114,7 +111,7 @@ impl Why {
     pub(crate) fn is_of_its_language(self) -> bool {
         match self {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
-            Why::Assembly | Why::Escaped | Why::Embedded => true,
+            Why::Assembly | Why::Embedded => true,
             Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
             Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Unread | Why::Makes | Why::ByCgo | Why::Nameless => {
                 false
