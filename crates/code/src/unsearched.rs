@@ -147,7 +147,7 @@ fn indented(text: &[u8], line: usize) -> usize {
     line + text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count()
 }
 
-/// What a Rust file brings in: by `include!` and the macros that are named after it (`include_proto!`), and as modules. What
+/// What a Rust file brings in: by `include!` with the name of a file, and as modules. What
 /// stands in a comment at the begin of a line is none. Files come here that are too large to be parsed: each byte is looked at
 /// a few times only.
 pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
