@@ -44,6 +44,7 @@ pub(crate) use occurrence::{
 };
 pub(crate) use python::MAKES_ATTRIBUTES;
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
+pub(crate) use trail::named_children;
 use trail::{Declared, Trail};
 pub(crate) use trees::unkept;
 
