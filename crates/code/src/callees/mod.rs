@@ -112,7 +112,8 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
         let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
-    let mut skipped = found.skipped;
+    // Only what stands in the bodies counts.
+    let mut skipped: Vec<Skipped> = found.skipped.into_iter().filter(|one| one.why != Why::Broken).collect();
     let mut called: Vec<(Called, CallSite)> = Vec::new();
     let mut texts = Texts::new();
     for body in &found.definitions {
@@ -349,10 +350,6 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
         };
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::of(&hit.text);
-        if !parsed.unread.is_empty() {
-            let lines = parsed.unread.clone();
-            skipped.push(Skipped { lines, ..Skipped::new(hit.path.clone(), Why::Broken, 0) });
-        }
         for one in &parsed.all {
             let Some(declares) = &one.declares else { continue };
             let name = String::from_utf8_lossy(bare_name(&hit.text[one.bytes.clone()])).into_owned();

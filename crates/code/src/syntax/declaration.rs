@@ -91,6 +91,10 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Place
     let mut places = Vec::new();
     let name = trail.node().id();
     for up in (1..trail.steps.len()).rev() {
+        // Of `res.contentType = res.type = function …` the last one holds what stands in it.
+        if trail.kind(up) == "assignment_expression" && trail.kind(up - 1) == "assignment_expression" {
+            continue;
+        }
         let declared = (language.grammar().declared)(&trail.above(up));
         let [one] = &declared[..] else { continue };
         if one.kind.encloses() && one.name.id() != name {
@@ -365,10 +369,10 @@ fn comment(trail: &Trail<'_, '_>) -> Option<String> {
             }
             before = node.prev_sibling();
         }
-        let starts_parent = trail
-            .up(up + 1)
-            .zip(trail.up(up))
-            .is_some_and(|(parent, node)| parent.parent().is_some() && parent.start_byte() == node.start_byte());
+        let starts_parent = trail.up(up + 1).zip(trail.up(up)).is_some_and(|(parent, node)| {
+            let is_assigned = parent.kind() == "assignment_expression";
+            is_assigned || parent.parent().is_some() && parent.start_byte() == node.start_byte()
+        });
         if !lines.is_empty() || !starts_parent {
             break;
         }

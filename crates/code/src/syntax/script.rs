@@ -327,17 +327,23 @@ fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> 
 }
 
 /// A function or a class that an expression names, as a member or what a module exports: `module.exports = class Shape {}`. What
-/// is given to a call by its own name is a value.
+/// is given to a call by its own name is a value, and so is what is assigned to a member of another name.
 fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let kind = if node.kind() == "class" { Kind::Class } else { Kind::Function };
-    let is_kept = matches!((trail.kind(1), trail.field(0)), ("assignment_expression", "right") | ("pair", "value"));
-    let name = node.child_by_field_name("name").filter(|_| is_kept);
-    // `res.send = function send(body) {}`.
     let left = trail.up(1).and_then(|assignment| assignment.child_by_field_name("left"));
-    let is_left =
-        |left: &Node<'_>| left.child_by_field_name("property").is_some_and(|member| names_itself(trail, node, member));
-    let within = left.filter(is_left).map(|left| receiver(trail, left)).unwrap_or_default();
+    let member = left.and_then(|left| left.child_by_field_name("property"));
+    let within = match (trail.kind(1), trail.field(0)) {
+        ("pair", "value") => Vec::new(),
+        ("assignment_expression", "right") => match left.zip(member) {
+            // `res.send = function send(body) {}`.
+            Some((left, member)) if names_itself(trail, node, member) => receiver(trail, left),
+            Some((left, _)) if trail.text_of(left) != "module.exports" => return Vec::new(),
+            _ => Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    let name = node.child_by_field_name("name");
     name.map(|name| Declared { within, ..Declared::new(name, kind) }).into_iter().collect()
 }
 
@@ -390,10 +396,13 @@ fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let parts = |left: Node<'t>| {
         let [object, name] = ["object", "property"].map(|field| left.child_by_field_name(field));
-        Some((left, object?, name?, node.child_by_field_name("right")?))
+        let right = node.child_by_field_name("right")?;
+        // `res.contentType = res.type = function …`.
+        let inner = |right: &Node<'t>| right.child_by_field_name("right").filter(|_| right.kind() == node.kind());
+        Some((left, object?, name?, right, std::iter::successors(Some(right), inner).last()?))
     };
     let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
-    let Some((left, object, name, right)) = left.and_then(parts) else { return Vec::new() };
+    let Some((left, object, name, right, value)) = left.and_then(parts) else { return Vec::new() };
     if object.kind() == "this" {
         return if makes_field(trail, name) { vec![Declared::new(name, Kind::Field)] } else { Vec::new() };
     }
@@ -402,11 +411,11 @@ fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
         return Vec::new();
     }
     let is_of_module = || matches!(&*trail.text_of(object), "exports" | "module.exports");
-    let kind = match right.kind() {
-        _ if is_function(Some(right)) => Kind::Function,
+    let kind = match value.kind() {
+        _ if is_function(Some(value)) => Kind::Function,
         "class" => Kind::Class,
         // `exports.list = wrapped(async (request) => { … })`.
-        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(right)) => Kind::Variable,
+        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(value)) => Kind::Variable,
         _ => return Vec::new(),
     };
     vec![Declared { within: receiver(trail, left), ..Declared::new(name, kind) }]

@@ -49,13 +49,39 @@ fn worktree() -> Worktree {
 fn the_outline_has_them_with_what_they_are_assigned_to() {
     let worktree = worktree();
     let (answer, text) = worktree.ask("outline", json!({"path": "lib"})).unwrap();
-    expect![[""]].assert_eq(&text);
+    expect![[r#"
+        lib/response.js
+          1  var res = Object.create(null)
+          7  res.send = function send(body)
+          10  res.links = function (links)
+          14  res.contentType = res.type = function contentType(type)
+          15  function View()
+          16  View.prototype.lookup = function lookup(name)
+          17  View.prototype.resolve = (name)
+          18  View.Cache = class
+        lib/utils.js
+          1  exports.version = '1'
+          2  exports.methods = ['get']
+          5  exports.parse = function (text)
+          6  function other()
+          7  stop()
+          7  go: ()"#]]
+    .assert_eq(&text);
     let symbols = answer["files"][0]["symbols"].as_array().unwrap();
     let names: Vec<String> = symbols
         .iter()
         .map(|one| format!("{} {}", one["kind"].as_str().unwrap(), one["name"].as_str().unwrap()))
         .collect();
-    expect![[""]].assert_eq(&names.join("\n"));
+    expect![[r#"
+        variable res
+        function res.send
+        function res.links
+        function res.type
+        function View
+        function View.prototype.lookup
+        function View.prototype.resolve
+        class View.Cache"#]]
+    .assert_eq(&names.join("\n"));
 }
 
 #[test]
@@ -82,7 +108,49 @@ fn they_are_defined_by_their_own_name_and_by_what_they_are_assigned_to() {
         Ok((_, text)) => format!("{name}: {text}\n"),
         Err(refused) => format!("{name}: {refused}\n"),
     });
-    expect![[""]].assert_eq(&said.concat());
+    expect![[r#"
+        res.send: lib/response.js:7-9 function res.send
+        res.send = function send(body) { // The body.
+          return body;
+        };
+        send: lib/response.js:7-9 function res.send
+        res.send = function send(body) { // The body.
+          return body;
+        };
+        res.links: lib/response.js:10-12 function res.links
+        res.links = function (links) {
+          return links;
+        };
+        res.type: lib/response.js:14-14 function res.type
+        res.contentType =
+        res.type = function contentType(type) { return type; };
+        res.contentType: lib/response.js:14-14 function res.type.contentType
+        res.contentType =
+        res.type = function contentType(type) { return type; };
+        View.prototype.lookup: lib/response.js:16-16 function View.prototype.lookup
+        View.prototype.lookup = function lookup(name) { return this.resolve(name); };
+        View.lookup: lib/response.js:16-16 function View.prototype.lookup
+        View.prototype.lookup = function lookup(name) { return this.resolve(name); };
+        View.resolve: lib/response.js:17-17 function View.prototype.resolve
+        View.prototype.resolve = (name) => name;
+        View.Cache: lib/response.js:18-20 class View.Cache
+        View.Cache = class {
+          get() {}
+        };
+        View.Cache.get: lib/response.js:19-19 method View.Cache.get
+        get() {}
+        version: lib/utils.js:1-1 variable version
+        exports.version = '1';
+        methods: lib/utils.js:2-2 variable methods
+        exports.methods = ['get'];
+        parse: lib/utils.js:5-5 function parse
+        exports.parse = function (text) { return text; };
+        stop: lib/utils.js:7-7 method stop
+        stop() {}
+        go: lib/utils.js:7-7 method go
+        go: () => 1
+    "#]]
+    .assert_eq(&said.concat());
     for name in ["alias", "later"] {
         assert!(worktree.ask("show_definition", json!({"name": name})).is_err(), "{name}");
     }
@@ -91,11 +159,24 @@ fn they_are_defined_by_their_own_name_and_by_what_they_are_assigned_to() {
 #[test]
 fn their_callers_are_judged() {
     let Some(judged) = projects::javascript() else { return };
-    judged.write("lib/response.js", RESPONSE).write("lib/utils.js", UTILS).write(
+    judged.write("lib/response.js", RESPONSE.replace("Object.create(null)", "{}")).write("lib/utils.js", UTILS).write(
         "main.js",
         "const res = require('./lib/response');\nres.send('a');\nres.links([]);\nres.type('b');\nconst other = { send() {} };\nother.send();\n",
     );
     let said =
         ["res.send", "res.links", "res.type", "View.prototype.resolve"].map(|name| judged.told("find_callers", name));
-    expect![[""]].assert_eq(&said.concat());
+    expect![[r#"
+        res.send open
+          main.js:2 call undecided -
+          main.js:6 call refuted -
+        res.links open
+          lib/response.js:11 value refuted -
+          main.js:3 call undecided -
+        res.type open
+          lib/response.js:14 value refuted -
+          main.js:4 call undecided -
+        View.prototype.resolve open
+          lib/response.js:16 call undecided -
+    "#]]
+    .assert_eq(&said.concat());
 }

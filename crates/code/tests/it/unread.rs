@@ -43,7 +43,14 @@ fn what_the_compiler_of_typescript_accepts_is_read() {
         assert_eq!(answer["head"]["final"], true, "{text}");
     }
     let (_, text) = worktree.ask("outline", json!({"path": "a.ts"})).unwrap();
-    expect![[""]].assert_eq(&text);
+    expect![[r#"
+        a.ts
+          2  export interface ParseBody
+          10  export class Cell<in T, out U, in out V>
+            11  take(value: T): U
+            12  static accessor count = 1
+          14  export function parse(): void"#]]
+    .assert_eq(&text);
 }
 
 #[test]
@@ -52,9 +59,14 @@ fn lines_that_are_not_read_are_named() {
     worktree.write("src/a.ts", UNREADABLE);
     let (answer, text) = worktree.ask("outline", json!({"path": "src"})).unwrap();
     assert_eq!(answer["head"]["final"], false, "{text}");
-    expect![[""]].assert_eq(&text);
+    expect![[r#"
+        not final: hob's grammar cannot read lines 2, 4 of src/a.ts
+        src/a.ts
+          1  export interface Parameter
+          5  export function area(): number"#]]
+    .assert_eq(&text);
     let refused = worktree.ask("show_definition", json!({"name": "query"})).unwrap_err();
-    expect![[""]].assert_eq(&refused);
+    expect!["`query` is not defined in what was parsed; hob's grammar cannot read lines 2, 4 of src/a.ts, which may define it; find_uses shows where it is used"].assert_eq(&refused);
 }
 
 #[test]
@@ -65,7 +77,7 @@ fn a_file_that_a_judge_reads_leaves_nothing_open() {
     assert_eq!(answer["head"]["final"], true, "{text}");
     let reasons = answer["head"]["reasons"].as_array().unwrap();
     let reasons: Vec<&str> = reasons.iter().filter_map(|one| one["text"].as_str()).collect();
-    expect![[""]].assert_eq(&reasons.join("\n"));
+    expect!["hob's grammar cannot read lines 2, 4 of src/a.ts"].assert_eq(&reasons.join("\n"));
 }
 
 #[test]
@@ -78,5 +90,7 @@ fn a_body_that_is_not_read_may_call_more() {
         let codes = reasons.iter().filter(|one| one["code"] == "unparsable");
         codes.filter_map(|one| one["text"].as_str().map(str::to_owned)).collect::<Vec<_>>().join("\n")
     };
-    expect![[""]].assert_eq(&[said("fine"), said("broken")].join("|"));
+    expect![[r#"
+        hob's grammar cannot read line 5 of a.py, line 5 of a.py|hob's grammar cannot read line 5 of a.py, line 5 of a.py
+        hob's grammar cannot read line 5 of a.py"#]].assert_eq(&[said("fine"), said("broken")].join("|"));
 }
