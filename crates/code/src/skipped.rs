@@ -40,7 +40,7 @@ impl Skipped {
 /// `hob's grammar cannot read lines 87–96 of src/utils/body.ts`: the parts of files that were parsed in part.
 pub(crate) fn unread_parts<'a>(skipped: impl IntoIterator<Item = &'a Skipped>) -> Option<String> {
     let mut all: Vec<&Skipped> = skipped.into_iter().filter(|one| !one.lines.is_empty()).collect();
-    all.dedup_by_key(|one| &one.path);
+    all.dedup_by(|one, other| one.path == other.path);
     let parts: Vec<String> = all.iter().take(MOST_PARTS).map(|one| one.parts()).collect();
     let more = all.len().saturating_sub(MOST_PARTS);
     let more = if more > 0 { format!(" and of {more} more files") } else { String::new() };
