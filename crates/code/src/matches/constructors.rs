@@ -19,14 +19,14 @@ pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
     let mut constructors = Vec::new();
     let mut declared = vec![one.definition.bytes.clone()];
     let (mut members, mut made_at) = (Vec::new(), Vec::new());
-    let (mut opaque, mut holders) = (None, BTreeSet::new());
+    let (mut opaque, mut named) = (None, BTreeSet::new());
     let text = read(&scope.root.join(&one.definition.path)).unwrap_or_default();
     let is_union = script && one.definition.kind != Kind::Enum
         || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_CONSTRUCTORS) {
         let marks = match script && !made.name.starts_with(['"', '\'']) {
             // A member of a union is told by the values that its fields have as type.
-            true => tags(scope, &made.name, &mut holders),
+            true => tags(scope, &made.name, &mut named),
             false => Vec::new(),
         };
         if script && is_union && opaque.is_none() && is_opaque(scope, &made.name, !marks.is_empty()) {
@@ -59,15 +59,15 @@ pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
         made_at,
         members,
         is_union: script && is_union,
-        holders,
+        tags: named,
         opaque,
         text: text.into(),
     }
 }
 
 /// The texts and names that mark the values of a member of a union: `kind: 'circle'`, `kind: Kind.Circle`, `kind: typeof Kind.circle`;
-/// what has the names is added to the holders.
-fn tags(scope: &Scope, member: &str, holders: &mut BTreeSet<String>) -> Vec<String> {
+/// the names are added to those that are known, behind what has them.
+fn tags(scope: &Scope, member: &str, named: &mut BTreeSet<(String, String)>) -> Vec<String> {
     let quoted = |of: &str| -> Option<String> {
         let quote = of.chars().next().filter(|first| matches!(first, '"' | '\''))?;
         of[1..].split_once(quote).filter(|(_, rest)| rest.is_empty()).map(|(text, _)| text.to_owned())
@@ -76,15 +76,15 @@ fn tags(scope: &Scope, member: &str, holders: &mut BTreeSet<String>) -> Vec<Stri
         let fields = held(scope, member).into_iter().flatten().flat_map(|one| one.shape.fields);
         fields.flat_map(|field| [Some(field.of.clone()), constant(&field)]).flatten().collect()
     });
-    let mut named = |of: &str| {
+    let mut by_name = |of: &str| {
         let (holder, name) = held_by(of.strip_prefix("typeof ").unwrap_or(of))?;
         let is_held = of.starts_with("typeof ") || is_enum(scope, holder);
         is_held.then(|| {
-            holders.insert(holder.to_owned());
+            named.insert((holder.to_owned(), name.to_owned()));
             name.to_owned()
         })
     };
-    fields.iter().filter_map(|of| quoted(of).or_else(|| named(of))).collect()
+    fields.iter().filter_map(|of| quoted(of).or_else(|| by_name(of))).collect()
 }
 
 /// `Kind` and `Circle` of `geo.Kind.Circle`.

@@ -84,8 +84,8 @@ pub(crate) struct Sum {
     pub members: Vec<(usize, String)>,
     /// Whether it is a union of TypeScript, whose values are told by one of their members: a judge is asked whose that is.
     pub is_union: bool,
-    /// What has the names that mark its values: `Kind` of `Kind.Circle`.
-    pub holders: BTreeSet<String>,
+    /// The names that mark its values, behind what has them: `Kind.Circle`.
+    pub tags: BTreeSet<(String, String)>,
     /// A member of a union whose values may be told by texts that are not known.
     pub opaque: Option<String>,
     /// That file.
@@ -219,7 +219,10 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     let lines = Lines::of(&hit.text);
     let path: Arc<Path> = hit.path.as_path().into();
     let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
-        sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
+        // A text is no name.
+        let is_text = || sum.is_union && qualifier.is_some() && !sum.tags.iter().any(|(_, tag)| tag == name);
+        !is_text()
+            && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
             && match ours {
                 Ours::ByName => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
                 Ours::But(others) => !others.contains(&(path.clone(), at)),
@@ -346,7 +349,11 @@ fn is_ours(sum: &Sum, qualifier: &str, text: Text<'_>) -> bool {
         let is_said = |said: String| memchr::memmem::find(text.bytes, said.as_bytes()).is_some();
         is_said(format!(" as {qualifier}")) || is_said(format!("type {qualifier} ="))
     };
-    !is_type || qualifier == sum.name || sum.holders.contains(qualifier) || qualifier == "Self" || is_alias()
+    !is_type
+        || qualifier == sum.name
+        || sum.tags.iter().any(|(holder, _)| holder == qualifier)
+        || qualifier == "Self"
+        || is_alias()
 }
 
 /// A text whose nodes are read.

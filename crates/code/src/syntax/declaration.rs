@@ -91,10 +91,6 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Place
     let mut places = Vec::new();
     let name = trail.node().id();
     for up in (1..trail.steps.len()).rev() {
-        // Of `res.contentType = res.type = function …` the last one holds what stands in it.
-        if trail.kind(up) == "assignment_expression" && trail.kind(up - 1) == "assignment_expression" {
-            continue;
-        }
         let declared = (language.grammar().declared)(&trail.above(up));
         let [one] = &declared[..] else { continue };
         if one.kind.encloses() && one.name.id() != name {
@@ -315,7 +311,10 @@ pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
 /// What comes before the body, on one line.
 fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     let node = trail.node();
-    let value = || node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"));
+    // `res.contentType = res.type = function …` has the body of the last one.
+    let right = std::iter::successors(node.child_by_field_name("right"), |right| right.child_by_field_name("right"));
+    let right = right.last();
+    let value = || node.child_by_field_name("value").or(right);
     let body = node
         .child_by_field_name("body")
         .or_else(|| value().and_then(|value| value.child_by_field_name("body")))

@@ -253,7 +253,7 @@ fn declared_there<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
             let key = node.child_by_field_name("key").filter(|key| key.kind() == "property_identifier");
             return key.map(|key| Declared::new(key, Kind::Method)).into_iter().collect();
         }
-        "assignment_expression" => return exported(trail),
+        "assignment_expression" => return assigned(trail, node),
         _ => return Vec::new(),
     };
     Declared::named(node, kind)
@@ -329,22 +329,31 @@ fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> 
 /// A function or a class that an expression names, as a member or what a module exports: `module.exports = class Shape {}`. What
 /// is given to a call by its own name is a value, and so is what is assigned to a member of another name.
 fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
-    let node = trail.node();
-    let kind = if node.kind() == "class" { Kind::Class } else { Kind::Function };
-    let left = trail.up(1).and_then(|assignment| assignment.child_by_field_name("left"));
-    let member = left.and_then(|left| left.child_by_field_name("property"));
-    let within = match (trail.kind(1), trail.field(0)) {
-        ("pair", "value") => Vec::new(),
-        ("assignment_expression", "right") => match left.zip(member) {
-            // `res.send = function send(body) {}`.
-            Some((left, member)) if names_itself(trail, node, member) => receiver(trail, left),
-            Some((left, _)) if trail.text_of(left) != "module.exports" => return Vec::new(),
-            _ => Vec::new(),
-        },
-        _ => return Vec::new(),
+    let declared = match (trail.kind(1), trail.field(0)) {
+        ("pair", "value") => named_value(trail, trail.node(), None),
+        ("assignment_expression", "right") => named_value(trail, trail.node(), trail.up(1)),
+        _ => None,
     };
-    let name = node.child_by_field_name("name");
-    name.map(|name| Declared { within, ..Declared::new(name, kind) }).into_iter().collect()
+    declared.into_iter().collect()
+}
+
+/// What a value declares by its own name, and by the assignment that it stands in.
+fn named_value<'t>(trail: &Trail<'_, 't>, value: Node<'t>, assignment: Option<Node<'t>>) -> Option<Declared<'t>> {
+    let kind = match value.kind() {
+        "class" => Kind::Class,
+        _ if is_function(Some(value)) => Kind::Function,
+        _ => return None,
+    };
+    let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
+    let member = left.and_then(|left| left.child_by_field_name("property"));
+    let within = match left.zip(member) {
+        // `res.send = function send(body) {}`.
+        Some((left, member)) if names_itself(trail, value, member) => receiver(trail, left),
+        Some((left, _)) if trail.text_of(left) != "module.exports" => return None,
+        _ => Vec::new(),
+    };
+    let name = value.child_by_field_name("name")?;
+    Some(Declared { within, ..Declared::new(name, kind) })
 }
 
 /// What a member is assigned to: `View`, `prototype` of `View.prototype.lookup`; nothing for what a module exports, and where it is
@@ -391,34 +400,42 @@ const MADE: &[&str] = &[
     "true",
 ];
 
-/// `exports.area = function …` and `Shape.prototype.area = …`.
-fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
-    let node = trail.node();
-    let parts = |left: Node<'t>| {
-        let [object, name] = ["object", "property"].map(|field| left.child_by_field_name(field));
-        let right = node.child_by_field_name("right")?;
-        // `res.contentType = res.type = function …`.
-        let inner = |right: &Node<'t>| right.child_by_field_name("right").filter(|_| right.kind() == node.kind());
-        Some((left, object?, name?, right, std::iter::successors(Some(right), inner).last()?))
+/// The members that an assignment declares: `exports.area = function …`, `Shape.prototype.area = …`, both of `res.contentType =
+/// res.type = …`.
+fn assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
+    let [left, right] = ["left", "right"].map(|field| node.child_by_field_name(field));
+    let Some((left, right)) = left.filter(|left| left.kind() == "member_expression").zip(right) else {
+        return Vec::new();
     };
-    let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
-    let Some((left, object, name, right, value)) = left.and_then(parts) else { return Vec::new() };
+    let [object, name] = ["object", "property"].map(|field| left.child_by_field_name(field));
+    let Some((object, name)) = object.zip(name) else { return Vec::new() };
     if object.kind() == "this" {
         return if makes_field(trail, name) { vec![Declared::new(name, Kind::Field)] } else { Vec::new() };
     }
-    // A function or a class that has the name itself declares it.
-    if names_itself(trail, right, name) {
-        return Vec::new();
-    }
+    let inner = |right: &Node<'t>| right.child_by_field_name("right").filter(|_| right.kind() == node.kind());
+    let Some(value) = std::iter::successors(Some(right), inner).last() else { return Vec::new() };
     let is_of_module = || matches!(&*trail.text_of(object), "exports" | "module.exports");
     let kind = match value.kind() {
-        _ if is_function(Some(value)) => Kind::Function,
-        "class" => Kind::Class,
+        // A function or a class that has the name itself declares it.
+        _ if names_itself(trail, right, name) => None,
+        _ if is_function(Some(value)) => Some(Kind::Function),
+        "class" => Some(Kind::Class),
         // `exports.list = wrapped(async (request) => { … })`.
-        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(value)) => Kind::Variable,
-        _ => return Vec::new(),
+        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(value)) => Some(Kind::Variable),
+        _ => None,
     };
-    vec![Declared { within: receiver(trail, left), ..Declared::new(name, kind) }]
+    let one = kind.map(|kind| Declared { within: receiver(trail, left), ..Declared::new(name, kind) });
+    let others = if right.kind() == node.kind() { all_assigned(trail, right) } else { Vec::new() };
+    one.into_iter().chain(others).collect()
+}
+
+/// The same, with what a value declares by its own name.
+fn all_assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
+    let all = assigned(trail, node);
+    match node.child_by_field_name("right") {
+        Some(right) if all.is_empty() => named_value(trail, right, Some(node)).into_iter().collect(),
+        _ => all,
+    }
 }
 
 fn names_itself(trail: &Trail<'_, '_>, value: Node<'_>, name: Node<'_>) -> bool {

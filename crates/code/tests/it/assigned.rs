@@ -54,7 +54,7 @@ fn the_outline_has_them_with_what_they_are_assigned_to() {
           1  var res = Object.create(null)
           7  res.send = function send(body)
           10  res.links = function (links)
-          14  res.contentType = res.type = function contentType(type)
+          13  res.contentType = res.type = function contentType(type) { return type; }
           15  function View()
           16  View.prototype.lookup = function lookup(name)
           17  View.prototype.resolve = (name)
@@ -76,7 +76,7 @@ fn the_outline_has_them_with_what_they_are_assigned_to() {
         variable res
         function res.send
         function res.links
-        function res.type
+        function res.contentType
         function View
         function View.prototype.lookup
         function View.prototype.resolve
@@ -110,10 +110,12 @@ fn they_are_defined_by_their_own_name_and_by_what_they_are_assigned_to() {
     });
     expect![[r#"
         res.send: lib/response.js:7-9 function res.send
+        > Sends a body.
         res.send = function send(body) { // The body.
           return body;
         };
         send: lib/response.js:7-9 function res.send
+        > Sends a body.
         res.send = function send(body) { // The body.
           return body;
         };
@@ -124,7 +126,7 @@ fn they_are_defined_by_their_own_name_and_by_what_they_are_assigned_to() {
         res.type: lib/response.js:14-14 function res.type
         res.contentType =
         res.type = function contentType(type) { return type; };
-        res.contentType: lib/response.js:14-14 function res.type.contentType
+        res.contentType: lib/response.js:13-14 function res.contentType
         res.contentType =
         res.type = function contentType(type) { return type; };
         View.prototype.lookup: lib/response.js:16-16 function View.prototype.lookup
@@ -166,15 +168,15 @@ fn their_callers_are_judged() {
     let said =
         ["res.send", "res.links", "res.type", "View.prototype.resolve"].map(|name| judged.told("find_callers", name));
     expect![[r#"
-        res.send open
-          main.js:2 call undecided -
+        res.send final
+          main.js:2 call confirmed lib/response.js:7
           main.js:6 call refuted -
-        res.links open
+        res.links final
           lib/response.js:11 value refuted -
-          main.js:3 call undecided -
-        res.type open
+          main.js:3 call confirmed lib/response.js:10
+        res.type final
           lib/response.js:14 value refuted -
-          main.js:4 call undecided -
+          main.js:4 call confirmed lib/response.js:14
         View.prototype.resolve open
           lib/response.js:16 call undecided -
     "#]]
