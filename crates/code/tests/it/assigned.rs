@@ -54,7 +54,8 @@ fn the_outline_has_them_with_what_they_are_assigned_to() {
           1  var res = Object.create(null)
           7  res.send = function send(body)
           10  res.links = function (links)
-          13  res.contentType = res.type = function contentType(type) { return type; }
+          13  res.contentType = res.type = function contentType(type)
+          14  res.contentType = res.type = function contentType(type)
           15  function View()
           16  View.prototype.lookup = function lookup(name)
           17  View.prototype.resolve = (name)
@@ -77,6 +78,7 @@ fn the_outline_has_them_with_what_they_are_assigned_to() {
         function res.send
         function res.links
         function res.contentType
+        function res.type
         function View
         function View.prototype.lookup
         function View.prototype.resolve
