@@ -19,6 +19,7 @@ mod destructured;
 mod direct_calls;
 mod dispatch;
 mod disturbed;
+mod documented;
 mod embedded;
 mod families;
 mod fields;
