@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict};
-use crate::search::{Scope, Skipped, Why};
+use crate::search::{Scope, Skipped, Why, unread_parts};
 
 /// How sure an answer is.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
@@ -93,20 +93,26 @@ impl Head {
             let code = match why {
                 Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
-                Why::Broken => Code::Unparsable,
+                Why::Broken | Why::Unread => Code::Unparsable,
                 Why::Ignored | Why::Linked | Why::Includes | Why::Module => Code::NotSearched,
                 Why::Assembly | Why::ByCgo | Why::Nameless | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,
             };
+            let mentions: usize = all.iter().map(|one| one.mentions).sum();
+            if let Some(text) = unread_parts(all.iter().copied()) {
+                self.reasons.push(Reason { code, text, sites: mentions });
+                continue;
+            }
             let names: Vec<String> = all.iter().take(3).map(|one| project::visible::path(&one.path)).collect();
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
             let names = names.join(", ");
             let text =
                 if names.is_empty() { why.words().to_owned() } else { format!("{names}{more}: {}", why.words()) };
-            self.reasons.push(Reason { code, text, sites: all.iter().map(|one| one.mentions).sum() });
+            self.reasons.push(Reason { code, text, sites: mentions });
         }
-        self.is_final &= skipped.is_empty();
+        // What a judge reads lacks nothing.
+        self.is_final &= skipped.iter().all(|one| one.why == Why::Broken);
         self.revision = scope.revision.clone();
         self.elapsed_ms = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self

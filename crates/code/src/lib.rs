@@ -3,6 +3,7 @@
 //! - [`tools`]: what agents call, one file each.
 //! - `question`: what is asked for: a name as a person writes it; `asked`: what it means by a file, a line and a column.
 //! - `search`: the files that mention a name, read from disk at every question, so that no answer is stale.
+//! - `skipped`: what a search left out, or read in part, and why.
 //! - `walk`: the files below a folder; `ignored`: the rules that leave some out.
 //! - `unsearched`: what a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
 //! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
@@ -47,6 +48,7 @@ mod search;
 mod server;
 pub mod settings;
 mod shape;
+mod skipped;
 mod syntax;
 pub mod tools;
 mod typed;

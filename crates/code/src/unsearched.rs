@@ -112,16 +112,11 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
 pub(crate) enum Brought {
     /// By `include!`.
     Included(PathBuf),
-    /// By a macro whose file is computed, such as one in `OUT_DIR`.
-    Computed,
     /// A module: the one of these files that there is.
     Module(Vec<PathBuf>),
 }
 
-/// Macros named after `include!` that bring in no code.
-const OF_DATA: &[&[u8]] = &[b"include_str", b"include_bytes", b"include_dir"];
-
-/// A file that brings in more is like one whose places are computed.
+/// How much of one file is read.
 const MOST_BROUGHT: usize = 10_000;
 
 /// What stands before places in their lines. The places come in order, and no line is looked through again for the next one.
@@ -152,7 +147,7 @@ fn indented(text: &[u8], line: usize) -> usize {
     line + text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count()
 }
 
-/// What a Rust file brings in: by `include!` and the macros that are named after it (`include_proto!`), and as modules. What
+/// What a Rust file brings in: by `include!` with the name of a file, and as modules. What
 /// stands in a comment at the begin of a line is none. Files come here that are too large to be parsed: each byte is looked at
 /// a few times only.
 pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
@@ -166,16 +161,11 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         })
     };
     let after_word = |at: usize| at + text[at..].iter().take_while(|byte| is_word(**byte)).count();
+    // What a macro computes is generated: no language server is asked about it.
     let included = |(at, _): (usize, bool)| {
-        let (name, rest) = text[at..].split_at(after_word(at) - at);
-        let rest = rest.strip_prefix(b"!")?;
-        if name != b"include" {
-            return (name.starts_with(b"include_") && !OF_DATA.contains(&name)).then_some(Brought::Computed);
-        }
-        let rest = rest.trim_ascii_start();
+        let rest = text[at..].strip_prefix(b"include!")?.trim_ascii_start();
         let rest = rest.strip_prefix(b"(").or(rest.strip_prefix(b"[")).or(rest.strip_prefix(b"{"));
-        let file = quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)));
-        Some(file.unwrap_or(Brought::Computed))
+        quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)))
     };
     let module = |(at, _): (usize, bool)| {
         let start = at + b"mod ".len();
@@ -193,8 +183,7 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
     };
     let modules = words(b"mod ").filter_map(module).chain(words(b"path = \"").filter_map(placed));
     let all = words(b"include").filter_map(included).chain(modules);
-    let all: Vec<Brought> = all.take(MOST_BROUGHT + 1).collect();
-    if all.len() > MOST_BROUGHT { vec![Brought::Computed] } else { all }
+    all.take(MOST_BROUGHT).collect()
 }
 
 /// The text of a literal at the begin of a text.
@@ -212,9 +201,7 @@ mod tests {
     fn includes_are_read() {
         let text = b"include!(\"inc.in\");\n// include!(\"no\")\nmod m { include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); }\nmy_include!(\"x\");\nconst S: &str = include_str!(\"x\");\n";
         let file = Brought::Included(PathBuf::from("src/inc.in"));
-        assert_eq!(brought(Path::new("src/lib.rs"), text), [file, Brought::Computed]);
-        let proto = b"pub mod pb { tonic::include_proto!(\"pb\"); }\nmacro_rules! include_it { () => {} }\n";
-        assert_eq!(brought(Path::new("src/lib.rs"), proto), [Brought::Computed]);
+        assert_eq!(brought(Path::new("src/lib.rs"), text), [file]);
     }
 
     #[test]
@@ -236,8 +223,7 @@ mod tests {
         let begun = std::time::Instant::now();
         assert_eq!(brought(path, "mod ".repeat(1 << 20).as_bytes()), []);
         assert_eq!(brought(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
-        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()), [Brought::Computed]);
-        assert_eq!(brought(path, "mod a;\n".repeat(MOST_BROUGHT).as_bytes()).len(), MOST_BROUGHT);
+        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()).len(), MOST_BROUGHT);
         let line = ["[x]\na = \"m:", &"a.".repeat(1 << 20), "\""].concat();
         let find = |text: &[u8]| find_iter(text, b"a").collect();
         assert_eq!(named_by(Embedding::EntryPoints, line.as_bytes(), find), 1 << 20);

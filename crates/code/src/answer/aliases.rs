@@ -46,7 +46,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
                 match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
                     Some(parsed) => {
                         reader.read(hit, &parsed.all, &alias.name, Some(&alias));
-                        found.skipped.extend(parsed.is_broken.then(|| broken(hit)));
+                        found.skipped.extend(broken(hit, &parsed));
                     }
                     None => found.skipped.push(unparsed(scope, hit)),
                 }
@@ -157,7 +157,7 @@ fn add_importers(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) 
             }
         }
         if nameless > 0 {
-            found.skipped.push(Skipped { path: hit.path.clone(), why: Why::Nameless, mentions: nameless });
+            found.skipped.push(Skipped::new(hit.path.clone(), Why::Nameless, nameless));
         }
         found.texts.entry(path.clone()).or_insert_with(|| hit.text.into());
         found.importers.insert(path);

@@ -25,7 +25,9 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, is_word, occurrences};
+use crate::syntax::{
+    Class, Kind, Language, Occurrence, Parsed, Place, Tokens, family, implemented, is_word, occurrences,
+};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -253,7 +255,7 @@ fn read_all<'a>(
         match all {
             Some(parsed) => {
                 reader.read(hit, &parsed.all, &question.name, None);
-                skipped.extend(parsed.is_broken.then(|| broken(hit)));
+                skipped.extend(broken(hit, &parsed));
             }
             None => skipped.push(unparsed(scope, hit)),
         }
@@ -280,12 +282,13 @@ fn defines(language: Language, all: &[Occurrence]) -> usize {
 
 /// A file that could not be parsed in time.
 fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
-    Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: hit.starts.len() }
+    Skipped::new(hit.path.clone(), scope.why_not_parsed(), hit.starts.len())
 }
 
-/// A file that was parsed in part.
-pub(crate) fn broken(hit: &Hit) -> Skipped {
-    Skipped { path: hit.path.clone(), why: Why::Broken, mentions: hit.starts.len() }
+/// The file, if it was parsed in part.
+pub(crate) fn broken(hit: &Hit, parsed: &Parsed) -> Option<Skipped> {
+    let skipped = Skipped::new(hit.path.clone(), Why::Broken, hit.starts.len());
+    (!parsed.unread.is_empty()).then(|| Skipped { lines: parsed.unread.clone(), ..skipped })
 }
 
 /// The definitions that are meant. Where there are none, what macros make may be.
@@ -301,6 +304,8 @@ fn meant(
     let definitions = chosen(question, all, scope, mentions, is_behind, &[&skipped[..], &made].concat())?;
     if definitions.is_empty() && !is_behind {
         skipped.extend(made);
+        // What is defined there no judge was asked about.
+        skipped.iter_mut().filter(|one| one.why == Why::Broken).for_each(|one| one.why = Why::Unread);
     }
     Ok((definitions, skipped))
 }
@@ -316,7 +321,7 @@ fn made(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
     for site in sites.iter().filter(is_made) {
         match made.iter_mut().find(|one| *one.path == *site.path) {
             Some(one) => one.mentions += 1,
-            None => made.push(Skipped { path: site.path.to_path_buf(), why: Why::Makes, mentions: 1 }),
+            None => made.push(Skipped::new(site.path.to_path_buf(), Why::Makes, 1)),
         }
     }
     made

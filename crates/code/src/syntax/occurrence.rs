@@ -9,7 +9,7 @@ use super::declaration::{Kind, Place, containers};
 use super::marks::{Marks, marks};
 use super::rules::is_word;
 use super::trail::{Known, Step, Trail};
-use super::{Class, Language, parse};
+use super::{Class, Language, parse, unread_lines};
 
 /// A name at one place of a file.
 #[derive(Debug, Clone)]
@@ -65,9 +65,9 @@ pub(crate) struct Declares {
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub all: Vec<Occurrence>,
-    /// Whether parts of the file are unknown to the parser, and what they declare and use with them. The macros of C are no
-    /// syntax: there only a name that stands in such a part counts.
-    pub is_broken: bool,
+    /// The first and last lines of the parts that the grammar cannot read: what they declare and use is known in part. The macros
+    /// of C are no syntax: there they count only if a name stands in one.
+    pub unread: Vec<(usize, usize)>,
 }
 
 /// The places of a name in a text. `starts` are the offsets at which the text has it, in order; `None` if it cannot be
@@ -160,7 +160,8 @@ pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>]
         return None;
     }
     let is_c = matches!(language, Language::C | Language::Cpp);
-    Some(Parsed { all, is_broken: if is_c { stands_broken } else { tree.root_node().has_error() } })
+    let unread = if is_c && !stands_broken { Vec::new() } else { unread_lines(&tree) };
+    Some(Parsed { all, unread })
 }
 
 fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {

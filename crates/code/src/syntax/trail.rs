@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::ops::Range;
 
 use tree_sitter::Node;
 
@@ -126,7 +124,7 @@ pub(super) fn children_in<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
 }
 
 /// All named children of a node.
-pub(super) fn named_children(node: Node<'_>) -> Vec<Node<'_>> {
+pub(crate) fn named_children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()
 }

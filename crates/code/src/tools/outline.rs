@@ -11,7 +11,7 @@ use super::{Questions, doubt, searched, shown};
 use crate::head::Head;
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
-use crate::syntax::{Declaration, Kind, Language, declarations, is_whole};
+use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 
 /// What a file or a folder declares.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -103,21 +103,22 @@ impl Tool for Outline {
                 let Some((language, text)) =
                     read(&file).ok().and_then(|text| Some((Language::of(&file, &text)?, text)))
                 else {
-                    skipped.push(Skipped { path, why: Why::Unreadable, mentions: 0 });
+                    skipped.push(Skipped::new(path, Why::Unreadable, 0));
                     continue;
                 };
                 if text.len() > MAX_PARSED as usize {
-                    skipped.push(Skipped { path, why: Why::TooLarge, mentions: 0 });
+                    skipped.push(Skipped::new(path, Why::TooLarge, 0));
                     continue;
                 }
                 let Some(all) = declarations(language, &text, scope.until) else {
-                    skipped.push(Skipped { path, why: scope.why_not_parsed(), mentions: 0 });
+                    skipped.push(Skipped::new(path, scope.why_not_parsed(), 0));
                     continue;
                 };
                 // The macros of C are no syntax: hardly a file of it parses as a whole.
                 let is_c = matches!(language, Language::C | Language::Cpp);
-                if !is_c && !is_whole(language, &text, scope.until) {
-                    skipped.push(Skipped { path: path.clone(), why: Why::Broken, mentions: 0 });
+                let lines = if is_c { Vec::new() } else { unread_in(language, &text, scope.until) };
+                if !lines.is_empty() {
+                    skipped.push(Skipped { lines, ..Skipped::new(path.clone(), Why::Unread, 0) });
                 }
                 let symbols = filter.kept(language, &all, &Lines::of(&text), 1);
                 if !symbols.is_empty() || is_file {
@@ -196,7 +197,7 @@ impl Filter {
             let prefix = if one.within.is_empty() || one.kind == Kind::Impl {
                 String::new()
             } else {
-                format!("{}.", one.within[0])
+                format!("{}.", one.within.join("."))
             };
             kept.push(Symbol {
                 kind: one.kind.word(),

@@ -94,6 +94,7 @@ impl Tool for ShowDefinition {
                 let members = described.as_ref().filter(|_| args.members != Some(false)).map(|one| &one.members);
                 let members: Vec<String> =
                     members.into_iter().flatten().take(MOST_MEMBERS).map(|one| one.signature.clone()).collect();
+                let has_docstring = described.as_ref().is_some_and(|one| one.has_docstring);
                 let shown = Shown {
                     name: definition.label.clone(),
                     kind: definition.kind.word(),
@@ -107,13 +108,9 @@ impl Tool for ShowDefinition {
                     members,
                 };
                 text.push(format!("{}:{}-{} {} {}", shown.file, shown.line, shown.end_line, shown.kind, shown.name));
-                text.extend(
-                    shown
-                        .doc
-                        .iter()
-                        .flat_map(|doc| doc.lines())
-                        .map(|line| format!("> {}", project::visible::escaped(line))),
-                );
+                // A string that documents it stands in its source.
+                let doc = shown.doc.iter().filter(|_| !has_docstring).flat_map(|doc| doc.lines());
+                text.extend(doc.map(|line| format!("> {}", project::visible::escaped(line))));
                 text.push(shown.source.clone());
                 if shown.truncated {
                     text.push(format!("cut after {most} of {} bytes: max_bytes; it holds:", whole.len()));

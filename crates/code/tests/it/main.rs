@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod announced;
+mod assigned;
 mod back_dated;
 mod beyond;
 mod borderline;
@@ -18,6 +19,7 @@ mod destructured;
 mod direct_calls;
 mod dispatch;
 mod disturbed;
+mod documented;
 mod embedded;
 mod families;
 mod fields;
@@ -53,6 +55,7 @@ mod revision;
 mod rust;
 mod servers;
 mod silent;
+mod unread;
 mod unsearched;
 mod worktree;
 mod wrong_use;

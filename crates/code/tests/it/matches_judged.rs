@@ -132,12 +132,51 @@ fn typescript() {
 }
 
 #[test]
+fn unions_that_members_of_enums_tell_apart() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n")
+        .write(
+            "shape.ts",
+            "export enum Kind { Circle, Square }\nexport const Code = { a: 'x', b: 'y' } as const;\n\
+             export interface Circle { kind: Kind.Circle; r: number }\nexport interface Square { kind: Kind.Square }\n\
+             export type Shape = Circle | Square;\n\
+             export interface Other { kind: Kind.Circle }\n\
+             export type Failure = { code: typeof Code.a } | { code: typeof Code.b };\n",
+        )
+        .write(
+            "uses.ts",
+            "import { Code, Failure, Kind, Other, Shape } from './shape';\n\
+             export function area(s: Shape): number {\n  switch (s.kind) {\n    case Kind.Circle: return s.r;\n    case Kind.Square: return 1;\n  }\n}\n\
+             export function other(o: Other) {\n  switch (o.kind) {\n    case Kind.Circle: return 1;\n  }\n}\n\
+             export function code(f: Failure) {\n  switch (f.code) {\n    case Code.a: return 1;\n    default: return 0;\n  }\n}\n",
+        );
+    check(
+        &judged,
+        "Shape",
+        expect![[r#"
+        1 match, breaks, 1 refuted, 0 undecided · tsc ready
+        uses.ts:3 switch breaks confirmed"#]],
+    );
+    let (answer, text) = judged.until_judged("find_matches", json!({"type_name": "Failure"}));
+    assert_eq!(answer["head"]["final"], false, "{text}");
+    expect![[r#"
+        1 match, absorbs: 1 confirmed, 0 undecided, not final: { code: typeof Code.a } is one of Failure, and which texts tell its values is not known: a match by them is not seen · tsc ready
+        defined: shape.ts:7 type Failure
+        absorbs: uses.ts
+          14  code  switch  a branch for everything takes it  switch (f.code) {"#]].assert_eq(&text);
+}
+
+#[test]
 fn what_no_text_tells_apart_is_never_final() {
     if !testkit::has_program("tsc") || !testkit::has_program("node") {
         return;
     }
     let judged = Judged::new();
-    let kinds = "export enum Kind { Circle, Square }\nexport const Code = { a: 1, b: 2 } as const;\n\
+    let kinds = "export enum Kind { Circle, Square }\nexport enum Mode { On, Off }\nexport const Code = { a: 1, b: 2 } as const;\n\
                  export type Dot = 'dot';\nexport interface Side { length: number }\nexport interface Tagged<T> { kind: T }\n";
     // Each union, what switches over its values, and whether the answer may be final.
     let cases = [
@@ -145,14 +184,14 @@ fn what_no_text_tells_apart_is_never_final() {
             "interface A { kind: Kind.Circle } interface B { kind: Kind.Square } TYPE A | B",
             "x.kind",
             "Kind.Circle",
-            false,
+            true,
         ),
-        ("TYPE { kind: Kind.Circle; r: number } | { kind: Kind.Square }", "x.kind", "Kind.Circle", false),
+        ("TYPE { kind: Kind.Circle; r: number } | { kind: Kind.Square }", "x.kind", "Kind.Circle", true),
         (
             "class A { readonly kind = Kind.Circle } class B { readonly kind = Kind.Square } TYPE A | B",
             "x.kind",
             "Kind.Circle",
-            false,
+            true,
         ),
         (
             "interface A extends Tagged<Kind.Circle> {} interface B extends Tagged<Kind.Square> {} TYPE A | B",
@@ -168,7 +207,7 @@ fn what_no_text_tells_apart_is_never_final() {
         ),
         ("TYPE { code: typeof Code.a } | { code: typeof Code.b }", "x.code", "Code.a", false),
         ("TYPE typeof Code.a | typeof Code.b", "x", "Code.a", false),
-        ("TYPE Kind.Circle | Kind.Square", "x", "Kind.Circle", false),
+        ("TYPE Mode.On | Mode.Off", "x", "Mode.On", false),
         ("TYPE (typeof Code)['a'] | (typeof Code)['b']", "x", "Code.a", false),
         ("TYPE 1 | 2", "x", "1", false),
         ("TYPE { version: 1 } | { version: 2 }", "x.version", "1", false),
@@ -178,7 +217,7 @@ fn what_no_text_tells_apart_is_never_final() {
             "interface A { type: 'a'; kind: Kind.Circle } interface B { type: 'b'; kind: Kind.Square } TYPE A | B",
             "x.kind",
             "Kind.Circle",
-            false,
+            true,
         ),
         (
             "interface A { type: 'a'; side: Side; ok: boolean } interface B { type: 'b'; all: Side[] } TYPE A | B",
@@ -195,7 +234,7 @@ fn what_no_text_tells_apart_is_never_final() {
         judged.write(
             &format!("case{number}.ts"),
             format!(
-                "import {{ Code, Dot, Kind, Side, Tagged }} from './kinds';\n{}\n\
+                "import {{ Code, Dot, Kind, Mode, Side, Tagged }} from './kinds';\n{}\n\
                  export function f(x: Union{number}) {{ switch ({value}) {{ case {case}: return 1; }} return 0; }}\n",
                 union.replace("} interface", "}\ninterface").replace("} export", "}\nexport")
             ),

@@ -61,13 +61,13 @@ fn what_include_brings_in_is_named_unless_it_was_searched() {
     worktree.write("src/a.rs", "include!(\"inc.in\");\n");
     let said = asked(&worktree, "area");
     assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file with include!"), "{said:?}");
+    // What is generated no answer speaks of.
     worktree.write("src/a.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\"));\n");
-    assert_eq!(asked(&worktree, "area").len(), 1);
-    assert!(asked(&worktree, "alone").is_empty());
+    assert!(asked(&worktree, "area").is_empty());
 }
 
 #[test]
-fn what_an_included_file_includes_and_what_is_named_after_include_are_named() {
+fn what_an_included_file_includes_is_named() {
     let worktree = rust();
     worktree.write("src/a.rs", "include!(\"one.in\");\n").write("src/one.in", "include!(\"deep/two.in\");\n");
     worktree.write("src/deep/two.in", "include!(\"../one.in\");\n");
@@ -75,10 +75,6 @@ fn what_an_included_file_includes_and_what_is_named_after_include_are_named() {
     worktree.write("src/deep/two.in", "pub fn i() { area(); }\n");
     let said = asked(&worktree, "area");
     assert!(said.len() == 1 && said[0].starts_with("src/one.in: brings in a file"), "{said:?}");
-    worktree.write("src/a.rs", "tonic::include_proto!(\"pb\");\n");
-    let said = asked(&worktree, "area");
-    assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file"), "{said:?}");
-    assert!(asked(&worktree, "alone").is_empty());
 }
 
 #[test]

@@ -65,6 +65,33 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "Nine.depth"}),
         expect!["there is no `depth` in the source files of [root]; Nine has width, area"],
     );
+    // A use that nothing declares is a name from outside, unless what it is said to be of is in no file.
+    worktree.write("local.py", "def run(thing):\n    return thing.sort()\nclass Mapping: pass\n");
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "nosuch.thing"}),
+        expect![
+            "there is no `nosuch.thing`: nothing here is named `nosuch`; ask for `thing` alone to see all of that name"
+        ],
+    );
+    refused(
+        &worktree,
+        "find_uses",
+        json!({"name": "Maping.sort"}),
+        expect![
+            "there is no `Maping.sort`: nothing here is named `Maping`; near to `Maping`: Mapping; ask for `sort` alone to see all of that name"
+        ],
+    );
+    refused(
+        &worktree,
+        "show_definition",
+        json!({"name": "nosuch.thing"}),
+        expect![
+            "there is no `nosuch.thing`: nothing here is named `nosuch`; ask for `thing` alone to see all of that name"
+        ],
+    );
+    assert!(worktree.ask("find_callers", json!({"name": "thing.sort"})).is_ok());
     refused(&worktree, "find_callers", json!({"name": " "}), expect!["the name is empty"]);
     refused(
         &worktree,
