@@ -46,6 +46,7 @@ mod shape;
 mod syntax;
 pub mod tools;
 mod typed;
+mod unread;
 mod unsearched;
 mod verdict;
 mod walk;

@@ -8,7 +8,7 @@ use project::Caller;
 use super::Call;
 use crate::judgement::{Code, Judge, Judged, Reason};
 use crate::pool::Found as Sought;
-use crate::server::{Canary, Order, Seen, Server, Session, Settled, State};
+use crate::server::{Order, Seen, Server, Session, Settled, State};
 use crate::syntax::Language;
 
 /// All questions of one answer to one server, asked once.
@@ -112,9 +112,9 @@ pub(super) async fn rounds<A: Asking>(
             if !is_certain {
                 let name = &server.profile.name;
                 let text =
-                    format!("{name} was not asked until two of its answers agree, so this may lack some: ask again");
+                    format!("{name} had no time to give the same answer twice, so some may be missing");
                 judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
-                judged.retry_after = Some(Duration::from_secs(1));
+                judged.may_pass = true;
             }
             judged.reasons.extend(server.lacks().filter(|_| !round.standing().is_sure).map(|text| Reason {
                 code: Code::Inactive,
@@ -133,7 +133,7 @@ pub(super) async fn rounds<A: Asking>(
             };
             let text = server.lacks().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
             judged.reasons.push(Reason { code, text, sites: 0 });
-            judged.retry_after = retry_after(&seen);
+            judged.may_pass |= seen.state.may_pass();
             (Err(code), seen)
         }
     };
@@ -210,7 +210,7 @@ async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<Seen, Se
             _ => {}
         }
         reported += 1.0;
-        let message = format!("none confirmed yet, {open} undecided: {}", said(&server.profile.name, &seen));
+        let message = format!("{open} places by name, not checked yet: {}", said(&server.profile.name, &seen));
         call.cx.progress(Progress { progress: reported, total: None, message: Some(message) });
         let until = tokio::time::Instant::from_std(call.until);
         match tokio::time::timeout_at(until, watch.changed()).await {
@@ -258,33 +258,16 @@ fn why(server: &Server, seen: &Seen) -> (Code, String) {
         State::OverBudget => {
             (Code::OverALimit, format!("{said}: it alone needs more than [code] memory allows; raise that setting"))
         }
-        _ => match retry_after(seen) {
-            Some(pause) => (Code::Loading, format!("{said}, ask again in about {} s", pause.as_secs().max(1))),
-            None => (Code::Loading, said),
-        },
-    }
-}
-
-/// The longest pause that is asked for where a server does not say how far it is.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// When to ask again.
-fn retry_after(seen: &Seen) -> Option<Duration> {
-    let passed = seen.started.map(|started| started.elapsed()).unwrap_or_default();
-    match &seen.state {
-        State::Loading { percent: Some(percent @ 1..) } => {
-            let left = passed * u32::from(100 - (*percent).min(99)) / u32::from(*percent);
-            Some(left.clamp(Duration::from_secs(1), Duration::from_secs(120)))
+        State::Starting | State::Loading { .. } => {
+            let passed = seen.started.map(|started| started.elapsed().as_secs()).unwrap_or_default();
+            let percent = seen.state.percent().map(|percent| format!(", {percent} %")).unwrap_or_default();
+            let first = server.profile.first_load.as_ref().map(|first| format!(" ({first})")).unwrap_or_default();
+            (Code::Loading, format!("{} has been loading for {passed} s{percent}{first}", server.profile.name))
         }
-        // Nobody knows how long it takes: what has taken long takes longer.
-        State::Starting | State::Loading { .. } => Some((passed / 2).clamp(Duration::from_secs(5), LONGEST_PAUSE)),
-        State::Parked => Some(Duration::from_secs(5)),
-        State::Ready => Some(Duration::from_secs(2)),
-        State::Doubtful => Some((seen.since.elapsed() / 2).clamp(Duration::from_secs(2), LONGEST_PAUSE)),
-        State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
-            retry_in.map(|pause| pause + Duration::from_secs(2))
+        State::Parked => {
+            (Code::Loading, format!("{} was stopped to save memory and starts again", server.profile.name))
         }
-        State::Absent | State::Disabled | State::NotTrusted | State::OverBudget | State::CannotStart { .. } => None,
+        _ => (Code::Loading, said),
     }
 }
 
@@ -293,10 +276,7 @@ fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
     Judge {
         language,
         name: Some(name.to_owned()),
-        version: seen.version.clone(),
         state: seen.state.word(),
         progress: seen.state.percent(),
-        canary: seen.canary.as_ref().map(Canary::words),
-        since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
     }
 }

@@ -168,7 +168,7 @@ fn the_other_servers_run_nothing_of_a_checkout() {
             judged.ask("find_callers", json!({"name": name})).unwrap();
         } else {
             let (answer, text) = judged.until_judged("find_callers", json!({"name": name}));
-            assert_eq!(answer["head"]["judges"][0]["state"], "ready", "{text}");
+            assert_eq!(answer["head"]["servers"][0]["state"], "ready", "{text}");
         }
         let ran: Vec<String> = marks(place.path()).into_iter().filter(|mark| mark != "lure.so").collect();
         assert_eq!(ran, [""; 0], "{server}");

@@ -129,7 +129,7 @@ impl Judged {
 
     /// Asks until the answer is final. Idle machines need seconds for these projects; a crowded one is only waited for.
     pub(crate) fn until_final(&self, name: &str, arguments: Value) -> (Value, String) {
-        self.until(name, arguments, |head| head["final"] == true)
+        self.until(name, arguments, |head| head["complete"] == true)
     }
 
     /// Asks until the judge is ready and has said what it says, final or not.
@@ -137,7 +137,7 @@ impl Judged {
         self.until(name, arguments, |head| {
             let passes = ["loading", "out_of_time", "stale"];
             let is_waited_for = |reason: &Value| passes.contains(&reason["code"].as_str().unwrap());
-            let is_ready = head["judges"].as_array().unwrap().iter().all(|judge| judge["state"] == "ready");
+            let is_ready = head["servers"].as_array().unwrap().iter().all(|judge| judge["state"] == "ready");
             is_ready && !head["reasons"].as_array().unwrap().iter().any(is_waited_for)
         })
     }
@@ -180,14 +180,14 @@ impl Judged {
         for (name, expected) in all {
             let (answer, text) = self.until_judged("find_callers", json!({"name": name, "refuted": true}));
             assert_eq!(sites(&answer), *expected, "{name}: {text}");
-            assert_eq!(answer["head"]["final"], false, "{name}: {text}");
+            assert_eq!(answer["head"]["complete"], false, "{name}: {text}");
         }
     }
 
     /// What is said of each use of a name, refuted ones too: whether that is final, then the sites as [`sites`] has them.
     pub(crate) fn told(&self, tool: &str, name: &str) -> String {
         let (answer, _) = self.until_judged(tool, json!({"name": name, "refuted": true}));
-        let is_final = if answer["head"]["final"] == true { "final" } else { "open" };
+        let is_final = if answer["head"]["complete"] == true { "final" } else { "open" };
         let sites: String = sites(&answer).into_iter().map(|site| format!("  {site}\n")).collect();
         format!("{name} {is_final}\n{sites}")
     }

@@ -19,6 +19,7 @@ mod direct_calls;
 mod dispatch;
 mod disturbed;
 mod embedded;
+mod expanded;
 mod families;
 mod fields;
 mod guessed;

@@ -69,7 +69,7 @@ pub(crate) fn rust(judged: &Judged) {
         assert_eq!(all[..1], uses, "{text}");
     }
     let (answer, text) = judged.until_final("find_uses", json!({"name": "len"}));
-    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(1), &json!(2)), "{text}");
+    assert_eq!((&answer["total"], &answer["head"]["other"]), (&json!(1), &json!(2)), "{text}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn what_no_text_tells_apart_is_never_final() {
     }
     for (number, (union, .., may_be_final)) in cases.iter().enumerate() {
         let (answer, text) = judged.until_judged("find_matches", json!({"type_name": format!("Union{number}")}));
-        assert_eq!(answer["head"]["final"], *may_be_final, "{union}: {text}");
+        assert_eq!(answer["head"]["complete"], *may_be_final, "{union}: {text}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::projects;
 /// The sites, once the judge is ready; the answer is not final for their sake.
 fn not_final(judged: &Judged, name: &str) -> Vec<String> {
     let (answer, text) = judged.until_judged("find_callers", json!({"name": name}));
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     for reason in answer["head"]["reasons"].as_array().unwrap() {
         let code = reason["code"].as_str().unwrap();
         assert!(["dynamic", "macro", "inactive_code"].contains(&code), "{text}");

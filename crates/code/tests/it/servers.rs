@@ -336,5 +336,5 @@ fn modules_of_commonjs_are_judged() {
         .write("a.js", "function helper() { return 1; }\nmodule.exports = { helper };\n")
         .write("b.js", "const { helper } = require('./a');\nhelper();\n");
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "helper"}));
-    assert_eq!(answer["head"]["judges"][0]["state"], "ready", "{text}");
+    assert_eq!(answer["head"]["servers"][0]["state"], "ready", "{text}");
 }

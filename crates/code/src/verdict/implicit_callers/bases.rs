@@ -77,7 +77,7 @@ impl Walk<'_> {
         if self.language == Language::Cpp && one.marks.class.is_none() {
             match self.prototypes(&path, one.at).await {
                 Some(prototypes) if !prototypes.is_empty() => all.extend(prototypes),
-                _ => return Some("what the judge does not name".to_owned()),
+                _ => return Some("a base that the language server does not name".to_owned()),
             }
         }
         let mut bases: Vec<Spot> = Vec::new();

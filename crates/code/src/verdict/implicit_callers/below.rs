@@ -26,7 +26,7 @@ const WITHIN: Duration = Duration::from_secs(1);
 impl Walk<'_> {
     /// The classes that name one as a base, and its other names whose uses the judge knows; why they are not known.
     pub(super) async fn below(&mut self, class: &Spot) -> Result<(Vec<(PathBuf, Marks, usize)>, Vec<Spot>), String> {
-        let unknown = || "what the judge does not name".to_owned();
+        let unknown = || "a base that the language server does not name".to_owned();
         let sheet = self.sheets.get(&class.path).ok_or_else(unknown)?;
         let params = json!({
             "textDocument": {"uri": of_path(&class.path)},
@@ -113,7 +113,7 @@ impl Walk<'_> {
             let spot = Spot { end: at + self.sheets.word(&spot).len(), ..spot };
             let leads_to = self.class_of(&spot).await;
             let leads_to = leads_to
-                .ok_or_else(|| format!("{}, of which the judge does not say what it is", self.sheets.word(&spot)))?;
+                .ok_or_else(|| format!("{}, of which the language server does not say what it is", self.sheets.word(&spot)))?;
             if (&leads_to.path, leads_to.start) == (&class.path, class.start) {
                 all.push(spot);
             }
