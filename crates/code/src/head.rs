@@ -132,8 +132,10 @@ impl Head {
 
     /// The places of each reason: `4 in the arguments of macros`.
     pub(crate) fn of_places(&self) -> Vec<Reason> {
-        let one = |(code, sites): (&Code, &usize)| {
-            Reason { code: *code, text: format!("{sites} {}", code.words()), sites: *sites }
+        let one = |(code, sites): (&Code, &usize)| Reason {
+            code: *code,
+            text: format!("{sites} {}", code.words()),
+            sites: *sites,
         };
         self.open.iter().map(one).collect()
     }

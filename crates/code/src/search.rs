@@ -77,20 +77,18 @@ impl Why {
             Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
             Why::Broken => "hob's grammar cannot read all of it",
-            Why::Ignored => {
-                "mentions the name and is not searched, because .gitignore leaves it out"
-            }
+            Why::Ignored => "mentions the name and is not searched, because .gitignore leaves it out",
             Why::Linked => "a link to a file that mentions the name: not followed",
-            Why::Module => {
-                "a module that mentions the name, in a folder that is not searched"
-            }
+            Why::Module => "a module that mentions the name, in a folder that is not searched",
             Why::Nameless => {
                 "uses what the module exports without a name for it (`require(\"./m\")(1)`, `() => import(\"./m\")`)"
             }
             Why::ByCgo => "uses the name by cgo (`C.name`), which clangd does not read",
             Why::Assembly => "assembly that mentions the name: no language server reads it",
             Why::Escaped => "writes the name with escapes (\\u0061): not searched",
-            Why::Embedded => "mentions the name and is not searched, because no language server reads files of its kind",
+            Why::Embedded => {
+                "mentions the name and is not searched, because no language server reads files of its kind"
+            }
             Why::Makes => {
                 "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
             }

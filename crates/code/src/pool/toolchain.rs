@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::server::profile::Profile;
 
 /// Says that the toolchain which rustup would choose lacks a server, and how to get it.
-pub(super) fn lacks(profile: &Profile, program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Option<String> {
+pub(super) fn lacks(
+    profile: &Profile,
+    program: &Path,
+    folder: &Path,
+    env: &BTreeMap<String, String>,
+) -> Option<String> {
     let Lacking { toolchain, is_installed } = without(program, folder, env)?;
     let (name, toolchain) = (&profile.name, project::visible(&toolchain));
     let install = match is_installed {
@@ -39,7 +44,9 @@ fn without(program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Opt
     let home = home.or_else(|| Some(Path::new(env.get("HOME")?).join(".rustup")))?;
     let chosen = Rustup { env, home: home.clone() }.chosen(folder)?;
     let name = program.file_name()?;
-    let is_it = |path: &PathBuf| path.file_name().and_then(|known| known.to_str()).is_some_and(|known| is_named(known, &chosen));
+    let is_it = |path: &PathBuf| {
+        path.file_name().and_then(|known| known.to_str()).is_some_and(|known| is_named(known, &chosen))
+    };
     let toolchains = home.join("toolchains").read_dir().ok()?.flatten().map(|entry| entry.path());
     let installed: Vec<PathBuf> = toolchains.filter(is_it).collect();
     let has_it = installed.iter().any(|toolchain| toolchain.join("bin").join(name).exists());

@@ -18,7 +18,7 @@ use crate::search::Scope;
 use crate::syntax::Kind;
 use crate::verdict::Call;
 
-/// What a definition calls or passes on, each with its definition in the project. A complete answer has all that a language server sees: it sees no reflection, no generated code and no other repository.
+/// What a definition calls or passes on, each with its definition in the project. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

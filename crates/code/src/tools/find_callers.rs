@@ -19,7 +19,7 @@ use crate::head::Head;
 use crate::judgement::is_zero;
 use crate::syntax::{Class, Kind, SCRIPTS, family};
 
-/// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Verified callers come first. A complete answer has every caller that a language server sees: it sees no reflection, no generated code and no other repository. In a project that the user trusts, a language server may run its build scripts.
+/// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Verified callers come first. A complete answer has all that a language server sees: no reflection, generated code or other repositories. In a project that the user trusts, a language server may run its build scripts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -38,7 +38,7 @@ pub(super) struct Args {
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub refuted: bool,
-    /// How long to wait for a language server, in milliseconds (default 10000).
+    /// Wait for a language server, in ms (default 10000).
     pub wait_ms: Option<u64>,
 }
 

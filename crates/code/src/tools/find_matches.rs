@@ -22,7 +22,7 @@ use crate::syntax::Kind;
 use crate::typed::{Typed, followed, types};
 use crate::verdict::Call;
 
-/// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has every match that a language server sees: it sees no reflection, no generated code and no other repository.
+/// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

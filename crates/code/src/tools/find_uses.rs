@@ -18,7 +18,7 @@ use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
 use crate::head::Head;
 use crate::syntax::Class;
 
-/// Every use of a name by class: where a type is constructed or matched, a field read or written, who imports it. A complete answer has every use that a language server sees: it sees no reflection, no generated code and no other repository.
+/// Every use of a name by class: where a type is constructed or matched, a field read or written, who imports it. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -29,9 +29,9 @@ pub(super) struct Args {
     pub classes: Vec<Class>,
     /// A file or folder to look into.
     pub path: Option<String>,
-    /// Lines around each place (default 0).
+    /// As in find_callers.
     pub context_lines: Option<usize>,
-    /// Places in the answer (default 50).
+    /// As in find_callers.
     pub max_results: Option<usize>,
     /// Whether places that mean another definition are listed too.
     #[serde(default)]

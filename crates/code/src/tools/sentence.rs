@@ -19,7 +19,9 @@ pub(super) fn sentence(answered: &Answered, uses: &Uses, one: &str) -> String {
     let within = below.as_ref().map(|below| format!(" in {below}")).unwrap_or_default();
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
         (true, ..) => complete(answered, uses, one, &within),
-        (false, 0, 0) if uses.verified.is_empty() => format!("No {one}s{within} found, but that may not be all: {}", why(head)),
+        (false, 0, 0) if uses.verified.is_empty() => {
+            format!("No {one}s{within} found, but that may not be all: {}", why(head))
+        }
         (false, 0, open) if open > 0 && !is_checked(head) => unchecked(uses, "", &within),
         (false, 0, open) if open > 0 => match answered.gone() {
             Some(gone) => gone,

@@ -88,9 +88,8 @@ impl Tool for FindCallers {
         let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
         let uses = Uses::new(&answered, Listed { wanted: &wanted, most, with_other: args.refuted, has_context: true });
         let found = &answered.found;
-        let is_listed = |site: &&Site| {
-            wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted)
-        };
+        let is_listed =
+            |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
         let (definition_file, definition_line) = match &found.definitions[..] {
             [one] => (Some(shown(&one.path)), Some(one.line)),
             _ => (None, None),

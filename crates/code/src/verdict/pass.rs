@@ -180,7 +180,8 @@ impl Pass {
                 // Without the references nothing is known of what syntax does not see.
                 Err(Failure::Refused { message, .. }) => {
                     let text = project::visible(&message);
-                    self.unnamed.get_or_insert((Code::Inactive, format!("the language server names no references: {text}")));
+                    self.unnamed
+                        .get_or_insert((Code::Inactive, format!("the language server names no references: {text}")));
                 }
                 Err(_) => self.is_lost = true,
             }

@@ -111,8 +111,7 @@ pub(super) async fn rounds<A: Asking>(
             judged.is_certain &= is_certain;
             if !is_certain {
                 let name = &server.profile.name;
-                let text =
-                    format!("{name} had no time to give the same answer twice, so some may be missing");
+                let text = format!("{name} had no time to give the same answer twice, so some may be missing");
                 judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
                 judged.may_pass = true;
             }
@@ -273,10 +272,5 @@ fn why(server: &Server, seen: &Seen) -> (Code, String) {
 
 /// How a server is.
 fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
-    Judge {
-        language,
-        name: Some(name.to_owned()),
-        state: seen.state.word(),
-        progress: seen.state.percent(),
-    }
+    Judge { language, name: Some(name.to_owned()), state: seen.state.word(), progress: seen.state.percent() }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use code::tools::Questions;
 use code::{CodeSettings, Options, Timing};
-use mcp::tool::Context;
+use mcp::tool::{Context, Outcome, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -111,6 +111,15 @@ impl Judged {
 
     /// What a tool answers: its structured result and its text; `Err` with what it refuses.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
+        said(name, self.outcome(name, &arguments))
+    }
+
+    /// The structured result of a tool as it is sent.
+    pub(crate) fn structured(&self, name: &str, arguments: &Value) -> String {
+        self.outcome(name, arguments).unwrap().structured.unwrap().get().to_owned()
+    }
+
+    fn outcome(&self, name: &str, arguments: &Value) -> Result<Outcome, ToolError> {
         let tools = code::tools::tools(&self.questions);
         let tool = tools.iter().find(|tool| tool.declaration().name == name).unwrap().clone();
         let mut caller = testkit::caller(&self.path().canonicalize().unwrap(), "");
@@ -123,8 +132,7 @@ impl Judged {
             caller.env.insert("PATH".to_owned(), path.clone());
         }
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
-        let outcome = self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
-        said(name, outcome)
+        self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)))
     }
 
     /// Asks until the answer is final. Idle machines need seconds for these projects; a crowded one is only waited for.

@@ -70,7 +70,10 @@ fn without_a_server_it_is_known_too() {
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found.iter().filter(|site| site.contains("earlier")).count(), 3, "{found:?}");
-    assert!(head.starts_with("3 callers, verified earlier and unchanged since. 1 more call by name, unchecked"), "{head}");
+    assert!(
+        head.starts_with("3 callers, verified earlier and unchanged since. 1 more call by name, unchecked"),
+        "{head}"
+    );
     // Judged again, they are confirmed, and nothing of before is left over.
     let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod announced;
+mod answers;
 mod back_dated;
 mod beyond;
 mod borderline;

@@ -105,12 +105,7 @@ fn modules_in_folders_that_are_not_searched_are_named() {
     for file in ["src/gen/deep.rs", "src/linked/mod.rs", "src/../.hidden/at.rs"] {
         assert!(said.contains(file), "{file}: {said}");
     }
-    assert!(
-        said.ends_with(
-            ": a module that mentions the name, in a folder that is not searched"
-        ),
-        "{said}"
-    );
+    assert!(said.ends_with(": a module that mentions the name, in a folder that is not searched"), "{said}");
     assert!(asked(&worktree, "alone").is_empty());
 }
 

@@ -78,7 +78,8 @@ impl Part for CodePart {
 
     fn status_lines(&self) -> Vec<String> {
         let servers = self.questions.servers();
-        let mut lines: Vec<String> = servers.iter().map(|server| format!("language server: {}", server.line())).collect();
+        let mut lines: Vec<String> =
+            servers.iter().map(|server| format!("language server: {}", server.line())).collect();
         let project = self.project.as_ref();
         if let Some((project, runner)) = project.and_then(|project| Some((project, runner_of_code(project.root())?))) {
             lines.push(match CodeTrust::of(project, project.root()) {

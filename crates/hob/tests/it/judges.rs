@@ -125,7 +125,10 @@ fn doctor_tries_a_question_of_each_language() {
     let tried = ran.stdout;
     let line = |start: &str| tried.lines().find(|line| line.contains(start)).unwrap_or_default().to_owned();
     let python = line("Python: find_callers geo.py:surface after ");
-    assert!(python.trim_start().starts_with("ok ") && python.contains(" s: 1 caller, complete · checked by ty"), "{tried}");
+    assert!(
+        python.trim_start().starts_with("ok ") && python.contains(" s: 1 caller, complete · checked by ty"),
+        "{tried}"
+    );
     let haskell = line("Haskell: find_callers Area.hs:area after ");
     assert!(haskell.trim_start().starts_with("-- ") && haskell.contains("no language server for Haskell"), "{tried}");
     // Nobody here could set up more.
@@ -159,8 +162,14 @@ fn verdicts_outlive_the_daemon() {
     let off = "[code.servers.ty]\nenabled = false\n";
     std::fs::write(project.home().join(".config/hob/config.toml"), off).unwrap();
     let said = project.run(["callers", "area"]).ok();
-    assert!(said.starts_with("1 caller, verified earlier and unchanged since; not checked again: ty is switched off"), "{said}");
-    assert!(said.contains("verified earlier, unchanged since:\nuses.py\n  4  run  call  return area(surface(2))"), "{said}");
+    assert!(
+        said.starts_with("1 caller, verified earlier and unchanged since; not checked again: ty is switched off"),
+        "{said}"
+    );
+    assert!(
+        said.contains("verified earlier, unchanged since:\nuses.py\n  4  run  call  return area(surface(2))"),
+        "{said}"
+    );
     project.write("uses.py", "from geo import area\n\ndef run():\n    return area(1)\n");
     let said = project.run(["callers", "area"]).ok();
     assert!(said.starts_with("1 call by name, unchecked: ty is switched off"), "{said}");

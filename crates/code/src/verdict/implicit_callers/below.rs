@@ -112,8 +112,9 @@ impl Walk<'_> {
             let spot = Spot { path: path.clone(), start: at, end: at };
             let spot = Spot { end: at + self.sheets.word(&spot).len(), ..spot };
             let leads_to = self.class_of(&spot).await;
-            let leads_to = leads_to
-                .ok_or_else(|| format!("{}, of which the language server does not say what it is", self.sheets.word(&spot)))?;
+            let leads_to = leads_to.ok_or_else(|| {
+                format!("{}, of which the language server does not say what it is", self.sheets.word(&spot))
+            })?;
             if (&leads_to.path, leads_to.start) == (&class.path, class.start) {
                 all.push(spot);
             }
