@@ -18,33 +18,33 @@ pub(crate) struct Head {
     #[serde(rename = "complete")]
     pub is_complete: bool,
     /// How many places the language server verified.
-    #[serde(rename = "verified", skip_serializing_if = "is_zero")]
+    #[serde(rename = "verified", default, skip_serializing_if = "is_zero")]
     pub confirmed: usize,
     /// How many were verified at an earlier revision, in files that have not changed since.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier: usize,
     /// How many have the name and were not verified.
-    #[serde(rename = "unverified", skip_serializing_if = "is_zero")]
+    #[serde(rename = "unverified", default, skip_serializing_if = "is_zero")]
     pub undecided: usize,
     /// How many have the name and mean another definition.
-    #[serde(rename = "other", skip_serializing_if = "is_zero")]
+    #[serde(rename = "other", default, skip_serializing_if = "is_zero")]
     pub refuted: usize,
     /// The language server of each language in the answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<Judge>,
-    #[serde(skip_serializing_if = "is_unknown")]
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub revision: Revision,
     /// How many files of known languages were searched.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub files: usize,
     /// How many files mention the name, or might, and were not parsed as a whole.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped: usize,
     /// Why places are unverified, or why the answer may lack some.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
     /// Whether the same question may have a better answer soon.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ask_again: bool,
     pub elapsed_ms: u64,
     /// How many unverified places there are for each reason that only the places have.

@@ -53,7 +53,7 @@ pub(crate) struct Reason {
     pub code: Code,
     pub text: String,
     /// How many places; absent if unknown.
-    #[serde(rename = "places", skip_serializing_if = "is_zero")]
+    #[serde(rename = "places", default, skip_serializing_if = "is_zero")]
     pub sites: usize,
 }
 
@@ -141,6 +141,11 @@ impl Verdict {
             Verdict::Undecided(_) => "unverified",
             Verdict::NotJudged => "not_checked",
         }
+    }
+
+    /// The verdict of a place that a result gives none.
+    pub(crate) fn verified() -> Verdict {
+        Verdict::Confirmed
     }
 
     /// Whether it is left out of a result.

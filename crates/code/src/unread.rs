@@ -4,8 +4,6 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Instant;
 
-use tree_sitter::Node;
-
 use crate::place::Lines;
 use crate::search::read;
 use crate::syntax::{Language, parse};
@@ -25,7 +23,7 @@ pub(crate) fn unread_lines(file: &Path, until: Instant) -> Option<String> {
             let last = text.len().min(node.end_byte().saturating_sub(1).max(node.start_byte()));
             parts.push(lines.line(node.start_byte())..=lines.line(last));
         } else if node.has_error() {
-            open.extend((0..node.child_count()).filter_map(|number| child(node, number)));
+            open.extend((0..node.child_count()).filter_map(|number| node.child(number)));
         }
     }
     parts.sort_by_key(|part| *part.start());
@@ -44,10 +42,6 @@ pub(crate) fn unread_lines(file: &Path, until: Instant) -> Option<String> {
     let more = if joined.len() > MOST { format!(" and {} more places", joined.len() - MOST) } else { String::new() };
     let is_one = matches!(&joined[..], [part] if part.start() == part.end());
     (!joined.is_empty()).then(|| format!("line{} {}{more}", if is_one { "" } else { "s" }, named.join(", ")))
-}
-
-fn child(node: Node<'_>, number: usize) -> Option<Node<'_>> {
-    node.child(u32::try_from(number).ok()?)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) struct Field {
     pub line: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,

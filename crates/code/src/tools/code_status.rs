@@ -28,13 +28,13 @@ pub(super) struct Args {
 pub(super) struct Output {
     root: String,
     languages: Vec<Languages>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     servers: Vec<Running>,
     /// The servers that were restarted, and their state before.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     restarted: Vec<String>,
     /// How many files and folders cannot be read.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     unreadable: usize,
 }
 

@@ -39,14 +39,14 @@ pub(super) struct Output {
     head: Head,
     /// Whose bodies were read.
     definitions: Vec<DefinitionOut>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callees: Vec<Called>,
     /// How many callees were asked for, shown or not.
     total: usize,
     /// How many more the project does not define.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     external_left_out: usize,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
     text: Vec<String>,
@@ -64,16 +64,16 @@ struct Called {
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     external: bool,
     /// interface, or value (passed on, or called through a local); absent for a direct call.
     #[serde(skip_serializing_if = "Option::is_none")]
     via: Option<&'static str>,
     /// unverified or earlier; absent for verified callees.
-    #[serde(skip_serializing_if = "Verdict::is_verified")]
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     verdict: Verdict,
     /// The definitions that it may be, at most eight, where there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
     /// The line and column of each call.
     places: Vec<(usize, usize)>,

@@ -54,20 +54,20 @@ pub(super) enum UsedAs {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
     /// By file: verified places first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callers: Vec<FileUses>,
     /// Unverified places by receiver, where there are many.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unverified: Vec<Group>,
     /// How many callers there are, shown or not.
     total: usize,
     /// How many other places have the name: imports, signatures, comments …
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     filtered_count: usize,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
     text: Vec<String>,

@@ -46,13 +46,13 @@ pub(super) struct Output {
     change: String,
     constructors: Vec<String>,
     /// By effect and file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     matches: Vec<FileMatches>,
     /// How many there are of each effect, shown or not.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     totals: BTreeMap<&'static str, usize>,
     total: usize,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     definition: DefinitionOut,
     #[serde(skip)]
@@ -74,22 +74,22 @@ struct FileMatches {
 struct Matched {
     line: usize,
     column: usize,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     enclosing: String,
     /// `match`, `if let`, `case`, `function clauses`, `switch` …
     form: &'static str,
     /// The constructors that it names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
     /// The constructors that it does not name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     /// Whether a branch takes all others.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     wildcard: bool,
     how: String,
     /// unverified or earlier; absent for verified matches.
-    #[serde(skip_serializing_if = "Verdict::is_verified")]
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     verdict: Verdict,
     /// The line without its indentation.
     text: String,

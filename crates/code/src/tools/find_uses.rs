@@ -44,20 +44,20 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
     /// By file: verified places first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uses: Vec<FileUses>,
     /// Unverified places by receiver, where there are many.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unverified: Vec<Group>,
     /// How many of each class there are, asked for or not.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counts: BTreeMap<&'static str, usize>,
     /// How many uses there are, shown or not.
     total: usize,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
     text: Vec<String>,

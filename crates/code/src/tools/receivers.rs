@@ -18,15 +18,20 @@ pub(super) struct Group {
     /// The receiver and the name.
     pub name: String,
     /// Absent for a call.
-    #[serde(skip_serializing_if = "is_call")]
+    #[serde(default = "call", skip_serializing_if = "is_call")]
     pub class: Class,
     /// How many places there are, shown or not.
     pub count: usize,
     /// How many of them are in tests.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub in_tests: usize,
     /// The lines of the first places, by file.
     pub places: BTreeMap<String, Vec<usize>>,
+}
+
+/// The class of a place that a result gives none.
+pub(super) fn call() -> Class {
+    Class::Call
 }
 
 /// Whether a class is left out of a result.
@@ -112,7 +117,7 @@ fn name(found: &Found, site: &Site) -> String {
 
 /// The receiver that a text ends with, its point included; arguments are left out.
 fn receiver(before: &[u8]) -> String {
-    const POINTS: [&[u8]; 5] = [b"?.", b"!.", b".", b"->", b"::"];
+    static POINTS: [&[u8]; 5] = [b"?.", b"!.", b".", b"->", b"::"];
     let Some(point) = POINTS.iter().find(|point| before.ends_with(point)) else { return String::new() };
     let mut parts: Vec<String> = Vec::new();
     let mut rest = &before[..before.len() - point.len()];

@@ -53,10 +53,10 @@ struct Shown {
     end_line: usize,
     source: String,
     /// Whether the source goes on.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     /// The signatures of what it holds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Answered;
-use super::receivers::{Group, groups, has_receiver, is_call, with_places};
+use super::receivers::{Group, call, groups, has_receiver, is_call, with_places};
 use super::shown;
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
@@ -21,7 +21,7 @@ pub(super) struct FileUses {
     pub file: String,
     /// unverified, earlier (verified at an earlier revision), not_checked (comments and strings) or other (means another
     /// definition); absent for verified places.
-    #[serde(skip_serializing_if = "Verdict::is_verified")]
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     pub verdict: Verdict,
     /// The definition that is meant, as an index into `definitions`; absent if there is only one, or if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,24 +40,24 @@ pub(super) struct Use {
     /// In characters, from 1.
     pub column: usize,
     /// Absent for a call.
-    #[serde(skip_serializing_if = "is_call")]
+    #[serde(default = "call", skip_serializing_if = "is_call")]
     pub class: Class,
     /// The declarations around it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub enclosing: String,
     /// The line without its indentation.
     pub text: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
     /// interface, implicit (not named here) or macro (named in the text of a macro); absent for a direct use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<&'static str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_test: bool,
     /// Whether it may be a local that has the name in the same declaration. Such uses come last.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_local: bool,
     /// The name that stands here instead.
     #[serde(skip_serializing_if = "Option::is_none")]
