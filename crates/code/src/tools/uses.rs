@@ -107,7 +107,7 @@ const FEW: usize = 10;
 
 impl Uses {
     pub(super) fn new(answered: &Answered, listed: Listed<'_>) -> Uses {
-        let Answered { scope, found, judged, since } = answered;
+        let Answered { scope, found, judged, since, .. } = answered;
         let Listed { wanted, most, with_other, has_context } = listed;
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
