@@ -1,7 +1,7 @@
 //! How complete an answer is, and why it is not.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -153,11 +153,14 @@ impl Head {
     }
 }
 
+/// How long a file may take whose unread lines are named: the time of the search may be over.
+const PARSED_WITHIN: Duration = Duration::from_secs(1);
+
 /// Names the lines of files that hob's grammar cannot read, as a reason.
 fn unread(scope: &Scope, all: &[&Skipped]) -> String {
     let one = |one: &&Skipped| {
         let file = project::visible::path(&one.path);
-        match unread_lines(&scope.root.join(&one.path), scope.until) {
+        match unread_lines(&scope.root.join(&one.path), Instant::now() + PARSED_WITHIN) {
             Some(lines) => format!("{lines} of {file}"),
             None => file,
         }

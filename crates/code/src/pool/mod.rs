@@ -269,8 +269,11 @@ impl Pool {
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
             let places = programs::places(&profile.command[0], path, worktree);
-            // As a shell looks for it.
-            let on_path = places.iter().find(|program| programs::is_executable(program)).cloned();
+            let lacks = |program: &PathBuf| toolchain::lacks(profile, program, root, env);
+            let executable = || places.iter().filter(|program| programs::is_executable(program));
+            // As a shell looks for it. rustup, too, runs the next one where the toolchain has none.
+            let on_path =
+                executable().find(|program| lacks(program).is_none()).or_else(|| executable().next()).cloned();
             if let (None, Some(program)) = (&on_path, places.first()) {
                 let program = project::visible::path(program);
                 let text = format!("{program} is not executable: chmod +x {program}, or {}", profile.install);
@@ -305,7 +308,7 @@ impl Pool {
                 return with(program);
             }
             if let Some(program) = on_path {
-                let Some(text) = unfit(&program).or_else(|| toolchain::lacks(profile, &program, root, env)) else {
+                let Some(text) = unfit(&program).or_else(|| lacks(&program)) else {
                     return with(program);
                 };
                 if local.is_none() {

@@ -252,6 +252,7 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
 fn words(effect: Effect) -> &'static str {
     match effect {
         Effect::Undecided => "unknown effect",
+        Effect::FallsThrough => "falls through",
         effect => effect.word(),
     }
 }

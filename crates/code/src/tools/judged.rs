@@ -80,10 +80,9 @@ pub(super) async fn answer(
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let asked = Asked { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
-        let whole = scope.clone();
         let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
         let renamed = match is_gone {
-            true => searched(questions, cx, None, move |_| Ok(renamed(&whole, &name))).await?,
+            true => searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await?,
             false => None,
         };
         if !judged.is_certain {

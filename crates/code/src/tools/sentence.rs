@@ -92,9 +92,10 @@ fn unchecked(uses: &Uses, more: &str, within: &str) -> String {
 fn unverified(answered: &Answered, uses: &Uses, more: &str) -> String {
     let head = &uses.head;
     let name = &answered.found.question.name;
+    let server = head.checked_by().unwrap_or_else(|| "the language server".to_owned());
     let words = |code: Code| match code {
-        Code::Dynamic if uses.have_receivers => "on receivers without a type",
-        code => code.words(),
+        Code::Dynamic if uses.have_receivers => "on receivers without a type".to_owned(),
+        code => code.words().replace("the language server", &server),
     };
     let codes: Vec<(&Code, &usize)> = head.open.iter().collect();
     let are = if head.undecided == 1 { "is" } else { "are" };

@@ -39,9 +39,9 @@ fn a_verified_caller_is_not_hidden_by_unverified_ones() {
 fn the_receivers_of_code_come_before_those_of_tests() {
     let Some(judged) = projects::python() else { return };
     judged.write("command.py", COMMAND).write("tests/test_a.py", many_untyped());
-    judged.write("z.py", "def other(ctx):\n    ctx.invoke(1)\n");
+    judged.write("z.py", "def other(app):\n    app.invoke(1)\n");
     let (_, text) = judged.until_judged("find_callers", json!({"name": "Command.invoke"}));
-    let first = "No verified callers. 62 calls on receivers without a type are unverified: ctx.invoke, runner.invoke ×60 (tests), ";
+    let first = "No verified callers. 62 calls on receivers without a type are unverified: app.invoke, runner.invoke ×60 (tests), ctx.invoke (tests)";
     assert!(text.starts_with(first), "{text}");
 }
 

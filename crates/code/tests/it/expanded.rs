@@ -3,16 +3,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// The fields that a result leaves out, by the object that has them.
-const HEAD: [(&str, fn() -> Value); 6] = [
-    ("verified", || json!(0)),
-    ("earlier", || json!(0)),
-    ("unverified", || json!(0)),
-    ("other", || json!(0)),
-    ("servers", || json!([])),
-    ("reasons", || json!([])),
-];
-
 /// Fills a result in.
 pub(crate) fn expanded(mut result: Value) -> Value {
     let Some(answer) = result.as_object_mut() else { return result };
@@ -21,8 +11,11 @@ pub(crate) fn expanded(mut result: Value) -> Value {
         return result;
     }
     if let Some(head) = answer.get_mut("head").and_then(Value::as_object_mut) {
-        for (name, value) in HEAD {
-            head.entry(name).or_insert_with(value);
+        for number in ["verified", "earlier", "unverified", "other"] {
+            head.entry(number).or_insert(json!(0));
+        }
+        for list in ["servers", "reasons"] {
+            head.entry(list).or_insert(json!([]));
         }
     }
     if answer.contains_key("callees") || answer.contains_key("external_left_out") {
@@ -32,7 +25,12 @@ pub(crate) fn expanded(mut result: Value) -> Value {
     } else if answer.contains_key("total") {
         uses(answer);
     }
-    for (name, value) in [("truncated", json!(false)), ("filtered_count", json!(0)), ("external_left_out", json!(0))] {
+    for (name, value) in [
+        ("truncated", json!(false)),
+        ("filtered_count", json!(0)),
+        ("external_left_out", json!(0)),
+        ("callees", json!([])),
+    ] {
         answer.entry(name).or_insert(value);
     }
     result
@@ -55,7 +53,7 @@ fn uses(answer: &mut Map<String, Value>) {
         json!(format!("{}:{}", one["file"].as_str().unwrap(), one["line"]))
     };
     let are_one = definitions.as_array().map(Vec::len) == Some(1);
-    let name = if answer.contains_key("counts") { "uses" } else { "callers" };
+    let name = if answer.contains_key("callers") { "callers" } else { "uses" };
     let mut all = Vec::new();
     for file in answer.remove(name).iter().filter_map(Value::as_array).flatten() {
         let verdict = verdict(file);
@@ -97,7 +95,9 @@ fn uses(answer: &mut Map<String, Value>) {
             (is_local, text(one, "file"), one["line"].as_u64(), one["column"].as_u64())
         });
     }
-    answer.insert(if name == "uses" { "uses" } else { "call_sites" }.to_owned(), json!(all));
+    // An answer without places does not say which tool gave it.
+    answer.insert("call_sites".to_owned(), json!(all));
+    answer.insert("uses".to_owned(), json!(all));
 }
 
 fn callees(answer: &mut Map<String, Value>) {
