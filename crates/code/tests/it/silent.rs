@@ -48,7 +48,7 @@ fn where_something_is_missing_the_usual_features_are() {
     judged.search_path = Some(format!("{}:{path}", programs.path().display()));
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "area"}));
     assert_eq!(answer["head"]["complete"], false, "{text}");
-    assert!(text.contains("inactive code"), "{text}");
+    assert!(text.contains("in code that this build leaves out"), "{text}");
 }
 
 /// Two types with methods and fields of the same names, reached where the judge says nothing.
