@@ -100,7 +100,9 @@ impl Head {
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,
             };
-            let names: Vec<String> = all.iter().take(3).map(|one| project::visible::path(&one.path)).collect();
+            // What is out of time as a whole has no path.
+            let named = all.iter().map(|one| project::visible::path(&one.path)).filter(|name| !name.is_empty());
+            let names: Vec<String> = named.take(3).collect();
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
             let names = names.join(", ");
             let text = match (why, names.is_empty()) {

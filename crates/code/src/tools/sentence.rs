@@ -45,8 +45,8 @@ fn complete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String
     }
     let within = if within.is_empty() { " in this project" } else { within };
     let may = if one == "caller" { "call" } else { "use" };
-    let exported = exported(answered).map(|file| format!(" Exported in {file}: other projects may {may} it."));
-    format!("No {one}s{within}, complete.{}{by}", exported.unwrap_or_default())
+    let exported = exported(answered).map(|file| format!(". Exported in {file}: other projects may {may} it"));
+    format!("No {one}s{within}, complete{}{by}", exported.unwrap_or_default())
 }
 
 /// `5 callers: all that tsc names · hob's grammar cannot read lines 87–96 of src/utils/body.ts`.
