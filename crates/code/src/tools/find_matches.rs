@@ -209,7 +209,7 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
     let head = Head::judged(verdicts, &said.judged).searched(&asked.scope, files, &asked.skipped, asked.since);
     let said = head_line(&head, &totals, sites.len());
     let mut text = vec![said, format!("defined: {}", definition.shown())];
-    let is_mixed = head.confirmed > 0 && head.undecided + head.earlier > 0;
+    let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());
     for site in sites.iter().take(most) {
         let place = (words(site.effect), shown(&site.path));
@@ -265,15 +265,13 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
     let found = if total == 0 { "No matches".to_owned() } else { matches };
     let effects = if total == 0 { String::new() } else { format!(": {}", effects.join(", ")) };
     let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
+    let open = if head.undecided > 0 { format!(", {} unverified", head.undecided) } else { String::new() };
     let said = match (head.is_complete, total) {
         (true, _) => format!("{found}, complete{effects}{by}"),
         (false, 0) => format!("No matches found, but that may not be all: {}", why(head)),
-        (false, _) if head.confirmed > 0 => {
-            let open = if head.undecided > 0 { format!(", {} unverified", head.undecided) } else { String::new() };
-            format!("{found}{effects}{open}{by} · {}", why(head))
-        }
+        (false, _) if head.confirmed > 0 => format!("{found}{effects}{open}{by} · {}", why(head)),
         (false, _) if head.earlier > 0 => {
-            format!("{found}{effects}; {} verified earlier and unchanged since · {}", head.earlier, why(head))
+            format!("{found}{effects}; {} verified earlier and unchanged since{open} · {}", head.earlier, why(head))
         }
         (false, _) if head.ask_again => format!("{found} by name{effects}; not checked yet: {}", why(head)),
         (false, _) => format!("{found} by name{effects}; unchecked: {}", why(head)),

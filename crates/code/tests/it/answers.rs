@@ -52,7 +52,8 @@ fn what_is_exported_may_be_called_by_other_projects() {
         .write("geo/__init__.py", "from geo.shapes import area as area\n")
         .write("geo/shapes.py", "def area(): pass\n");
     let (_, text) = judged.until_final("find_callers", json!({"name": "area"}));
-    let first = "No callers in this project, complete. Exported in geo/__init__.py: other projects may call it · checked by ty";
+    let first =
+        "No callers in this project, complete. Exported in geo/__init__.py: other projects may call it · checked by ty";
     assert_eq!(text.lines().next().unwrap(), first);
 }
 

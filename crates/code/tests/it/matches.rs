@@ -363,7 +363,7 @@ fn what_find_matches_refuses() {
     let (result, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
     assert_eq!((&result["total"], &result["head"]["complete"]), (&json!(0), &json!(false)));
     expect![[r#"
-        no matches found, which is no proof: no judge for Rust
+        No matches found, but that may not be all: no language server for Rust
         defined: a.rs:1 enum E"#]]
     .assert_eq(&text);
 }

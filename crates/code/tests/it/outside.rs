@@ -159,7 +159,7 @@ fn python() {
         "find_uses",
         "join",
         expect![[r#"
-            2 call, 1 import, 2 refuted, 0 undecided · ty ready
+            3 uses, complete: 2 calls, 1 import · checked by ty
             not defined in this project
             means: /…/ntpath.py function join
             a.py
@@ -181,12 +181,12 @@ fn go() {
         "find_callers",
         "fmt.Println",
         expect![[r#"
-        2 call, 0 undecided · gopls ready
-        not defined in this project
-        means: /…/print.go function Println
-        main.go
-          9  main  call  fmt.Println(strings.ToUpper("a"))
-          10  main  call  fmt.Println(1)"#]],
+            2 callers, complete · checked by gopls
+            not defined in this project
+            means: /…/print.go function Println
+            main.go
+              9  main  call  fmt.Println(strings.ToUpper("a"))
+              10  main  call  fmt.Println(1)"#]],
     );
 }
 
