@@ -273,6 +273,9 @@ pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool)
     NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
 }
 
+/// What is said of a name that no file declares.
+pub(crate) const NOWHERE: &str = "not defined in this project";
+
 /// That there is no definition, as far as that is known.
 pub(crate) fn undefined(skipped: &[Skipped]) -> String {
     if let Some(parts) = unread_parts(skipped) {
@@ -285,8 +288,7 @@ pub(crate) fn undefined(skipped: &[Skipped]) -> String {
             one.why.words()
         );
     }
-    let whole = if skipped.is_empty() { "this project" } else { "the files that were parsed" };
-    format!("not defined in {whole}")
+    if skipped.is_empty() { NOWHERE.to_owned() } else { "not defined in the files that were parsed".to_owned() }
 }
 
 /// Whether code of the project names something so.

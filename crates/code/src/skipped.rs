@@ -56,11 +56,11 @@ pub(crate) enum Why {
     TooSlow,
     OutOfTime,
     OverMemory,
-    /// It was parsed in part; a judge reads all of it.
+    /// It was parsed in part; a language server reads all of it.
     Broken,
     /// It was parsed in part, and nothing else reads it for the answer.
     Unread,
-    /// The watcher does not see it change, so the judge may not know it as it is.
+    /// The watcher does not see it change, so the language server may not know it as it is.
     Ignored,
     Linked,
     Includes,
@@ -88,19 +88,17 @@ impl Why {
             Why::OutOfTime => "out of time, after 10 s",
             Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
             Why::Broken | Why::Unread => "hob's grammar cannot read all of it",
-            Why::Ignored => {
-                "mentions the name and is not searched, as .gitignore has it: the judge may not know it as it is"
-            }
+            Why::Ignored => "mentions the name and is not searched, because .gitignore leaves it out",
             Why::Linked => "a link to a file that mentions the name: not followed",
-            Why::Module => {
-                "a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
-            }
+            Why::Module => "a module that mentions the name, in a folder that is not searched",
             Why::Nameless => {
                 "uses what the module exports without a name for it (`require(\"./m\")(1)`, `() => import(\"./m\")`)"
             }
-            Why::ByCgo => "uses the name by cgo (`C.name`), which the judge of C does not read",
-            Why::Assembly => "assembly that mentions the name: no judge reads it",
-            Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
+            Why::ByCgo => "uses the name by cgo (`C.name`), which clangd does not read",
+            Why::Assembly => "assembly that mentions the name: no language server reads it",
+            Why::Embedded => {
+                "mentions the name and is not searched, because no language server reads files of its kind"
+            }
             Why::Makes => {
                 "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
             }

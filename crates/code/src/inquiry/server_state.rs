@@ -1,9 +1,7 @@
-//! The state of a server as answers tell it, and when to ask again.
-
-use std::time::Duration;
+//! The state of a server as answers tell it.
 
 use crate::judgement::{Code, Judge};
-use crate::server::{Canary, Seen, Server, State};
+use crate::server::{Seen, Server, State};
 
 /// Describes the state of a server in a few words: `rust-analyzer loading 40 %`.
 pub(super) fn describe(name: &str, seen: &Seen) -> String {
@@ -43,45 +41,20 @@ pub(super) fn explain(server: &Server, seen: &Seen) -> (Code, String) {
         State::OverBudget => {
             (Code::OverALimit, format!("{state}: it alone needs more than [code] memory allows; raise that setting"))
         }
-        _ => match retry_after(seen) {
-            Some(pause) => (Code::Loading, format!("{state}, ask again in about {} s", pause.as_secs().max(1))),
-            None => (Code::Loading, state),
-        },
-    }
-}
-
-/// The longest pause that is asked for where a server does not say how far it is.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// Returns when to ask again.
-pub(super) fn retry_after(seen: &Seen) -> Option<Duration> {
-    let passed = seen.started.map(|started| started.elapsed()).unwrap_or_default();
-    match &seen.state {
-        State::Loading { percent: Some(percent @ 1..) } => {
-            let left = passed * u32::from(100 - (*percent).min(99)) / u32::from(*percent);
-            Some(left.clamp(Duration::from_secs(1), Duration::from_secs(120)))
+        State::Starting | State::Loading { .. } => {
+            let passed = seen.started.map(|started| started.elapsed().as_secs()).unwrap_or_default();
+            let percent = seen.state.percent().map(|percent| format!(", {percent} %")).unwrap_or_default();
+            let first = server.profile.first_load.as_ref().map(|first| format!(" ({first})")).unwrap_or_default();
+            (Code::Loading, format!("{} has been loading for {passed} s{percent}{first}", server.profile.name))
         }
-        // Nobody knows how long it takes: what has taken long takes longer.
-        State::Starting | State::Loading { .. } => Some((passed / 2).clamp(Duration::from_secs(5), LONGEST_PAUSE)),
-        State::Parked => Some(Duration::from_secs(5)),
-        State::Ready => Some(Duration::from_secs(2)),
-        State::Doubtful => Some((seen.since.elapsed() / 2).clamp(Duration::from_secs(2), LONGEST_PAUSE)),
-        State::Crashed { retry_in, .. } | State::Hung { retry_in } => {
-            retry_in.map(|pause| pause + Duration::from_secs(2))
+        State::Parked => {
+            (Code::Loading, format!("{} was stopped to save memory and starts again", server.profile.name))
         }
-        State::Absent | State::Disabled | State::NotTrusted | State::OverBudget | State::CannotStart { .. } => None,
+        _ => (Code::Loading, state),
     }
 }
 
 /// Returns the judge of an answer.
 pub(super) fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
-    Judge {
-        language,
-        name: Some(name.to_owned()),
-        version: seen.version.clone(),
-        state: seen.state.word(),
-        progress: seen.state.percent(),
-        canary: seen.canary.as_ref().map(Canary::words),
-        since_ms: Some(seen.since.elapsed().as_millis().try_into().unwrap_or(u64::MAX)),
-    }
+    Judge { language, name: Some(name.to_owned()), state: seen.state.word(), progress: seen.state.percent() }
 }

@@ -6,7 +6,7 @@ use mcp::tool::Progress;
 use project::Caller;
 
 use super::Call;
-use super::server_state::{describe, explain, judge_of, retry_after};
+use super::server_state::{describe, explain, judge_of};
 use crate::judgement::{Code, Judge, Judged, Reason};
 use crate::pool::Found as Sought;
 use crate::server::{Order, Seen, Server, Session, Settled, State};
@@ -112,10 +112,9 @@ pub(crate) async fn rounds<A: Asking>(
             judged.is_certain &= is_certain;
             if !is_certain {
                 let name = &server.profile.name;
-                let text =
-                    format!("{name} was not asked until two of its answers agree, so this may lack some: ask again");
+                let text = format!("{name} had no time to give the same answer twice, so some may be missing");
                 judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
-                judged.retry_after = Some(Duration::from_secs(1));
+                judged.may_pass = true;
             }
             judged.reasons.extend(server.lacks().filter(|_| !round.standing().is_sure).map(|text| Reason {
                 code: Code::Inactive,
@@ -134,7 +133,7 @@ pub(crate) async fn rounds<A: Asking>(
             };
             let text = server.lacks().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
             judged.reasons.push(Reason { code, text, sites: 0 });
-            judged.retry_after = retry_after(&seen);
+            judged.may_pass |= seen.state.may_pass();
             (Err(code), seen)
         }
     };
@@ -213,7 +212,7 @@ async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<Seen, Se
             _ => {}
         }
         reported += 1.0;
-        let message = format!("none confirmed yet, {open} undecided: {}", describe(&server.profile.name, &seen));
+        let message = format!("{open} places by name, not checked yet: {}", describe(&server.profile.name, &seen));
         call.cx.progress(Progress { progress: reported, total: None, message: Some(message) });
         let until = tokio::time::Instant::from_std(call.until);
         match tokio::time::timeout_at(until, watch.changed()).await {

@@ -3,14 +3,15 @@
 
 mod budget;
 mod revision;
+mod toolchain;
 mod tried;
 mod would;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
 use process::{Guard, Spec};
@@ -21,7 +22,7 @@ use crate::judgement::{Code, Revision};
 use crate::kept::Kept;
 use crate::programs;
 use crate::server::profile::{self, Profile};
-use crate::server::{Journal, Order, Server, Start, State, TRIED_EVERY, Timing};
+use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
 use revision::Worktrees;
 
@@ -145,7 +146,7 @@ impl Pool {
     /// The server that judges a language for a file of a worktree; it is started if there is none yet.
     pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Found {
         let Some(options) = &self.options else {
-            let text = format!("no judge for {family}");
+            let text = format!("no language server for {family}");
             return Found::None { state: State::Absent, code: Code::Absent, text };
         };
         let mut root = worktree.to_owned();
@@ -173,7 +174,7 @@ impl Pool {
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
             let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
-            tokio::spawn(keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
+            tokio::spawn(budget::keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {
@@ -234,9 +235,9 @@ impl Pool {
     ) -> Program {
         let none = |state, code, text| Program::None { named: None, state, code, text };
         let mut refused = None;
-        let mut install = None;
+        let mut first = None;
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
-            install = install.or(Some(profile.install.as_str()));
+            first = first.or(Some(profile));
             let settings = options.settings.servers.get(&profile.name);
             if settings.is_some_and(|settings| settings.enabled == Some(false)) {
                 let text = format!("{} is switched off by [code.servers.{}]", profile.name, profile.name);
@@ -268,8 +269,11 @@ impl Pool {
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
             let places = programs::places(&profile.command[0], path, worktree);
-            // As a shell looks for it.
-            let on_path = places.iter().find(|program| programs::is_executable(program)).cloned();
+            let lacks = |program: &PathBuf| toolchain::lacks(profile, program, root, env);
+            let executable = || places.iter().filter(|program| programs::is_executable(program));
+            // As a shell looks for it. rustup, too, runs the next one where the toolchain has none.
+            let on_path =
+                executable().find(|program| lacks(program).is_none()).or_else(|| executable().next()).cloned();
             if let (None, Some(program)) = (&on_path, places.first()) {
                 let program = project::visible::path(program);
                 let text = format!("{program} is not executable: chmod +x {program}, or {}", profile.install);
@@ -283,7 +287,7 @@ impl Pool {
                 match self.version(program, env) {
                     Ok(version) if version.is_some_and(|version| version >= least) => None,
                     Ok(_) => Some(format!(
-                        "{shown} is older than {least}, which is the first that judges: {}",
+                        "{shown} is older than {least}, the first version that is a language server: {}",
                         profile.install
                     )),
                     Err(problem) => Some(format!(
@@ -304,7 +308,9 @@ impl Pool {
                 return with(program);
             }
             if let Some(program) = on_path {
-                let Some(text) = unfit(&program) else { return with(program) };
+                let Some(text) = unfit(&program).or_else(|| lacks(&program)) else {
+                    return with(program);
+                };
                 if local.is_none() {
                     refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
                 }
@@ -320,9 +326,9 @@ impl Pool {
             }
         }
         refused.unwrap_or_else(|| {
-            let text = match install {
-                Some(install) => format!("no judge for {family} is installed ({install})"),
-                None => format!("there is no judge for {family}"),
+            let text = match first {
+                Some(profile) => format!("{} is not installed ({})", profile.name, profile.install),
+                None => format!("hob knows no language server for {family}"),
             };
             none(State::Absent, Code::Absent, text)
         })
@@ -422,67 +428,6 @@ fn unusable(
 ) -> Option<String> {
     let spec = Spec::new(command.first()?, root).env(environment(options, env, worktree));
     spec.program().err().map(|error| project::visible(&error.to_string()))
-}
-
-/// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
-async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
-    // Those that wait for room, with what each is known to need.
-    let mut held: VecDeque<(Server, u64)> = VecDeque::new();
-    loop {
-        tokio::time::sleep(every).await;
-        let Some(servers) = servers.upgrade() else { return };
-        let all: Vec<Server> = {
-            let mut servers = servers.lock();
-            // The next one to be started finds out whether anybody keeps them.
-            servers.is_kept = !servers.all.is_empty();
-            servers.all.values().cloned().collect()
-        };
-        if all.is_empty() {
-            return;
-        }
-        drop(servers);
-        let measured = tokio::task::spawn_blocking(move || {
-            let up = all.into_iter().filter_map(|server| Some((server.group()?, server)));
-            up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
-        });
-        let Ok(mut up) = measured.await else { continue };
-        let mut costs: Vec<budget::Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
-        while let Some((number, verdict)) = budget::next(&costs, budget) {
-            let (memory, server) = up.remove(number);
-            costs.remove(number);
-            let order = match verdict {
-                budget::Verdict::Park => Order::Park,
-                budget::Verdict::Hold => Order::Hold,
-                budget::Verdict::OverBudget => Order::OverBudget,
-            };
-            server.order(order).await;
-            if verdict == budget::Verdict::Hold {
-                held.push_back((server, memory));
-            }
-        }
-        // What nobody waits for any more may start with its next question. Of the others the one that waits longest is first.
-        let (waiting, left) = held.into_iter().partition(|(server, _)| server.in_use().0 > 0);
-        held = waiting;
-        for (server, _) in Vec::from(left) {
-            server.order(Order::Release).await;
-        }
-        if let Some(ended) = held.front().and_then(|(_, need)| budget::room(&costs, *need, budget)) {
-            for number in ended {
-                up[number].1.order(Order::Park).await;
-            }
-            if let Some((server, _)) = held.pop_front() {
-                server.order(Order::Wake).await;
-            }
-        }
-    }
-}
-
-impl Server {
-    /// What it costs now.
-    fn cost(&self, memory: u64) -> budget::Cost {
-        let (asking, idle) = self.in_use();
-        budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
-    }
 }
 
 /// A name for a directory.

@@ -45,6 +45,8 @@ pub(crate) struct Profile {
     pub runs_code: Option<String>,
     /// What a person runs to get it.
     pub install: String,
+    /// What its first load does, and how long that takes.
+    pub first_load: Option<String>,
     /// The section of its settings that it takes with `initialize`.
     pub options: Option<String>,
     /// The first version that is a server.

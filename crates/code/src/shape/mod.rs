@@ -21,13 +21,18 @@ pub(crate) struct Field {
     /// As written; empty if it is not said.
     #[serde(rename = "type")]
     pub of: String,
-    /// Whether it is evaluated when constructed; null outside of Haskell.
+    /// Whether it is evaluated when constructed; absent outside of Haskell.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// The constructor that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub constructor: Option<String>,
     pub line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Where its name stands.
     #[serde(skip)]
@@ -44,9 +49,12 @@ pub(crate) struct Constructor {
     pub is_record: bool,
     pub field_names: Vec<String>,
     /// What it makes, where that is written: in a GADT.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<String>,
     pub line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
     #[serde(skip)]
     pub at: usize,

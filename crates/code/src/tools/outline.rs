@@ -17,16 +17,16 @@ use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A file or folder; the whole worktree if none.
+    /// A file or folder (default the worktree).
     pub path: Option<String>,
     /// Part of a name.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// All if none.
+    /// Only these (default all).
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub kinds: Vec<Kind>,
-    /// 2 of a file, 1 of a folder.
+    /// Levels of declarations (default 2 for a file, 1 for a folder).
     #[schemars(extend("x-unlisted" = true))]
     pub depth: Option<usize>,
 }
@@ -37,6 +37,7 @@ pub(super) struct Output {
     head: Head,
     files: Vec<Outlined>,
     /// Whether there is more than is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
     text: Vec<String>,
@@ -58,6 +59,7 @@ struct Symbol {
     signature: String,
     line: usize,
     end_line: usize,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Symbol>,
 }
 
@@ -127,7 +129,7 @@ impl Tool for Outline {
             }
             let head = Head::default().searched(scope, count, &skipped, scope.since);
             let truncated = more || filter.is_over;
-            let head = Head { is_final: skipped.is_empty(), ..head };
+            let head = Head { is_complete: skipped.is_empty(), ..head };
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for file in &outlined {
                 text.push(file.path.clone());

@@ -20,12 +20,12 @@ use crate::syntax::{described, shortened};
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// 6000, of each source.
+    /// Bytes of each source (default 6000).
     pub max_bytes: Option<usize>,
-    /// Whether `members` is given: true.
+    /// Whether `members` is given (default true).
     #[schemars(extend("x-unlisted" = true))]
     pub members: Option<bool>,
-    /// Look only there.
+    /// A file or folder to look into.
     #[schemars(extend("x-unlisted" = true))]
     pub path: Option<String>,
 }
@@ -46,14 +46,17 @@ struct Shown {
     name: String,
     kind: &'static str,
     signature: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     doc: Option<String>,
     file: String,
     line: usize,
     end_line: usize,
     source: String,
     /// Whether the source goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     /// The signatures of what it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
 }
 

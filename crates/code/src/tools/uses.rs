@@ -1,4 +1,4 @@
-//! Uses in a result, as find_callers and find_uses have them: each site, the counts, and the text form.
+//! Uses in a result, as find_callers and find_uses have them: verified places first, then unverified ones.
 
 use std::collections::BTreeMap;
 
@@ -6,111 +6,194 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Answered;
+use super::receivers::{Group, call, groups, has_receiver, is_call, with_places};
 use super::shown;
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::head::Head;
-use crate::judgement::{Judge, Unnamed, Verdict};
+use crate::judgement::{Code, Unnamed, Verdict};
 use crate::syntax::{Class, Kind, Language};
 
-/// A use.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+/// The places of a file that have the same verdict and mean the same definition.
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(super) struct Use {
+pub(super) struct FileUses {
     pub file: String,
-    pub line: usize,
-    /// In characters.
-    pub column: usize,
-    pub class: Class,
-    /// The line.
-    pub context: String,
-    pub context_before: Vec<String>,
-    pub context_after: Vec<String>,
-    pub via: &'static str,
-    pub verdict: &'static str,
-    /// The declarations around it.
-    pub enclosing: Option<String>,
-    pub in_test: bool,
-    /// The definition that is meant, as path:line; null while nothing has judged.
-    pub definition: Option<String>,
-    /// Whether a local of that name is bound before it in the same declaration. Such uses come last.
-    pub may_be_local: bool,
-    /// The name that stands here, if an import gave it another.
-    pub alias: Option<String>,
-    /// What it means, where that is outside of the project.
+    /// unverified, earlier (verified at an earlier revision), not_checked (comments and strings) or other (means another
+    /// definition); absent for verified places.
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
+    pub verdict: Verdict,
+    /// The definition that is meant, as an index into `definitions`; absent if there is only one, or if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<usize>,
+    pub places: Vec<Use>,
+    /// What they mean, where that is outside of the project.
     #[serde(skip)]
-    group: Option<String>,
+    pub outside: Option<String>,
 }
 
-impl Use {
-    /// What stands there instead of the name that was asked for: who reads the line would look for that.
-    fn named(&self) -> String {
-        match (self.via, &self.alias) {
-            ("interface", None) => " by an interface".to_owned(),
-            (_, None) => String::new(),
-            ("implicit", Some(_)) => " implicit".to_owned(),
-            ("macro", Some(name)) => format!(" by the macro {name}"),
-            (_, Some(name)) => format!(" as {name}"),
-        }
-    }
+/// A use.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct Use {
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// Absent for a call.
+    #[serde(default = "call", skip_serializing_if = "is_call")]
+    pub class: Class,
+    /// The declarations around it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub enclosing: String,
+    /// The line without its indentation.
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// interface, implicit (not named here) or macro (named in the text of a macro); absent for a direct use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_test: bool,
+    /// Whether it may be a local that has the name in the same declaration. Such uses come last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_local: bool,
+    /// The name that stands here instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listed<'a> {
+    pub wanted: &'a [Class],
+    /// How many places at most.
+    pub most: usize,
+    /// Also those that mean another definition.
+    pub with_other: bool,
+    /// Whether lines around each place are shown.
+    pub has_context: bool,
 }
 
 /// The uses of some classes.
 pub(super) struct Uses {
     pub head: Head,
-    pub shown: Vec<Use>,
+    pub files: Vec<FileUses>,
+    /// Unverified places by receiver, where these are too many for lines of their own.
+    pub unverified: Vec<Group>,
+    /// All groups of them.
+    pub groups: Vec<Group>,
     pub total: usize,
     pub truncated: bool,
-    /// How many of each class, shown or not, wanted or not.
+    /// How many of each class, shown or not, wanted or not; without those that mean another definition.
     pub counts: BTreeMap<Class, usize>,
-    /// How many of each wanted class are undecided.
-    open: BTreeMap<Class, usize>,
-    /// How many each file has of the wanted ones that are not shown.
+    /// How many of each wanted class are verified, now or earlier, or in comments and strings.
+    pub verified: BTreeMap<Class, usize>,
+    /// How many of each wanted class are unverified.
+    pub open: BTreeMap<Class, usize>,
+    /// Whether all of these that lack a type have a receiver.
+    pub have_receivers: bool,
+    /// How many places that are listed line by line each file has beyond those that are shown.
     pub rest: BTreeMap<String, usize>,
     /// How many places have the name in other languages.
     pub elsewhere: usize,
     /// The file or folder that was looked into, if it is not all.
-    below: Option<String>,
+    pub below: Option<String>,
 }
 
+/// Up to so many unverified places have lines of their own among verified ones.
+const FEW: usize = 10;
+
 impl Uses {
-    /// Those of the wanted classes. What the judge refuted is counted, and listed only if that is asked for.
-    pub(super) fn of(answered: &Answered, wanted: &[Class], most: usize, with_refuted: bool) -> Uses {
-        let Answered { scope, found, judged, since } = answered;
-        let is_listed = |site: &&Site| with_refuted || site.verdict != Verdict::Refuted;
+    pub(super) fn new(answered: &Answered, listed: Listed<'_>) -> Uses {
+        let Answered { scope, found, judged, since, .. } = answered;
+        let Listed { wanted, most, with_other, has_context } = listed;
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
-        let all: Vec<&Site> = of_class().filter(is_listed).collect();
-        let mut counts = BTreeMap::new();
-        for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
-            *counts.entry(site.class).or_default() += 1;
-        }
-        let mut open = BTreeMap::new();
-        for site in of_class().filter(|site| matches!(site.verdict, Verdict::Undecided(_))) {
-            *open.entry(site.class).or_default() += 1;
-        }
+        let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
+        let is_other = |site: &&Site| site.verdict == Verdict::Refuted;
+        let mut all: Vec<&Site> = of_class().filter(|site| with_other || !is_other(site)).collect();
+        all.sort_by_key(|site| rank(site.verdict));
         let head = Head::judged(of_class().map(|site| site.verdict), judged).searched(
             scope,
             found.files,
             &found.skipped,
             *since,
         );
+        let is_checked = head.confirmed + head.earlier > 0 || head.open.keys().any(|code| code.is_judged());
+        let is_grouped = is_checked && head.undecided > FEW && !has_context;
+        let total = all.len();
+        if is_grouped {
+            all.retain(|site| !is_open(site));
+        }
+        let groups = groups(found, of_class().filter(is_open));
+        let left = most.saturating_sub(all.len()).max(FEW);
+        let unverified = if is_grouped { with_places(&groups, left) } else { Vec::new() };
+        let shown_places: usize = unverified.iter().flat_map(|group| group.places.values()).map(Vec::len).sum();
         let mut rest: BTreeMap<String, usize> = BTreeMap::new();
         for site in all.iter().skip(most) {
             *rest.entry(shown(&site.path)).or_default() += 1;
         }
-        let dispatched = found.definitions.iter().any(dispatches);
+        let counted = |is_meant: &dyn Fn(&&Site) -> bool| {
+            let mut counts = BTreeMap::new();
+            found.sites.iter().filter(is_meant).for_each(|site| *counts.entry(site.class).or_default() += 1);
+            counts
+        };
+        let is_wanted = |site: &&Site| wanted.contains(&site.class);
+        let lacks_type = |site: &&Site| site.verdict == Verdict::Undecided(Code::Dynamic);
         Uses {
-            head,
-            total: all.len(),
-            truncated: all.len() > most,
-            shown: all.iter().take(most).map(|site| one(found, site, dispatched)).collect(),
-            counts,
-            open,
+            files: files(found, &all[..all.len().min(most)]),
+            unverified,
+            groups: groups.into_iter().map(|(group, _)| group).collect(),
+            total,
+            truncated: all.len().min(most) + shown_places < total,
+            counts: counted(&|site| !is_other(site)),
+            verified: counted(&|site| is_wanted(site) && !is_other(site) && !is_open(site)),
+            open: counted(&|site| is_wanted(site) && is_open(site)),
+            have_receivers: of_class().filter(lacks_type).all(|site| has_receiver(found, site)),
             rest,
             elsewhere: found.elsewhere,
             below: scope.below.strip_prefix(&scope.root).ok().filter(|below| !below.as_os_str().is_empty()).map(shown),
+            head,
         }
     }
+}
+
+impl Uses {
+    /// How many other places have the name.
+    pub(super) fn filtered_count(&self) -> usize {
+        let all: usize = self.counts.values().sum();
+        all + self.head.refuted + self.elsewhere - self.total
+    }
+}
+
+/// The order of places: what is surest first.
+fn rank(verdict: Verdict) -> usize {
+    match verdict {
+        Verdict::Confirmed => 0,
+        Verdict::Earlier => 1,
+        Verdict::Undecided(_) => 2,
+        Verdict::NotJudged => 3,
+        Verdict::Refuted => 4,
+    }
+}
+
+/// Groups places by file, verdict and meaning, in their order.
+fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
+    let same = |one: &&Site, next: &&Site| {
+        (&one.path, rank(one.verdict), one.meant) == (&next.path, rank(next.verdict), next.meant)
+    };
+    let group = |sites: &[&Site]| {
+        let meant = sites[0].meant.and_then(|number| found.definitions.get(number));
+        FileUses {
+            file: shown(&sites[0].path),
+            verdict: sites[0].verdict,
+            definition: sites[0].meant.filter(|_| found.definitions.len() > 1),
+            places: sites.iter().map(|site| one(found, site, meant)).collect(),
+            outside: meant.filter(|one| one.is_outside()).map(Definition::shown),
+        }
+    };
+    sites.chunk_by(same).map(group).collect()
 }
 
 /// Whether a call of a definition runs another one.
@@ -118,131 +201,30 @@ fn dispatches(one: &Definition) -> bool {
     one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure)
 }
 
-fn one(found: &Found, site: &Site, dispatched: bool) -> Use {
-    let meant = site.meant.and_then(|number| found.definitions.get(number));
+/// How a place comes to its definition; `None` if directly.
+pub(super) fn via(found: &Found, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
+    let is_dispatched = || found.definitions.iter().any(dispatches);
+    match site.class {
+        _ if site.unnamed.is_some() => site.unnamed.map(Unnamed::word),
+        _ if site.by_interface => Some("interface"),
+        Class::Call if site.is_member && meant.map_or_else(is_dispatched, dispatches) => Some("interface"),
+        _ => None,
+    }
+}
+
+fn one(found: &Found, site: &Site, meant: Option<&Definition>) -> Use {
+    let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
     Use {
-        file: shown(&site.path),
         line: site.line,
         column: site.column,
         class: site.class,
-        context: project::visible::escaped(&site.text),
-        context_before: site.before.iter().map(|line| project::visible::escaped(line)).collect(),
-        context_after: site.after.iter().map(|line| project::visible::escaped(line)).collect(),
-        via: match site.class {
-            _ if site.unnamed.is_some() => site.unnamed.map_or("", Unnamed::word),
-            _ if site.by_interface => "interface",
-            Class::Call if site.is_member && meant.map_or(dispatched, dispatches) => "interface",
-            Class::Value => "value",
-            _ => "direct",
-        },
-        verdict: site.verdict.word(),
-        enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
+        enclosing: site.enclosing.clone(),
+        text: project::visible::escaped(site.text.trim()),
+        before: visible(&site.before),
+        after: visible(&site.after),
+        via: via(found, site, meant),
         in_test: site.in_test,
-        definition: meant.map(|one| format!("{}:{}", shown(&one.path), one.line)),
         may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
         alias: site.alias.clone(),
-        group: meant.filter(|one| one.is_outside()).map(Definition::shown),
     }
-}
-
-/// `4 call, 1 value`.
-pub(super) fn counted(counts: &BTreeMap<Class, usize>, of: &[Class]) -> String {
-    let counted = of.iter().filter_map(|class| Some((class, counts.get(class).filter(|count| **count > 0)?)));
-    counted.map(|(class, count)| format!("{count} {}", class.word())).collect::<Vec<_>>().join(", ")
-}
-
-/// The head as a line: never that there are none, while that is not proven.
-pub(super) fn head_line(uses: &Uses, wanted: &[Class], nothing: &str) -> String {
-    let Uses { head, counts, elsewhere, .. } = uses;
-    let why = head.why();
-    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
-    let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
-    let counted_all = counted(counts, wanted);
-    let open = counted(&uses.open, wanted);
-    let open = if open.is_empty() { open } else { format!(" ({open})") };
-    let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
-    let earlier = if head.earlier > 0 { format!(", {} confirmed earlier", head.earlier) } else { String::new() };
-    // Where asking again changes nothing, nothing will be confirmed.
-    let yet = if head.retry_after_ms.is_some() { " yet" } else { "" };
-    let said = match (head.is_final, head.confirmed, head.undecided) {
-        (true, 0, _) if counted_all.is_empty() => format!("{nothing}{refuted}, 0 undecided{judges}"),
-        (true, ..) => format!("{counted_all}{refuted}, 0 undecided{judges}"),
-        (false, 0, 0) if counted_all.is_empty() => format!("none found, which is no proof{refuted}{why}"),
-        (false, 0, undecided) if head.earlier > 0 => {
-            let earlier = head.earlier;
-            format!("none confirmed{yet}, {earlier} earlier, {undecided} undecided{open}{refuted}{why}")
-        }
-        (false, 0, 0) => format!("{counted_all}{refuted}{why}"),
-        (false, 0, undecided) => format!("none confirmed{yet}, {undecided} undecided{open}{refuted}{why}"),
-        (false, confirmed, undecided) => {
-            format!("{confirmed} confirmed{earlier}, {undecided} undecided{open}{refuted}, not final{why}{judges}")
-        }
-    };
-    let others: Vec<Class> = Class::ALL.into_iter().filter(|class| !wanted.contains(class)).collect();
-    let mut others = counted(counts, &others);
-    if *elsewhere > 0 {
-        let comma = if others.is_empty() { "" } else { ", " };
-        others = format!("{others}{comma}{elsewhere} in other languages");
-    }
-    let others = if others.is_empty() { String::new() } else { format!(" · besides {others}") };
-    let below = uses.below.as_ref().map(|below| format!(" · in {below} alone")).unwrap_or_default();
-    format!("{said}{others}{below}{}", head.at())
-}
-
-/// The uses as lines, grouped by file.
-pub(super) fn lines(uses: &[Use], with_context: bool) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut file = "";
-    let mut group = None;
-    let is_mixed = uses.iter().any(|one| matches!(one.verdict, "confirmed" | "earlier"));
-    for (number, one) in uses.iter().enumerate() {
-        if one.group.is_some() && one.group != group {
-            group.clone_from(&one.group);
-            lines.extend(group.iter().map(|group| format!("means: {group}")));
-            file = "";
-        }
-        if one.file != file {
-            file = &one.file;
-            lines.push(file.to_owned());
-        }
-        let enclosing = one.enclosing.as_deref().map(|name| format!("{name}  ")).unwrap_or_default();
-        let is_same = |next: &&Use| {
-            (&next.file, next.line, next.class, next.verdict, &next.group, next.named())
-                == (&one.file, one.line, one.class, one.verdict, &one.group, one.named())
-        };
-        let times = 1 + uses[number + 1..].iter().take_while(is_same).count();
-        if number > 0 && is_same(&&uses[number - 1]) {
-            continue;
-        }
-        if with_context {
-            lines.extend(one.context_before.iter().map(|line| format!("    | {line}")));
-        }
-        let local = if one.may_be_local { " of a local?" } else { "" };
-        // Beside confirmed ones: where all are undecided the head says it.
-        let doubt = match one.verdict {
-            "undecided" if is_mixed => " undecided",
-            "refuted" => " refuted",
-            "earlier" => " earlier",
-            _ => "",
-        };
-        let (line, class, named) = (one.line, one.class.word(), one.named());
-        let line = format!("  {line}  {enclosing}{class}{named}{doubt}{local}");
-        let times = if times > 1 { format!(" ×{times}") } else { String::new() };
-        lines.push(format!("{line}{times}  {}", one.context.trim()));
-        if with_context {
-            lines.extend(one.context_after.iter().map(|line| format!("    | {line}")));
-        }
-    }
-    lines
-}
-
-/// How many more there are and where, and the call that shows them.
-pub(super) fn rest_line(tool: &str, name: &str, rest: &BTreeMap<String, usize>, total: usize) -> Option<String> {
-    let (file, _) = rest.iter().max_by_key(|(_, count)| **count)?;
-    let count: usize = rest.values().sum();
-    let files: Vec<String> = rest.iter().take(10).map(|(file, count)| format!("{file} {count}")).collect();
-    let more = if rest.len() > 10 { format!(" and {} more files", rest.len() - 10) } else { String::new() };
-    let next = serde_json::json!({"name": name, "path": file, "max_results": total});
-    Some(format!("{count} more: {}{more}. For one file: {tool} {next}", files.join(", ")))
 }

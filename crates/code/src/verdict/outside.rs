@@ -91,7 +91,7 @@ fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize
     let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
     let lead = if sites == 1 { "leads" } else { "lead" };
     let text = format!(
-        "{sites} {lead} to {first}{more}, of which not all parses, so that it is not told whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
+        "{sites} {lead} to {first}{more}, of which not all parses, so that it is unknown whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
     );
     Reason { code, text, sites }
 }

@@ -102,7 +102,7 @@ impl References {
                 // Without the references nothing is known of what syntax does not see.
                 Err(Failure::Refused { message, .. }) => {
                     let text = project::visible(&message);
-                    self.refused = Some((Code::Inactive, format!("the judge names no references: {text}")));
+                    self.refused = Some((Code::Inactive, format!("the language server names no references: {text}")));
                 }
                 Err(_) => return false,
             }
@@ -170,8 +170,8 @@ impl References {
         if !self.odd.is_empty() {
             judged.is_certain = false;
             let places = match self.odd.len() {
-                1 => "a place that the judge names holds another text".to_owned(),
-                count => format!("{count} places that the judge names hold another text"),
+                1 => "the language server names a place that holds another text".to_owned(),
+                count => format!("the language server names {count} places that hold another text"),
             };
             let text = format!("{places}; if that stays, `hob code restart` or code_status with restart begins anew");
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });

@@ -14,12 +14,12 @@ fn keeps(judged: &Judged, name: &str) -> Option<String> {
     loop {
         let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
         let head = &answer["head"];
-        if head["final"] == true {
+        if head["complete"] == true {
             return None;
         }
         let reasons = head["reasons"].as_array().unwrap();
         if let [reason] = &reasons[..]
-            && head["judges"][0]["state"] == "ready"
+            && head["servers"][0]["state"] == "ready"
         {
             assert_eq!(reason["code"], "dynamic", "{text}");
             return Some(reason["text"].as_str().unwrap().to_owned());

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod announced;
+mod answers;
 mod assigned;
 mod back_dated;
 mod beyond;
@@ -21,6 +22,7 @@ mod dispatch;
 mod disturbed;
 mod documented;
 mod embedded;
+mod expanded;
 mod families;
 mod fields;
 mod hostile;

@@ -69,7 +69,7 @@ pub(crate) fn rust(judged: &Judged) {
         assert_eq!(all[..1], uses, "{text}");
     }
     let (answer, text) = judged.until_final("find_uses", json!({"name": "len"}));
-    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(1), &json!(2)), "{text}");
+    assert_eq!((&answer["total"], &answer["head"]["other"]), (&json!(1), &json!(2)), "{text}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn python() {
         &judged,
         "Shape",
         expect![[r#"
-            3 matches (1 breaks, 2 falls_through), 1 refuted, 0 undecided · ty ready
+            3 matches, complete: 1 breaks, 2 falls through · checked by ty
             uses.py:20 match breaks confirmed
             uses.py:6 match falls_through confirmed
             uses.py:27 match falls_through confirmed"#]],
@@ -125,9 +125,9 @@ fn typescript() {
         &judged,
         "Shape",
         expect![[r#"
-        2 matches (1 breaks, 1 falls_through), 1 refuted, 0 undecided · tsc ready
-        src/uses.ts:3 switch breaks confirmed
-        src/uses.ts:9 switch falls_through confirmed"#]],
+            2 matches, complete: 1 breaks, 1 falls through · checked by tsc
+            src/uses.ts:3 switch breaks confirmed
+            src/uses.ts:9 switch falls_through confirmed"#]],
     );
 }
 
@@ -242,7 +242,7 @@ fn what_no_text_tells_apart_is_never_final() {
     }
     for (number, (union, .., may_be_final)) in cases.iter().enumerate() {
         let (answer, text) = judged.until_judged("find_matches", json!({"type_name": format!("Union{number}")}));
-        assert_eq!(answer["head"]["final"], *may_be_final, "{union}: {text}");
+        assert_eq!(answer["head"]["complete"], *may_be_final, "{union}: {text}");
     }
 }
 
@@ -267,8 +267,8 @@ fn go() {
         &judged,
         "geo/geo.go:Shape",
         expect![[r#"
-        1 match, absorbs, 1 refuted, 0 undecided · gopls ready
-        main.go:9 switch absorbs confirmed"#]],
+            1 match, complete: 1 absorbs · checked by gopls
+            main.go:9 switch absorbs confirmed"#]],
     );
     // The next daemon has no server, and knows what was confirmed.
     let off = ServerSettings { command: None, enabled: Some(false) };
@@ -277,7 +277,7 @@ fn go() {
     let (answer, text) = judged.ask("find_matches", json!({"type_name": "geo/geo.go:Shape"})).unwrap();
     assert!(
         text.starts_with(
-            "2 matches by syntax (1 absorbs, 1 falls_through), 1 confirmed earlier: gopls is switched off"
+            "2 matches: 1 falls through, 1 absorbs; 1 verified earlier and unchanged since, 1 unverified · gopls is switched off"
         ),
         "{text}"
     );
@@ -308,7 +308,7 @@ fn cpp() {
         &judged,
         "Shape",
         expect![[r#"
-        1 match, falls_through, 1 refuted, 0 undecided · clangd ready
-        uses.cpp:4 switch falls_through confirmed"#]],
+            1 match, complete: 1 falls through · checked by clangd
+            uses.cpp:4 switch falls_through confirmed"#]],
     );
 }

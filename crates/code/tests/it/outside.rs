@@ -142,7 +142,7 @@ fn a_foreign_file_that_does_not_parse_is_named_with_what_to_ask() {
     let reasons = answer["head"]["reasons"].as_array().unwrap();
     let reason = reasons.iter().find(|reason| reason["code"] == "outside_the_root").unwrap_or_else(|| panic!("{text}"));
     let said = reason["text"].as_str().unwrap();
-    assert_eq!(reason["sites"], 1);
+    assert_eq!(reason["places"], 1);
     assert!(said.starts_with(&format!("1 leads to {}/geo.py, of which not all parses", folder.display())), "{said}");
     assert!(said.ends_with("ask for `area` alone, which groups the uses by what they mean"), "{said}");
     judged.until_final("find_callers", json!({"name": "area"}));
@@ -159,7 +159,7 @@ fn python() {
         "find_uses",
         "join",
         expect![[r#"
-            2 call, 1 import, 2 refuted, 0 undecided · ty ready
+            3 uses, complete: 2 calls, 1 import · checked by ty
             not defined in this project
             means: /…/ntpath.py function join
             a.py
@@ -181,12 +181,12 @@ fn go() {
         "find_callers",
         "fmt.Println",
         expect![[r#"
-        2 call, 0 undecided · gopls ready
-        not defined in this project
-        means: /…/print.go function Println
-        main.go
-          9  main  call  fmt.Println(strings.ToUpper("a"))
-          10  main  call  fmt.Println(1)"#]],
+            2 callers, complete · checked by gopls
+            not defined in this project
+            means: /…/print.go function Println
+            main.go
+              9  main  call  fmt.Println(strings.ToUpper("a"))
+              10  main  call  fmt.Println(1)"#]],
     );
 }
 
@@ -203,7 +203,7 @@ fn what_is_written_before_a_name_tells_where_its_definition_is_called_otherwise(
     assert_eq!(judged.final_places("path.join"), ["a.py:8", "a.py:9", "a.py:10"]);
     assert_eq!(judged.final_places("log.info"), ["a.py:12"]);
     let (answer, text) = judged.ask("find_callers", json!({"name": "T.start", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert!(text.contains("ask for `start` alone"), "{text}");
 }
 
@@ -228,7 +228,7 @@ fn without_a_judge_it_is_undecided() {
     let (answer, text) = worktree.ask("find_callers", json!({"name": "Vec::new"})).unwrap();
     assert_eq!(answer["call_sites"][0]["verdict"], "undecided");
     assert_eq!(text.lines().nth(1).unwrap(), "not defined in this project", "{text}");
-    assert!(text.starts_with("none confirmed, 1 undecided (1 call): no judge for Rust"), "{text}");
+    assert!(text.starts_with("1 call by name, unchecked: no language server for Rust"), "{text}");
     let problem = worktree.ask("find_callers", json!({"name": "own::len"}));
     assert!(problem.is_ok(), "{problem:?}");
 }

@@ -47,8 +47,8 @@ fn where_something_is_missing_the_usual_features_are() {
     std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
     judged.search_path = Some(format!("{}:{path}", programs.path().display()));
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "area"}));
-    assert_eq!(answer["head"]["final"], false, "{text}");
-    assert!(text.contains("inactive code"), "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
+    assert!(text.contains("in code that this build leaves out"), "{text}");
 }
 
 /// Two types with methods and fields of the same names, reached where the judge says nothing.
@@ -78,8 +78,8 @@ fn what_another_type_owns_is_none_of_it(judged: &Judged) {
     assert_eq!(answer["total"], 1, "{text}");
     // Of its own type nobody says it.
     let (answer, text) = judged.ask("find_callers", json!({"name": "Line::made", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
-    assert_eq!(answer["head"]["undecided"], 3, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
+    assert_eq!(answer["head"]["unverified"], 3, "{text}");
 }
 
 fn a_type_with_another_name_may_be_it(judged: &Judged) {
@@ -91,7 +91,7 @@ fn a_type_with_another_name_may_be_it(judged: &Judged) {
     for more in mores {
         judged.write("src/lib.rs", text(more));
         let (answer, text) = judged.until_judged("find_callers", json!({"name": "Circle::made"}));
-        assert_eq!(answer["head"]["final"], false, "{more} {text}");
+        assert_eq!(answer["head"]["complete"], false, "{more} {text}");
     }
 }
 
@@ -103,7 +103,7 @@ fn a_function_of_another_module_is_none_of_it(judged: &Judged) {
          macro_rules! more { () => { $crate::three::add() } }\n",
     );
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "one::add"}));
-    assert_eq!(answer["head"]["undecided"], 1, "{text}");
+    assert_eq!(answer["head"]["unverified"], 1, "{text}");
     assert!(text.contains("src/lib.rs"), "{text}");
 }
 
@@ -125,6 +125,6 @@ fn a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged: &Judged) {
     );
     for name in ["Arg::make", "Size::Large", "Size::Small", "imp::spawn", "P::wrote"] {
         let (answer, text) = judged.ask("find_uses", json!({"name": name, "wait_ms": 20_000})).unwrap();
-        assert_eq!(answer["head"]["final"], false, "{text}");
+        assert_eq!(answer["head"]["complete"], false, "{text}");
     }
 }

@@ -101,12 +101,7 @@ fn modules_in_folders_that_are_not_searched_are_named() {
     for file in ["src/gen/deep.rs", "src/linked/mod.rs", "src/../.hidden/at.rs"] {
         assert!(said.contains(file), "{file}: {said}");
     }
-    assert!(
-        said.ends_with(
-            ": a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
-        ),
-        "{said}"
-    );
+    assert!(said.ends_with(": a module that mentions the name, in a folder that is not searched"), "{said}");
     assert!(asked(&worktree, "alone").is_empty());
 }
 
@@ -119,7 +114,7 @@ fn assembly_is_named() {
         .write("c/boot.S", "call area\n")
         .write("a.rs", "pub fn start() {}\n");
     let said = asked(&worktree, "area");
-    assert_eq!(said, ["c/boot.S, geo/geo_amd64.s: assembly that mentions the name: no judge reads it"]);
+    assert_eq!(said, ["c/boot.S, geo/geo_amd64.s: assembly that mentions the name: no language server reads it"]);
     assert!(asked(&worktree, "plain").is_empty() && asked(&worktree, "start").is_empty());
 }
 
@@ -156,7 +151,7 @@ fn files_of_other_kinds_that_name_it_are_named() {
         .write("pyproject.toml", "[project]\nname = \"plot\"\n[project.scripts]\nplot = \"plot:run\"\n")
         .write("setup.cfg", "[metadata]\nname = plot\n[options.entry_points]\nconsole_scripts =\n    x = plot:run\n");
     let said = asked(&worktree, "area").join("\n");
-    let words = "mentions the name, and is of a kind that no judge reads: not searched";
+    let words = "mentions the name and is not searched, because no language server reads files of its kind";
     assert_eq!(said, format!("c.astro, d.mdx, src/App.vue and 1 more: {words}"));
     assert_eq!(asked(&worktree, "run"), [format!("pyproject.toml, setup.cfg: {words}")]);
     for name in ["area_of", "near"] {
@@ -176,7 +171,7 @@ fn no_answer_of_a_ready_judge_is_final_with_an_ignored_file() {
     judged.until_final("find_callers", json!({"name": "geo.py:area"}));
     judged.write(".gitignore", "made.py\n").write("made.py", "from geo import area\narea(1)\n");
     let (answer, _) = judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": 10_000})).unwrap();
-    assert!(answer["head"]["final"] == false && reasons(&answer).len() == 1, "{:#}", answer["head"]);
+    assert!(answer["head"]["complete"] == false && reasons(&answer).len() == 1, "{:#}", answer["head"]);
 }
 
 #[test]
@@ -190,7 +185,7 @@ fn a_workspace_that_was_not_loaded_is_said() {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     loop {
         let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 5_000})).unwrap();
-        assert_eq!(answer["head"]["final"], false, "{text}");
+        assert_eq!(answer["head"]["complete"], false, "{text}");
         if text.contains("rust-analyzer says: ") {
             return;
         }

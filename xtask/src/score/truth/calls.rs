@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::judged::{Site, answer, sites};
+use super::judged::{Site, answer, sites, why};
 use crate::agent::Agent;
 
 /// How the answers about the callers of a crate's functions are.
@@ -160,13 +160,13 @@ pub(super) fn ask(
     let content = answer(agent, "find_callers", &function.at)?;
     score.functions += 1;
     let what = format!("{} ({})", function.name, function.at);
-    if content["head"]["final"] != true {
-        score.differences.push(format!("{what}: not final: {}", content["warning"].as_str().unwrap_or_default()));
+    if content["head"]["complete"] != true {
+        score.differences.push(format!("{what}: not final: {}", why(&content)));
         return Ok(());
     }
     score.finals += 1;
     let confirmed: Vec<Site> =
-        sites(&content, "call_sites").into_iter().filter(|site| site.is_confirmed && site.class == "call").collect();
+        sites(&content, "callers").into_iter().filter(|site| site.is_confirmed && site.class == "call").collect();
     let holds =
         |call: &MirCall, site: &Site| call.file == site.file && call.first <= site.place && site.place < call.last;
     let own: Vec<&MirCall> = calls.iter().filter(|call| function.is_called(call)).collect();

@@ -34,20 +34,31 @@ pub(super) struct Site {
     pub(super) class: String,
 }
 
+/// The places of a list that has them by file. What a result leaves out is a verified call.
 pub(super) fn sites(content: &Value, field: &str) -> Vec<Site> {
-    let all = content[field].as_array().into_iter().flatten();
-    all.map(|one| {
-        let number = |field: &str| one[field].as_u64().unwrap_or_default() as usize;
-        let said = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
-        Site {
-            file: said("file"),
-            place: (number("line"), number("column")),
-            is_confirmed: one["verdict"] == "confirmed",
-            in_test: one["in_test"] == true,
-            class: said("class"),
-        }
-    })
-    .collect()
+    let files = content[field].as_array().into_iter().flatten();
+    let of_file = |file: &Value| {
+        let is_confirmed = file["verdict"].is_null();
+        let name = file["file"].as_str().unwrap_or_default().to_owned();
+        let places = file["places"].as_array().cloned().unwrap_or_default();
+        places.into_iter().map(move |one| {
+            let number = |field: &str| one[field].as_u64().unwrap_or_default() as usize;
+            Site {
+                file: name.clone(),
+                place: (number("line"), number("column")),
+                is_confirmed,
+                in_test: one["in_test"] == true,
+                class: one["class"].as_str().unwrap_or("call").to_owned(),
+            }
+        })
+    };
+    files.flat_map(of_file).collect()
+}
+
+/// Why an answer is not complete.
+pub(super) fn why(content: &Value) -> String {
+    let reasons = content["head"]["reasons"].as_array().into_iter().flatten();
+    reasons.filter_map(|reason| reason["text"].as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// How long one call waits for the judge, and how often it is asked again.
@@ -64,8 +75,8 @@ pub(super) fn answer(agent: &mut Agent, tool: &str, name: &str) -> Result<Value>
             bail!("{tool} {name} was refused: {}", text(&result));
         }
         let head = &result["structuredContent"]["head"];
-        let is_ready = head["judges"][0]["state"] == "ready";
-        if head["final"] == true || is_ready && !result.to_string().contains("out of time") {
+        let is_ready = head["servers"][0]["state"] == "ready";
+        if head["complete"] == true || is_ready && !result.to_string().contains("out of time") {
             break;
         }
     }
@@ -86,8 +97,8 @@ pub(super) fn ask(
     let content = answer(agent, "find_uses", &name)?;
     score.items += 1;
     let what = format!("{} ({}, {name})", item.name, item.kind);
-    if content["head"]["final"] != true {
-        score.differences.push(format!("{what}: not final: {}", content["warning"].as_str().unwrap_or_default()));
+    if content["head"]["complete"] != true {
+        score.differences.push(format!("{what}: not final: {}", why(&content)));
         return Ok(());
     }
     score.finals += 1;

@@ -305,19 +305,11 @@ fn ask(agent: &mut Agent, asked: &Path, item: &Item, truth: &[&Use], score: &mut
         bail!("find_uses {name} ({}) was refused: {}", item.name, text(&result));
     }
     let content = &result["structuredContent"];
-    let sites: Vec<(&str, (usize, usize))> = content["uses"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|one| {
-            let number = |field: &str| one[field].as_u64().unwrap_or_default() as usize;
-            (one["file"].as_str().unwrap_or_default(), (number("line"), number("column")))
-        })
-        .collect();
+    let sites = judged::sites(content, "uses");
     score.items += 1;
     score.truth += truth.len();
     for one in truth {
-        match sites.iter().any(|(file, place)| one.holds(file, *place)) {
+        match sites.iter().any(|site| one.holds(&site.file, site.place)) {
             true => score.found += 1,
             false => score.differences.push(format!(
                 "{}:{}:{}: a use of {} ({}, {name}) that find_uses does not have",
@@ -327,7 +319,7 @@ fn ask(agent: &mut Agent, asked: &Path, item: &Item, truth: &[&Use], score: &mut
     }
     let is_right = |file: &str, place: (usize, usize)| truth.iter().any(|one| one.holds(file, place));
     score.sites += sites.len();
-    score.right += sites.iter().filter(|(file, place)| is_right(file, *place)).count();
+    score.right += sites.iter().filter(|site| is_right(&site.file, site.place)).count();
     if !truth.is_empty() {
         let found = Command::new("rg")
             .args(["-n", "-w", "-C1", "--type", "rust", "--", &item.name])

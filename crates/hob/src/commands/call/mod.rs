@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_documentation_of_questions_about_code_names_all_arguments() {
-        let page = include_str!("../../../../../docs/code.md");
+        let page = include_str!("../../../../../docs/reference/code.md");
         let rows = page.split("\n## Tools\n").nth(1).unwrap().split("\n## ").next().unwrap();
         let rows: Vec<Vec<&str>> =
             rows.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').collect()).collect();
