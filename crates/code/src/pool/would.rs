@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Options, Pool, Program, Trusts, root_of};
+use super::{Options, Pool, Program, Trusts, has_mark, root_of};
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
@@ -42,7 +42,7 @@ pub struct Checked {
 
 /// The server for a directory that would run code of the project, if it has the marks of one.
 pub fn runner_of_code(root: &Path) -> Option<&'static str> {
-    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| root.join(mark).is_file());
+    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| has_mark(root, mark));
     let runners = profile::all().iter().filter(|profile| profile.runs_code.is_some());
     runners.into_iter().find(is_marked).map(|profile| profile.name.as_str())
 }
@@ -79,7 +79,7 @@ pub fn checked(
 fn without_root(root: &Path, family: &str) -> String {
     let marks = profile::all().iter().filter(|profile| profile.family == family).flat_map(|profile| &profile.roots);
     let marks: Vec<&str> = marks.map(String::as_str).collect();
-    if marks.iter().any(|mark| root.join(mark).is_file()) {
+    if marks.iter().any(|mark| has_mark(root, mark)) || crate::haskell::is_judged_by_ghc(family) {
         return String::new();
     }
     format!("; at the root there is none of {}: what it reads begins where one of them is", marks.join(", "))

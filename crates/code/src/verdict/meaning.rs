@@ -16,7 +16,7 @@ use super::{Call, texts::Sheet};
 use crate::answer::Texts;
 use crate::definition::{Definition, definition};
 use crate::judgement::{Code, Judged};
-use crate::lsp::{Failure, Location};
+use crate::lsp::{Encoding, Failure, Location};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
@@ -80,6 +80,9 @@ pub(crate) async fn meanings(
     texts: &Texts,
     judged: &mut Judged,
 ) -> Meanings {
+    if crate::haskell::is_judged_by_ghc(family) {
+        return crate::haskell::meanings(call, names, texts, judged).await;
+    }
     let all = |code| vec![Meaning::Undecided(code); names.len()];
     let answer = match judge_for(call, family, file, judged).await {
         Ok(server) => rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await,
@@ -328,6 +331,29 @@ impl Names<'_> {
         };
         reading.await.unwrap_or_else(empty)
     }
+}
+
+/// What stands at places of the project, which names lead to.
+pub(crate) fn targets(
+    root: &Path,
+    names: &[Name],
+    texts: &Texts,
+    places: &[Result<(Arc<Path>, usize), Code>],
+    until: Instant,
+) -> Meanings {
+    let mut sheets = Sheets::new(root, texts, Encoding::Utf8);
+    let until = until.max(Instant::now() + Duration::from_secs(1));
+    let of = names.iter().zip(places).map(|(name, place)| {
+        let (path, at) = match place {
+            Ok((path, at)) => (sheets.path(path), *at),
+            Err(code) => return Meaning::Undecided(*code),
+        };
+        sheets.read(&path);
+        let spot = Spot { path, start: at, end: at + name.word.len() };
+        let target = target_at(&sheets, &spot, &name.word, until);
+        target.map_or(Meaning::Undecided(Code::Stale), |target| Meaning::Is(vec![target]))
+    });
+    Meanings { of: of.collect(), texts: sheets.of_the_project() }
 }
 
 /// What stands at a spot. Some servers give the whole declaration.

@@ -69,7 +69,7 @@ use crate::search::{Scope, read};
 use crate::server::Server;
 use crate::syntax::{Class, family};
 
-pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
+pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings, targets};
 use outside::judge_outside;
 use pass::Pass;
 use waiting::{Asking, judge_for, rounds};
@@ -135,16 +135,13 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
     let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
-    let answer = match judge_for(&asked.call, family, &file, judged).await {
-        Ok(server) => {
-            let open = found.sites.iter().filter(|site| is_of(site, family)).count();
-            rounds(&asked.call, &server, family, open, &Uses { asked, found, family }, judged).await
-        }
-        Err(code) => Err(code),
+    let answer = if crate::haskell::is_judged_by_ghc(family) {
+        crate::haskell::judge(asked, found, judged).await
+    } else {
+        ask_server(asked, found, family, &file, judged).await
     };
     match answer {
-        Ok(pass) => {
-            pass.apply(found, family, judged);
+        Ok(()) => {
             recall(asked.call.pool, found, family).await;
             keep(asked.call.pool, found, family).await;
         }
@@ -157,6 +154,22 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
             }
         }
     }
+}
+
+/// Asks a server; the sites get what it says.
+async fn ask_server(
+    asked: &Asked<'_>,
+    found: &mut Found,
+    family: &'static str,
+    file: &Path,
+    judged: &mut Judged,
+) -> Result<(), Code> {
+    let server = judge_for(&asked.call, family, file, judged).await?;
+    let open = found.sites.iter().filter(|site| is_of(site, family)).count();
+    let uses = Uses { asked, found, family };
+    let pass = rounds(&asked.call, &server, family, open, &uses, judged).await?;
+    pass.apply(found, family, judged);
+    Ok(())
 }
 
 /// The uses of a name in the files of one judge.
