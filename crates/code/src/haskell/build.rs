@@ -15,8 +15,8 @@ use super::compile::{Places, compile, register};
 use super::index::Index;
 use super::reader::{Names, Reader, hash};
 use super::sources::{Sources, Stamp, stamp};
-use super::toolchain::{Runner, Toolchain, ghc_of_cabal, ghc_of_stack};
-use super::units::{Units, shown};
+use super::toolchain::{Runner, Toolchain};
+use super::units::Units;
 
 /// What is to be compiled, and how.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub(super) struct Order {
     pub directory: PathBuf,
     pub guard: Guard,
     pub records: Option<PathBuf>,
+    /// The heap that GHC may have, in MiB.
+    pub memory: u64,
 }
 
 /// Why there is no index.
@@ -89,24 +91,44 @@ impl Projects {
     /// The index of a worktree as it is now. What is not compiled yet is compiled in the background, for as long as it takes.
     pub(super) async fn index(&self, order: Order, until: Instant) -> Result<(String, Arc<Index>), Late> {
         let project = self.0.lock().entry(order.root.clone()).or_default().clone();
+        let mut sources = scan(&order.root).await?;
         loop {
-            let root = order.root.clone();
-            let scanned = tokio::task::spawn_blocking(move || Sources::scan(&root)).await;
-            let sources = Arc::new(scanned.map_err(|error| Late::Failed(error.to_string()))?);
             let (began, progress, mut ended) = {
                 let mut state = project.state.lock();
                 if let Some(done) = state.latest.as_ref().filter(|done| done.holds(&sources, &order.ghc)) {
                     return done.result.clone().map_err(Late::Failed);
                 }
-                let running = state.running.get_or_insert_with(|| start(&project, &order, sources));
+                let running = state.running.get_or_insert_with(|| start(&project, &order, sources.clone()));
                 (running.began, running.progress.clone(), running.ended.clone())
             };
             let is_over = ended.wait_for(|is_over| *is_over);
-            let waited = tokio::time::timeout_at(tokio::time::Instant::from_std(until), is_over).await.is_ok();
-            if !waited {
-                return Err(Late::Compiling { began, progress: progress.lock().clone() });
+            let waited = tokio::time::timeout_at(tokio::time::Instant::from_std(until), is_over).await;
+            match waited.map(|over| over.is_ok()) {
+                Ok(true) => {}
+                Ok(false) => {
+                    project.state.lock().running = None;
+                    return Err(Late::Failed("the compilation was ended".to_owned()));
+                }
+                Err(_) => return Err(Late::Compiling { began, progress: progress.lock().clone() }),
             }
-            // The files may have changed since it began; then it is done again while there is time.
+            // It may have begun with other files. Then it is done again while there is time.
+            let is_of_these = |done: &Done| done.holds(&sources, &order.ghc);
+            let is_done = project.state.lock().latest.as_ref().is_some_and(is_of_these);
+            if !is_done {
+                sources = scan(&order.root).await?;
+            }
+        }
+    }
+
+    /// How a worktree stands.
+    pub(crate) fn state(&self, root: &Path) -> &'static str {
+        let Some(project) = self.0.lock().get(root).cloned() else { return "not_started" };
+        let state = project.state.lock();
+        match (&state.running, &state.latest) {
+            (Some(_), _) => "loading",
+            (None, Some(Done { result: Ok(_), .. })) => "ready",
+            (None, Some(_)) => "cannot_start",
+            (None, None) => "not_started",
         }
     }
 
@@ -137,6 +159,12 @@ impl Project {
     }
 }
 
+async fn scan(root: &Path) -> Result<Arc<Sources>, Late> {
+    let root = root.to_owned();
+    let scanned = tokio::task::spawn_blocking(move || Sources::scan(&root)).await;
+    scanned.map(Arc::new).map_err(|error| Late::Failed(error.to_string()))
+}
+
 fn start(project: &Arc<Project>, order: &Order, sources: Arc<Sources>) -> Running {
     let (end, ended) = watch::channel(false);
     let progress: Arc<Mutex<String>> = Arc::default();
@@ -161,18 +189,19 @@ impl Project {
         sources: &Sources,
         progress: &Mutex<String>,
     ) -> Result<(String, Arc<Index>), String> {
-        let Order { root, env, guard, records, .. } = order;
-        let runner = Runner { env: env.clone(), guard: guard.clone(), records: records.clone() };
-        let is_stack = root.join("stack.yaml").is_file() && !root.join("cabal.project").is_file();
-        let named = match is_stack {
-            true => ghc_of_stack(&runner, root).await,
-            false => ghc_of_cabal(&runner, root),
-        };
-        let ghc = named.unwrap_or_else(|| order.ghc.clone());
-        let toolchain = Toolchain::new(&runner, ghc, root, is_stack).await?;
+        let Order { root, env, guard, records, memory, .. } = order;
         let mut of = DefaultHasher::new();
-        (root, &toolchain.ghc, &toolchain.version).hash(&mut of);
-        let places = Places { own: order.directory.join(format!("{:016x}", of.finish())) };
+        root.hash(&mut of);
+        let own = order.directory.join(format!("{:016x}", of.finish()));
+        let scratch = own.join("tmp");
+        // What an earlier GHC left that was killed.
+        _ = std::fs::remove_dir_all(&scratch);
+        std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+        let runner = Runner { env: env.clone(), guard: guard.clone(), records: records.clone(), scratch };
+        let toolchain = Toolchain::new(&runner, root, order.ghc.clone()).await?;
+        let mut of = DefaultHasher::new();
+        (&toolchain.ghc, &toolchain.version).hash(&mut of);
+        let places = Places { own: own.join(format!("{:016x}", of.finish())), memory: *memory };
         std::fs::create_dir_all(&places.own).map_err(|error| format!("{}: {error}", places.own.display()))?;
         let reader = Reader::new(&runner, &toolchain, &order.directory).await?;
         let packages: Vec<&Path> = sources.with_extension(&["cabal"]).collect();
@@ -212,7 +241,8 @@ impl Project {
         for (file, _) in &modules {
             units.open.remove(file);
         }
-        let open = units.open.into_iter().map(|(file, why)| (PathBuf::from(shown(root, &file)), why)).collect();
+        let below = |file: PathBuf| file.strip_prefix(root).map(Path::to_owned).unwrap_or(file);
+        let open = units.open.into_iter().map(|(file, why)| (below(file), why)).collect();
         let root = root.clone();
         let index = tokio::task::spawn_blocking(move || Index::new(&root, &modules, open)).await;
         Ok((toolchain.version, Arc::new(index.map_err(|error| error.to_string())?)))

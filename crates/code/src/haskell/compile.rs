@@ -11,10 +11,12 @@ use super::sources::imports;
 use super::toolchain::{Runner, Toolchain};
 use super::units::{Unit, Units, shown};
 
-/// Folders of what GHC writes.
+/// Folders of what GHC writes, and what it may take.
 pub(super) struct Places {
-    /// Everything of one worktree.
+    /// Everything of one worktree and GHC.
     pub own: PathBuf,
+    /// The heap that GHC may have, in MiB.
+    pub memory: u64,
 }
 
 impl Places {
@@ -178,6 +180,7 @@ async fn run(
     let ours = ["-fno-code", "-fwrite-interface", "-fwrite-ide-info", "-fkeep-going", "-w", "-O0", "-v1"];
     args.extend(ours.map(OsString::from));
     args.extend(files.iter().map(|file| file.as_os_str().to_owned()));
+    args.extend(["+RTS", &format!("-M{}m", places.memory), "-RTS"].map(OsString::from));
     let bounds = Bounds { deadline: WITHIN, stdout: MOST, stderr: MOST };
     let answer = runner.spec(&toolchain.ghc, &unit.directory, &args).answer(bounds).await;
     let answer = answer.map_err(|error| error.to_string())?;

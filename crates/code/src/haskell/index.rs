@@ -117,7 +117,7 @@ impl Index {
                         "" => format!(
                             "{}\n{from}\n{}",
                             file.display(),
-                            if name.starts_with('$') { &names.unit } else { "" }
+                            if name.starts_with('$') { names.unit.as_str() } else { "" }
                         ),
                         _ => homes
                             .get(&(unit.as_str(), from.as_str()))

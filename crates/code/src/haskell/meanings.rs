@@ -1,5 +1,6 @@
 //! What names mean where they stand, one by one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,9 +21,13 @@ pub(crate) async fn meanings(call: &Call<'_>, names: &[Name], texts: &Texts, jud
         }
     };
     blocking(|| {
+        let mut current: BTreeMap<Arc<Path>, bool> = BTreeMap::new();
         let place = |name: &Name| -> Result<(Arc<Path>, usize), Code> {
-            let text = texts.get(&name.path).ok_or(Code::Unparsable)?;
-            let file = index.file(&name.path).filter(|file| file.has_text(text)).ok_or(Code::Unparsable)?;
+            let file = index.file(&name.path).ok_or(Code::Unparsable)?;
+            let is_current = || texts.get(&name.path).is_some_and(|text| file.has_text(text));
+            if !*current.entry(name.path.clone()).or_insert_with(is_current) {
+                return Err(Code::Unparsable);
+            }
             let all = file.at(name.at);
             let of_modules = || all.iter().find(|one| !index.is_local(one.id));
             let one = of_modules().or(all.first()).ok_or(Code::Inactive)?;

@@ -73,6 +73,7 @@ async fn index(call: &Call<'_>, judged: &mut Judged) -> Result<Arc<Index>, Code>
         directory: options.state_dir.join(GHC),
         guard: options.guard.clone(),
         records: options.records_dir.clone(),
+        memory: options.memory() >> 20,
     };
     let (state, version, result) = match call.pool.haskell().index(order, call.until).await {
         Ok((version, index)) => ("ready", Some(version), Ok(index)),

@@ -36,12 +36,12 @@ pub(super) struct Names {
 
 /// What a use does, as bits of its last number.
 pub(super) mod how {
-    pub const BINDING: u32 = 2;
-    pub const FIELD: u32 = 8;
-    pub const INSTANCE_METHOD: u32 = 16;
-    pub const DECLARATION: u32 = 32;
-    pub const EVIDENCE: u32 = 64;
-    pub const INSTANCE: u32 = 128;
+    pub(crate) const BINDING: u32 = 2;
+    pub(crate) const FIELD: u32 = 8;
+    pub(crate) const INSTANCE_METHOD: u32 = 16;
+    pub(crate) const DECLARATION: u32 = 32;
+    pub(crate) const EVIDENCE: u32 = 64;
+    pub(crate) const INSTANCE: u32 = 128;
 }
 
 /// The hash that the reader has of a source: FNV-1a of 64 bits.

@@ -15,6 +15,8 @@ pub(super) struct Runner {
     pub env: Vec<(String, String)>,
     pub guard: Guard,
     pub records: Option<PathBuf>,
+    /// For temporary files.
+    pub scratch: PathBuf,
 }
 
 /// A compiler yields to whoever waits for an answer.
@@ -24,7 +26,7 @@ impl Runner {
     pub(super) fn spec(&self, program: &Path, directory: &Path, args: &[OsString]) -> Spec {
         let mut spec = Spec::new(program, directory).args(args).env(self.env.clone());
         // Messages are read, so they are English and plain.
-        spec = spec.env([("LC_ALL", "C.UTF-8"), ("GHC_NO_UNICODE", "1")]);
+        spec = spec.env([("LC_ALL", "C.UTF-8"), ("GHC_NO_UNICODE", "1")]).env([("TMPDIR", &self.scratch)]);
         spec.guard = self.guard.clone();
         spec.records = self.records.clone();
         spec.nice = NICE;
@@ -64,13 +66,20 @@ pub(super) struct Toolchain {
 }
 
 impl Toolchain {
-    /// The GHC that a program is, with the databases of packages that the project may use.
-    pub(super) async fn new(runner: &Runner, ghc: PathBuf, root: &Path, is_stack: bool) -> Result<Toolchain, String> {
+    /// The GHC of a project, or the one that is given where the project names none, with the packages that it may use.
+    pub(super) async fn new(runner: &Runner, root: &Path, given: PathBuf) -> Result<Toolchain, String> {
+        let is_stack = root.join("stack.yaml").is_file() && !root.join("cabal.project").is_file();
+        let stack = is_stack.then(|| Stack::new(root)).flatten();
+        let named = match &stack {
+            Some(stack) => stack.ghc(runner, root),
+            None => ghc_of_cabal(runner, root),
+        };
+        let ghc = named.unwrap_or(given);
         let said = runner.output(&ghc, Path::new("/"), &["--numeric-version"]).await?;
         let version = said.trim().to_owned();
         let said = runner.output(&ghc, Path::new("/"), &["--print-libdir"]).await?;
         let mut databases = vec![Path::new(said.trim()).join("package.conf.d")];
-        let more = if is_stack { of_stack(runner, root).await } else { of_cabal(runner, &version) };
+        let more = stack.map_or_else(|| of_cabal(runner, &version), |stack| stack.databases(runner));
         databases.extend(more.into_iter().filter(|one| one.is_dir()));
         let options = databases[1..].iter().map(|one| format!("-package-db={}", one.display())).collect();
         let mut packages = BTreeSet::new();
@@ -114,20 +123,49 @@ fn of_cabal(runner: &Runner, version: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What stack has built and installed for a project.
-async fn of_stack(runner: &Runner, root: &Path) -> Vec<PathBuf> {
-    let Some(stack) = on_path(runner, "stack", root) else { return Vec::new() };
-    let args = ["path", "--no-install-ghc", "--snapshot-pkg-db", "--local-pkg-db"];
-    let said = runner.output(&stack, root, &args).await.unwrap_or_default();
-    let place = |name: &str| said.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().into()));
-    [place("snapshot-pkg-db:"), place("local-pkg-db:")].into_iter().flatten().collect()
+/// What stack has built for a project, by the folders that it leaves there. stack itself is not run: it writes into the project.
+struct Stack {
+    platform: String,
+    snapshot: String,
+    version: String,
+    local: PathBuf,
 }
 
-/// The GHC that stack has for a project.
-pub(super) async fn ghc_of_stack(runner: &Runner, root: &Path) -> Option<PathBuf> {
-    let stack = on_path(runner, "stack", root)?;
-    let said = runner.output(&stack, root, &["path", "--no-install-ghc", "--compiler-exe"]).await.ok()?;
-    Some(PathBuf::from(said.trim())).filter(|ghc| ghc.is_file())
+impl Stack {
+    /// The latest build below `.stack-work/install/PLATFORM/SNAPSHOT/VERSION`.
+    fn new(root: &Path) -> Option<Stack> {
+        let below = |folder: PathBuf| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<PathBuf>>()
+        };
+        let platforms = below(root.join(".stack-work/install")).into_iter();
+        let all = platforms.flat_map(below).flat_map(below).map(|folder| folder.join("pkgdb"));
+        let local =
+            all.filter(|one| one.is_dir()).max_by_key(|one| one.metadata().and_then(|data| data.modified()).ok())?;
+        let mut names = local.ancestors().skip(1).filter_map(|one| Some(one.file_name()?.to_str()?.to_owned()));
+        let (version, snapshot, platform) = (names.next()?, names.next()?, names.next()?);
+        Some(Stack { platform, snapshot, version, local: local.clone() })
+    }
+
+    fn databases(&self, runner: &Runner) -> Vec<PathBuf> {
+        let snapshots = stack_root(runner).join("snapshots").join(&self.platform);
+        vec![snapshots.join(&self.snapshot).join(&self.version).join("pkgdb"), self.local.clone()]
+    }
+
+    /// The GHC that stack installed, or that of the search path.
+    fn ghc(&self, runner: &Runner, root: &Path) -> Option<PathBuf> {
+        let programs = stack_root(runner).join("programs").join(&self.platform);
+        let is_it = |name: &str| name.starts_with("ghc") && name.ends_with(&format!("-{}", self.version));
+        let entries = std::fs::read_dir(programs).into_iter().flatten().flatten();
+        let mut all = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_it));
+        let own = all.find_map(|entry| Some(entry.path().join("bin/ghc")).filter(|ghc| programs::is_executable(ghc)));
+        own.or_else(|| on_path(runner, &format!("ghc-{}", self.version), root))
+    }
+}
+
+fn stack_root(runner: &Runner) -> PathBuf {
+    let home = runner.variable("HOME").unwrap_or("/nonexistent");
+    runner.variable("STACK_ROOT").map_or_else(|| Path::new(home).join(".stack"), PathBuf::from)
 }
 
 fn on_path(runner: &Runner, name: &str, root: &Path) -> Option<PathBuf> {
@@ -137,7 +175,7 @@ fn on_path(runner: &Runner, name: &str, root: &Path) -> Option<PathBuf> {
 
 /// The GHC that `with-compiler` in `cabal.project` or `cabal.project.local` names: a path, or a program of the search path or of
 /// ghcup.
-pub(super) fn ghc_of_cabal(runner: &Runner, root: &Path) -> Option<PathBuf> {
+fn ghc_of_cabal(runner: &Runner, root: &Path) -> Option<PathBuf> {
     let named = ["cabal.project.local", "cabal.project"].iter().find_map(|file| {
         let text = std::fs::read_to_string(root.join(file)).ok()?;
         text.lines().find_map(|line| Some(line.strip_prefix("with-compiler:")?.trim().to_owned()))

@@ -1,6 +1,7 @@
 //! What GHC compiles together: the components of packages, and the files that belong to none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -77,19 +78,11 @@ impl Units {
             .filter(|one| one.kind == "library")
             .map(|one| (Dependency { package: one.package.clone(), library: one.name.clone() }, one.id()))
             .collect();
-        for component in components {
-            match &component.problem {
-                Some(problem) => {
-                    let folder = component.file.parent().unwrap_or(root);
-                    let of_it = sources.with_extension(HASKELL).filter(|file| file.starts_with(folder));
-                    let why = || format!("{} {problem}", shown(root, &component.file));
-                    units.open.extend(of_it.map(|file| (file.to_owned(), why())));
-                }
-                None => units.all.push(component.unit(root, toolchain, &own, &plan)),
-            }
+        // What Cabal cannot read is compiled without it.
+        for component in components.iter().filter(|one| one.problem.is_none()) {
+            units.all.push(component.unit(root, toolchain, &own, &plan));
         }
         let known: BTreeSet<PathBuf> = units.all.iter().flat_map(|unit| unit.files.keys().cloned()).collect();
-        units.open.retain(|file, _| !known.contains(file));
         units.add_plain(root, sources, &known, own.values().cloned().collect());
         for file in sources.with_extension(&["hsc"]) {
             units.open.insert(file.to_owned(), "needs hsc2hs, which hob does not run".to_owned());
@@ -110,9 +103,6 @@ impl Units {
         let mut programs = Vec::new();
         let mut folders = BTreeSet::new();
         for file in sources.with_extension(HASKELL).filter(|file| !known.contains(*file)) {
-            if self.open.contains_key(file) {
-                continue;
-            }
             let text = String::from_utf8_lossy(&crate::search::read(file).unwrap_or_default()).into_owned();
             let name = module(file, &text);
             if name == "Main" {
@@ -128,10 +118,12 @@ impl Units {
         }
         library.options.extend(folders.iter().map(|folder| format!("-i{}", folder.display())));
         let is_empty = library.files.is_empty();
-        for (number, file) in programs.into_iter().enumerate() {
+        for file in programs {
+            let mut of = DefaultHasher::new();
+            file.hash(&mut of);
             let own = file.parent().map(|folder| format!("-i{}", folder.display()));
             let mut program = Unit {
-                id: format!("hob-program-{number}"),
+                id: format!("hob-program-{:016x}", of.finish()),
                 directory: root.to_owned(),
                 options: own.into_iter().collect(),
                 files: BTreeMap::from([(file, "Main".to_owned())]),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::index::{File, Id, Index, Instance, Use};
 use super::reader::how;
-use crate::answer::{Found, Site, site_at};
+use crate::answer::{Found, site_at};
 use crate::blocking::blocking;
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::search::Hit;
@@ -34,6 +34,8 @@ struct Wanted {
     methods: Vec<(Id, Option<Id>, usize)>,
     /// Definitions of which nothing is known.
     open: Vec<usize>,
+    /// Files that GHC compiled as the question has them.
+    current: BTreeSet<Arc<Path>>,
 }
 
 /// What is decided of a place.
@@ -44,12 +46,14 @@ struct Decision {
 
 impl Wanted {
     fn new(index: &Index, found: &Found) -> Wanted {
-        let mut wanted = Wanted::default();
+        let is_current = |path: &Path, text: &[u8]| index.file(path).is_some_and(|file| file.has_text(text));
+        let current = found.texts.iter().filter(|(path, text)| is_current(path, text)).map(|(path, _)| path.clone());
+        let mut wanted = Wanted { current: current.collect(), ..Wanted::default() };
         for (number, definition) in found.definitions.iter().enumerate() {
             if definition.language != Language::Haskell {
                 continue;
             }
-            let Some(file) = current(index, found, &definition.path) else {
+            let Some(file) = wanted.file(index, &definition.path) else {
                 wanted.open.push(number);
                 continue;
             };
@@ -64,6 +68,11 @@ impl Wanted {
             }
         }
         wanted
+    }
+
+    /// A file, if GHC compiled it as the question has it.
+    fn file<'a>(&self, index: &'a Index, path: &Path) -> Option<&'a File> {
+        index.file(path).filter(|_| self.current.contains(path))
     }
 
     /// Which definition a use means.
@@ -86,7 +95,7 @@ impl Wanted {
         let mut sites = std::mem::take(&mut found.sites);
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell && site.class != Class::Mention) {
-            let Some(file) = current(index, found, &site.path) else {
+            let Some(file) = self.file(index, &site.path) else {
                 site.verdict = Verdict::Undecided(Code::Unparsable);
                 *open.entry(site.path.clone()).or_default() += 1;
                 continue;
@@ -186,11 +195,6 @@ impl Wanted {
 
 /// How many files that do not compile are named.
 const MOST_FILES: usize = 3;
-
-/// A file, if GHC compiled the text that the question has.
-fn current<'a>(index: &'a Index, found: &Found, path: &Path) -> Option<&'a File> {
-    index.file(path).filter(|file| found.texts.get(path).is_some_and(|text| file.has_text(text)))
-}
 
 /// Why a file is not known.
 fn why(index: &Index, path: &Path) -> String {

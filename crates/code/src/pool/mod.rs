@@ -58,6 +58,11 @@ pub use tried::{Tried, tries};
 pub use would::{Checked, checked, runner_of_code};
 
 impl Options {
+    /// How many bytes the programs that judge may have.
+    pub(crate) fn memory(&self) -> u64 {
+        self.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20)
+    }
+
     /// For looking at what would be started.
     fn unstarted(settings: CodeSettings, withheld: Vec<String>, trusts: Trusts) -> Options {
         Options {
@@ -183,8 +188,7 @@ impl Pool {
         let watcher = self.worktrees.of(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
-            let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
-            tokio::spawn(keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
+            tokio::spawn(keep_within(Arc::downgrade(&self.servers), options.memory(), options.timing.measured_every));
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {

@@ -21,6 +21,9 @@ impl Pool {
         let marks = profile::all().iter().find(|profile| profile.family == family);
         let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
         match self.program(options, env, root, &at, family) {
+            Program::Runs { command, .. } if crate::haskell::is_judged_by_ghc(family) => {
+                (command.into_iter().next(), self.haskell().state(root), None)
+            }
             Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
             Program::None { named, state, text, .. } => (named, state.word(), Some(text)),
         }

@@ -22,6 +22,7 @@ mod embedded;
 mod families;
 mod fields;
 mod guessed;
+mod haskell;
 mod hostile;
 mod implicit;
 mod implicit_callers;

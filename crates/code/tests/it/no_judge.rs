@@ -125,7 +125,7 @@ fn the_status_says_what_to_install() {
     let said: Vec<&str> = text.lines().skip(1).collect();
     expect_test::expect![[r#"
         [
-            "  Haskell (1 file): there is no judge for Haskell",
+            "  Haskell (1 file): no judge for Haskell is installed (ghcup install ghc)",
             "  Python (2 files): no judge for Python is installed (pip install ty)",
         ]
     "#]]
