@@ -20,7 +20,7 @@ use super::units::Units;
 
 /// What is to be compiled, and how.
 #[derive(Debug, Clone)]
-pub(super) struct Order {
+pub(crate) struct Order {
     pub root: PathBuf,
     /// The GHC for projects that name none.
     pub ghc: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Order {
 
 /// Why there is no index.
 #[derive(Debug, Clone)]
-pub(super) enum Late {
+pub(crate) enum Late {
     Compiling {
         began: Instant,
         /// How far it is: `, unit 2 of 3`.
@@ -89,7 +89,7 @@ impl Done {
 
 impl Projects {
     /// The index of a worktree as it is now. What is not compiled yet is compiled in the background, for as long as it takes.
-    pub(super) async fn index(&self, order: Order, until: Instant) -> Result<(String, Arc<Index>), Late> {
+    pub(crate) async fn index(&self, order: Order, until: Instant) -> Result<(String, Arc<Index>), Late> {
         let project = self.0.lock().entry(order.root.clone()).or_default().clone();
         let mut sources = scan(&order.root).await?;
         loop {

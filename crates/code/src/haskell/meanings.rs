@@ -4,36 +4,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::index::Index;
 use crate::answer::Texts;
-use crate::blocking::blocking;
-use crate::judgement::{Code, Judged};
-use crate::verdict::{Call, Meaning, Meanings, Name, targets};
+use crate::judgement::Code;
 
-/// What each name means by the `.hie` files, with the reason in what is said of the answer where they are not there.
-pub(crate) async fn meanings(call: &Call<'_>, names: &[Name], texts: &Texts, judged: &mut Judged) -> Meanings {
-    let index = match super::index(call, judged).await {
-        Ok(index) => index,
-        Err(code) => {
-            if let Some(reason) = judged.reasons.last_mut() {
-                reason.sites = names.len();
-            }
-            return Meanings { of: vec![Meaning::Undecided(code); names.len()], texts: Texts::new() };
+/// A file relative to the root, and a place in it.
+type Place = (Arc<Path>, usize);
+
+/// Where the names at these places are declared, or bound; `Err` with why that is not known.
+pub(crate) fn declarations(
+    index: &Index,
+    texts: &Texts,
+    names: impl Iterator<Item = Place>,
+) -> Vec<Result<Place, Code>> {
+    let mut current: BTreeMap<Arc<Path>, bool> = BTreeMap::new();
+    let declaration = |(path, at): Place| {
+        let file = index.file(&path).ok_or(Code::Unparsable)?;
+        let is_current = || texts.get(&path).is_some_and(|text| file.has_text(text));
+        if !*current.entry(path.clone()).or_insert_with(is_current) {
+            return Err(Code::Unparsable);
         }
+        let all = file.at(at);
+        let of_modules = || all.iter().find(|one| !index.is_local(one.id));
+        let one = of_modules().or(all.first()).ok_or(Code::Inactive)?;
+        index.declaration(one.id).ok_or(Code::OutsideTheRoot)
     };
-    blocking(|| {
-        let mut current: BTreeMap<Arc<Path>, bool> = BTreeMap::new();
-        let place = |name: &Name| -> Result<(Arc<Path>, usize), Code> {
-            let file = index.file(&name.path).ok_or(Code::Unparsable)?;
-            let is_current = || texts.get(&name.path).is_some_and(|text| file.has_text(text));
-            if !*current.entry(name.path.clone()).or_insert_with(is_current) {
-                return Err(Code::Unparsable);
-            }
-            let all = file.at(name.at);
-            let of_modules = || all.iter().find(|one| !index.is_local(one.id));
-            let one = of_modules().or(all.first()).ok_or(Code::Inactive)?;
-            index.declaration(one.id).ok_or(Code::OutsideTheRoot)
-        };
-        let places: Vec<Result<(Arc<Path>, usize), Code>> = names.iter().map(place).collect();
-        targets(&call.scope.root, names, texts, &places, call.until)
-    })
+    names.map(declaration).collect()
 }

@@ -7,23 +7,24 @@ use std::time::{Duration, Instant};
 
 use super::index::{File, Id, Index, Instance, Use};
 use super::reader::how;
-use crate::answer::{Found, site_at};
-use crate::blocking::blocking;
+use crate::answer::{Found, Shown, Site, site_at};
 use crate::judgement::{Code, Judged, Reason, Verdict};
-use crate::search::Hit;
-use crate::syntax::{Class, Kind, Language};
-use crate::verdict::Asked;
+use crate::search::{Hit, Scope};
+use crate::syntax::{Class, Kind, Language, last_word};
 
-/// Gives the sites of Haskell their verdicts, and adds uses that only GHC knows. `Err` says why it cannot.
-pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found, judged: &mut Judged) -> Result<(), Code> {
-    let index = super::index(&asked.call, judged).await?;
-    blocking(|| {
-        let wanted = Wanted::new(&index, found);
-        wanted.decide(&index, found, judged);
-        wanted.add(&index, asked, found, judged);
-        wanted.doubt(&index, asked, found, judged);
-    });
-    Ok(())
+/// Gives the sites of Haskell their verdicts, and adds uses that only GHC knows.
+pub(crate) fn judge(
+    index: &Index,
+    scope: &Scope,
+    classes: &[Class],
+    shown: Shown,
+    found: &mut Found,
+    judged: &mut Judged,
+) {
+    let wanted = Wanted::new(index, found);
+    wanted.decide(index, found, judged);
+    wanted.add(index, scope, shown, found, judged);
+    wanted.doubt(index, classes, found, judged);
 }
 
 /// The names that the definitions of a question have, by the numbers of these.
@@ -94,7 +95,18 @@ impl Wanted {
     fn decide(&self, index: &Index, found: &mut Found, judged: &mut Judged) {
         let mut sites = std::mem::take(&mut found.sites);
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
-        for site in sites.iter_mut().filter(|site| site.language == Language::Haskell && site.class != Class::Mention) {
+        for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
+            if site.class == Class::Mention {
+                // A pragma, which syntax takes for a comment: `{-# INLINE area #-}`.
+                let file = self.file(index, &site.path);
+                let meant =
+                    file.and_then(|file| file.at(site.at).iter().find_map(|one| self.meant(index, found, file, one)));
+                if let Some(decision) = meant {
+                    site.class = Class::Signature;
+                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+                }
+                continue;
+            }
             let Some(file) = self.file(index, &site.path) else {
                 site.verdict = Verdict::Undecided(Code::Unparsable);
                 *open.entry(site.path.clone()).or_default() += 1;
@@ -108,6 +120,7 @@ impl Wanted {
                     site.by_interface = decision.by_interface && is_called;
                     (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
                 }
+                None if all.is_empty() && is_module(found, site) => site.verdict = Verdict::Refuted,
                 None if all.is_empty() => site.verdict = Verdict::Undecided(Code::Inactive),
                 None if !self.open.is_empty() => site.verdict = Verdict::Undecided(Code::Unparsable),
                 None => site.verdict = Verdict::Refuted,
@@ -131,8 +144,7 @@ impl Wanted {
     }
 
     /// Adds the uses that are no candidates.
-    fn add(&self, index: &Index, asked: &Asked<'_>, found: &mut Found, judged: &mut Judged) {
-        let scope = asked.call.scope;
+    fn add(&self, index: &Index, scope: &Scope, shown: Shown, found: &mut Found, judged: &mut Judged) {
         let ids: BTreeSet<Id> = self.plain.keys().copied().chain(self.methods.iter().map(|(id, ..)| *id)).collect();
         let known: BTreeSet<(Arc<Path>, usize)> = found
             .sites
@@ -159,7 +171,7 @@ impl Wanted {
             };
             let hit = Hit { path: path.to_path_buf(), language, text, starts: vec![one.at] };
             let until = Instant::now() + Duration::from_secs(1);
-            if let Some(mut site) = site_at(found, &hit, index.name(one.id), asked.shown, until) {
+            if let Some(mut site) = site_at(found, &hit, index.name(one.id), shown, until) {
                 // The definition itself, as one of its clauses.
                 if matches!(site.class, Class::Binding | Class::Signature) && one.how & how::DECLARATION != 0 {
                     continue;
@@ -181,8 +193,8 @@ impl Wanted {
     }
 
     /// Says who may call without being seen: code of other packages runs methods of their classes.
-    fn doubt(&self, index: &Index, asked: &Asked<'_>, found: &Found, judged: &mut Judged) {
-        let asks_for_calls = asked.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value));
+    fn doubt(&self, index: &Index, classes: &[Class], found: &Found, judged: &mut Judged) {
+        let asks_for_calls = classes.iter().any(|class| matches!(class, Class::Call | Class::Value));
         let is_outside = |(id, ..): &&(Id, Option<Id>, usize)| index.declaration(*id).is_none();
         if let Some((_, _, number)) = self.methods.iter().find(is_outside).filter(|_| asks_for_calls) {
             let label = &found.definitions[*number].label;
@@ -195,6 +207,14 @@ impl Wanted {
 
 /// How many files that do not compile are named.
 const MOST_FILES: usize = 3;
+
+/// Whether a name in an import or export is a part of a module's name: `Map` in `import Data.Map`.
+fn is_module(found: &Found, site: &Site) -> bool {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let is_behind_word =
+        || matches!(last_word(before.trim_ascii_end()), b"import" | b"qualified" | b"safe" | b"as" | b"module");
+    matches!(site.class, Class::Import | Class::Export) && (before.ends_with(b".") || is_behind_word())
+}
 
 /// Why a file is not known.
 fn why(index: &Index, path: &Path) -> String {

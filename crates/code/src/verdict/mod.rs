@@ -2,6 +2,7 @@
 //! definition have it, and what the judge says is defined there. What the judge says without the text to show for it is asked
 //! again and never believed.
 //!
+//! - `by_ghc`: Haskell, which no server judges.
 //! - `classes`: classes as the texts declare them.
 //! - `conditions`: definitions of which each configuration compiles another one.
 //! - `decide`: what two answers mean for a site; pure.
@@ -28,6 +29,7 @@
 //!
 //! Start with [`judge`].
 
+mod by_ghc;
 mod classes;
 mod conditions;
 mod decide;
@@ -62,6 +64,7 @@ use mcp::tool::Context;
 
 use crate::answer::{Found, Shown, Site, Texts};
 use crate::definition::Definition;
+use crate::haskell::is_judged_by_ghc;
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::kept::Stand;
 use crate::pool::Pool;
@@ -69,7 +72,7 @@ use crate::search::{Scope, read};
 use crate::server::Server;
 use crate::syntax::{Class, family};
 
-pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings, targets};
+pub(crate) use meaning::{Meaning, Meanings, Name, Target, meanings};
 use outside::judge_outside;
 use pass::Pass;
 use waiting::{Asking, judge_for, rounds};
@@ -135,8 +138,8 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
     let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
-    let answer = if crate::haskell::is_judged_by_ghc(family) {
-        crate::haskell::judge(asked, found, judged).await
+    let answer = if is_judged_by_ghc(family) {
+        by_ghc::judge(asked, found, judged).await
     } else {
         ask_server(asked, found, family, &file, judged).await
     };

@@ -39,7 +39,8 @@ surface x = area x <+> helper 1
   where
     helper y = y <+> 1
 ";
-const NAMES: &str = "module Names where\n\nhelper :: Int -> Int\nhelper n = n\n\nplain :: Int\nplain = helper 2\n";
+const NAMES: &str = "module Names where\n\nhelper :: Int -> Int\nhelper n = n\n\nplain :: Int\nplain = helper 2\n\n\
+                     {-# INLINE plain #-}\n\ndata Names = Names\n";
 const USES: &str = "\
 {-# LANGUAGE RecordWildCards, NamedFieldPuns #-}
 module Uses where
@@ -153,12 +154,26 @@ fn fields_types_and_constructors_are_told_apart() {
           Geo.hs:20 pattern confirmed Geo.hs:14
           Uses.hs:11 construct confirmed Geo.hs:14
         Geo.hs:14:18 final
+          Geo.hs:1 export refuted -
           Geo.hs:1 export confirmed Geo.hs:14
-          Geo.hs:1 export confirmed Geo.hs:14
-          Geo.hs:19 type confirmed Geo.hs:14
+          Geo.hs:19 type refuted -
           Geo.hs:20 pattern confirmed Geo.hs:14
           Uses.hs:11 construct confirmed Geo.hs:14
     "#]],
+    );
+    // A pragma is a use; a module of that name is none.
+    check(
+        &judged,
+        "find_uses",
+        &["plain", "Names"],
+        expect![[r#"
+            plain final
+              Names.hs:6 signature confirmed Names.hs:7
+              Names.hs:9 signature confirmed Names.hs:7
+            Names final
+              Geo.hs:1 export refuted -
+              Geo.hs:3 import refuted -
+        "#]],
     );
     let (answer, text) = judged.until_final("find_callees", json!({"name": "squares"}));
     expect![[r#"
