@@ -37,6 +37,7 @@ pub(super) struct Names {
 /// What a use does, as bits of its last number.
 pub(super) mod how {
     pub(crate) const BINDING: u32 = 2;
+    pub(crate) const IMPORT_OR_EXPORT: u32 = 4;
     pub(crate) const FIELD: u32 = 8;
     pub(crate) const INSTANCE_METHOD: u32 = 16;
     pub(crate) const DECLARATION: u32 = 32;

@@ -97,12 +97,17 @@ impl Wanted {
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
             if site.class == Class::Mention {
-                // A pragma, which syntax takes for a comment: `{-# INLINE area #-}`.
+                // Syntax takes it for a comment: a pragma (`{-# INLINE area #-}`), or code between lines of the preprocessor.
                 let file = self.file(index, &site.path);
-                let meant =
-                    file.and_then(|file| file.at(site.at).iter().find_map(|one| self.meant(index, found, file, one)));
-                if let Some(decision) = meant {
-                    site.class = Class::Signature;
+                let means = |file: &File| {
+                    file.at(site.at).iter().find_map(|one| Some((self.meant(index, found, file, one)?, one.how)))
+                };
+                if let Some((decision, bits)) = file.and_then(means) {
+                    site.class = match bits & how::IMPORT_OR_EXPORT != 0 {
+                        true => Class::Import,
+                        false if is_in_pragma(found, site) => Class::Signature,
+                        false => Class::Value,
+                    };
                     (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
                 }
                 continue;
@@ -207,6 +212,11 @@ impl Wanted {
 
 /// How many files that do not compile are named.
 const MOST_FILES: usize = 3;
+
+fn is_in_pragma(found: &Found, site: &Site) -> bool {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
+}
 
 /// Whether a name in an import or export is a part of a module's name: `Map` in `import Data.Map`.
 fn is_module(found: &Found, site: &Site) -> bool {
