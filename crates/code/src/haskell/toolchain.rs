@@ -93,9 +93,9 @@ impl Toolchain {
 
 /// The name in `unicode-data-0.3.1-5Ab`.
 fn package_name(id: &str) -> Option<String> {
-    let is_version = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !part.is_empty();
+    let is_version = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !part.is_empty();
     let parts: Vec<&str> = id.split('-').collect();
-    let at = parts.iter().skip(1).position(|part| is_version(&part))? + 1;
+    let at = parts.iter().skip(1).position(|part| is_version(part))? + 1;
     Some(parts[..at].join("-"))
 }
 
