@@ -260,11 +260,11 @@ impl Asking {
             return error.hint(failed);
         }
         match kind {
-            Question::Uses => error.hint(unlisted(target)),
             Question::Doc if answer.stdout.contains("no documentation") || answer.stderr.contains("-haddock") => {
                 error.hint("It has no documentation that GHCi can see; `info` shows its declaration.")
             }
-            Question::TypeAt | Question::LocAt | Question::Uses => {
+            Question::Uses => error.hint(format!("Point `at` at a name in code that compiles. {}", unlisted(target))),
+            Question::TypeAt | Question::LocAt => {
                 error.hint("Point `at` at a name in code that compiles; repl_reload shows whether it does.")
             }
             Question::Browse => error.hint("`target` is a module's name, such as Data.Map."),
