@@ -192,6 +192,10 @@ pub(crate) fn chosen(
             && is_inside(&question.qualifiers, definition)
     };
     let (mut meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
+    // A type and its constructor may stand in one line.
+    if question.at.is_some_and(|at| meant.iter().any(|one| one.at == at)) {
+        meant.retain(|one| question.at == Some(one.at));
+    }
     // `geo::area` is what the module itself has; a method of a type in there only if it has none.
     if meant.iter().any(|one| is_directly_inside(question, one)) {
         meant.retain(|one| is_directly_inside(question, one));

@@ -13,6 +13,7 @@
 //! - `matches`: where values of a type are taken apart, and what another constructor does there.
 //! - `shape`: the fields and constructors of a type; `typed`: the types of a name with theirs, through other names.
 //! - `judgement`: what is said of a site, of an answer and of who judges it; `head`: how sure an answer is, and why not surer.
+//! - `haskell`: what names mean in Haskell, by the `.hie` files that GHC writes.
 //! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
 //!   of a project.
 //! - `inquiry`: questions to a server, and when its answers can be believed; `verdict`: what syntax finds, looked at by a server
@@ -28,6 +29,7 @@ mod blocking;
 mod callees;
 mod definition;
 mod earlier;
+mod haskell;
 mod head;
 mod ignored;
 mod in_test;

@@ -11,11 +11,13 @@ use tokio::task::JoinSet;
 use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
 use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
-use super::{Call, texts::Sheet};
+use super::{Call, ghc, texts::Sheet};
 use crate::answer::Texts;
+use crate::blocking::blocking;
 use crate::definition::{Definition, definition};
+use crate::haskell::{Index, declarations, is_judged_by_ghc};
 use crate::judgement::{Code, Judged};
-use crate::lsp::{Failure, Location};
+use crate::lsp::{Encoding, Failure, Location};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
@@ -80,12 +82,20 @@ pub(crate) async fn meanings(
     judged: &mut Judged,
 ) -> Meanings {
     let all = |code| vec![Meaning::Undecided(code); names.len()];
-    let answer = match judge_for(call, family, file, judged).await {
-        Ok(server) => rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await,
-        Err(code) => Err(code),
+    let answer = if is_judged_by_ghc(family) {
+        let index = ghc::index(call, judged).await;
+        index.map(|index| blocking(|| by_index(&index, call, names, texts)))
+    } else {
+        match judge_for(call, family, file, judged).await {
+            Ok(server) => {
+                let leading = rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await;
+                leading.map(|leading| Meanings { of: leading.of, texts: leading.texts })
+            }
+            Err(code) => Err(code),
+        }
     };
     match answer {
-        Ok(leading) => Meanings { of: leading.of, texts: leading.texts },
+        Ok(meanings) => meanings,
         Err(code) => {
             if let Some(reason) = judged.reasons.last_mut() {
                 reason.sites = names.len();
@@ -331,6 +341,24 @@ impl Names<'_> {
         };
         reading.await.unwrap_or_else(empty)
     }
+}
+
+/// What stands where GHC says that names are declared.
+fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Meanings {
+    let places = declarations(index, texts, names.iter().map(|name| (name.path.clone(), name.at)));
+    let mut sheets = Sheets::new(&call.scope.root, texts, Encoding::Utf8);
+    let until = call.until.max(Instant::now() + Duration::from_secs(1));
+    let of = names.iter().zip(places).map(|(name, place)| {
+        let (path, at) = match place {
+            Ok((path, at)) => (sheets.path(&path), at),
+            Err(code) => return Meaning::Undecided(code),
+        };
+        sheets.read(&path);
+        let spot = Spot { path, start: at, end: at + name.word.len() };
+        let target = target_at(&sheets, &spot, &name.word, until);
+        target.map_or(Meaning::Undecided(Code::Stale), |target| Meaning::Is(vec![target]))
+    });
+    Meanings { of: of.collect(), texts: sheets.of_the_project() }
 }
 
 /// What stands at a spot. Some servers give the whole declaration.

@@ -2,7 +2,9 @@
 //! and ended when they cost more than they may.
 
 mod budget;
+mod environment;
 mod revision;
+mod roots;
 mod toolchain;
 mod tried;
 mod would;
@@ -14,17 +16,20 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
-use process::{Guard, Spec};
+use process::Guard;
 use project::Caller;
 use tokio::sync::Semaphore;
 
+use crate::haskell::{self, Projects};
 use crate::judgement::{Code, Revision};
 use crate::kept::Kept;
 use crate::programs;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
+use environment::{environment, unusable};
 use revision::Worktrees;
+pub(crate) use roots::{has_mark, root_of};
 
 /// Tells whether the person trusts the code of a worktree. Blocks.
 pub type Trusts = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
@@ -54,6 +59,11 @@ pub use tried::{Tried, tries};
 pub use would::{Checked, checked, runner_of_code};
 
 impl Options {
+    /// How many bytes the programs that judge may have.
+    pub(crate) fn memory(&self) -> u64 {
+        self.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20)
+    }
+
     /// For looking at what would be started.
     fn unstarted(settings: CodeSettings, withheld: Vec<String>, trusts: Trusts) -> Options {
         Options {
@@ -82,6 +92,7 @@ pub(crate) struct Pool {
     kept: Option<Arc<Kept>>,
     /// What programs say of their version, while their files stay as they are.
     versions: Mutex<HashMap<PathBuf, Version>>,
+    haskell: Projects,
 }
 
 /// What a program said of its version.
@@ -140,6 +151,7 @@ impl Pool {
             worktrees: Worktrees::default(),
             kept: kept.map(|directory| Arc::new(Kept::new(directory))),
             versions: Mutex::default(),
+            haskell: Projects::default(),
         }
     }
 
@@ -149,6 +161,10 @@ impl Pool {
             let text = format!("no language server for {family}");
             return Found::None { state: State::Absent, code: Code::Absent, text };
         };
+        if haskell::is_judged_by_ghc(family) {
+            let text = "uses of a name of other packages are not told apart in Haskell".to_owned();
+            return Found::None { state: State::Absent, code: Code::OutsideTheRoot, text };
+        }
         let mut root = worktree.to_owned();
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
             root = root_of(worktree, file, profile);
@@ -173,8 +189,8 @@ impl Pool {
         let watcher = self.worktrees.of(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
-            let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
-            tokio::spawn(budget::keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
+            let measured_every = options.timing.measured_every;
+            tokio::spawn(budget::keep_within(Arc::downgrade(&self.servers), options.memory(), measured_every));
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {
@@ -368,6 +384,16 @@ impl Pool {
         self.kept.as_ref()
     }
 
+    /// What GHC compiles.
+    pub(crate) fn haskell(&self) -> &Projects {
+        &self.haskell
+    }
+
+    /// The environment of a program that judges, as its caller has it.
+    pub(crate) fn environment(&self, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
+        self.options.as_ref().map(|options| environment(options, env, worktree)).unwrap_or_default()
+    }
+
     /// All servers.
     pub(crate) fn all(&self) -> Vec<Server> {
         self.servers.lock().all.values().cloned().collect()
@@ -384,6 +410,7 @@ impl Pool {
             let keys: Vec<Key> = servers.all.keys().filter(|key| key.worktree == worktree).cloned().collect();
             keys.into_iter().filter_map(|key| servers.all.remove_entry(&key)).collect()
         };
+        self.haskell.forget(worktree);
         let mut were = Vec::new();
         for (key, server) in taken {
             let state = server.seen().state;
@@ -398,6 +425,7 @@ impl Pool {
 
     /// Ends all servers; nothing of them is left then.
     pub(crate) async fn end(&self) {
+        self.haskell.end();
         let servers = std::mem::take(&mut self.servers.lock().all);
         let ending: Vec<_> =
             servers.into_values().map(|server| tokio::spawn(async move { server.end().await })).collect();
@@ -408,38 +436,7 @@ impl Pool {
     }
 }
 
-/// The environment that a server gets of its caller's: without the checkout in the search path, unless its programs may run.
-fn environment(options: &Options, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
-    let mut env: Vec<(String, String)> = env.clone().into_iter().collect();
-    if !options.settings.project_servers {
-        let path = env.iter_mut().filter(|(name, _)| name == "PATH");
-        path.for_each(|(_, path)| *path = programs::outside(path, worktree));
-    }
-    env
-}
-
-/// Why the command of the settings cannot be started there.
-fn unusable(
-    options: &Options,
-    command: &[String],
-    env: &BTreeMap<String, String>,
-    worktree: &Path,
-    root: &Path,
-) -> Option<String> {
-    let spec = Spec::new(command.first()?, root).env(environment(options, env, worktree));
-    spec.program().err().map(|error| project::visible(&error.to_string()))
-}
-
 /// A name for a directory.
 fn hash(path: &Path) -> String {
     format!("{:016x}", BuildHasherDefault::<DefaultHasher>::default().hash_one(path))
-}
-
-/// The outermost directory between the worktree and the file that has one of the marks; the worktree if none has.
-pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBuf {
-    let mut directories: Vec<&Path> = file.parent().into_iter().flat_map(Path::ancestors).collect();
-    directories.reverse();
-    let is_marked = |directory: &PathBuf| profile.roots.iter().any(|mark| directory.join(mark).is_file());
-    let found = directories.into_iter().map(|directory| worktree.join(directory)).find(is_marked);
-    found.unwrap_or_else(|| worktree.to_owned())
 }

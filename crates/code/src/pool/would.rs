@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Options, Pool, Program, Trusts, root_of};
+use super::{Options, Pool, Program, Trusts, has_mark, root_of};
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
@@ -25,6 +25,9 @@ impl Pool {
         let marks = profile::all().iter().find(|profile| profile.family == family);
         let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
         match self.program(options, env, root, &at, family) {
+            Program::Runs { command, .. } if crate::haskell::is_judged_by_ghc(family) => {
+                (command.into_iter().next(), self.haskell().state(root), None)
+            }
             Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
             Program::None { named, state, text, .. } => (named, state.word(), Some(text)),
         }
@@ -46,7 +49,7 @@ pub struct Checked {
 
 /// The server for a directory that would run code of the project, if it has the marks of one.
 pub fn runner_of_code(root: &Path) -> Option<&'static str> {
-    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| root.join(mark).is_file());
+    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| has_mark(root, mark));
     let runners = profile::all().iter().filter(|profile| profile.runs_code.is_some());
     runners.into_iter().find(is_marked).map(|profile| profile.name.as_str())
 }
@@ -83,7 +86,7 @@ pub fn checked(
 fn without_root(root: &Path, family: &str) -> String {
     let marks = profile::all().iter().filter(|profile| profile.family == family).flat_map(|profile| &profile.roots);
     let marks: Vec<&str> = marks.map(String::as_str).collect();
-    if marks.iter().any(|mark| root.join(mark).is_file()) {
+    if marks.iter().any(|mark| has_mark(root, mark)) || crate::haskell::is_judged_by_ghc(family) {
         return String::new();
     }
     format!("; the root has none of {}, so it reads from the first folder that has one", marks.join(", "))

@@ -134,6 +134,7 @@ pub(crate) fn all() -> &'static [Profile] {
             include_str!("profiles/tsc.toml"),
             include_str!("profiles/gopls.toml"),
             include_str!("profiles/clangd.toml"),
+            include_str!("profiles/ghc.toml"),
         ]
         .into_iter()
         .map(|text| toml::from_str(text).expect("the built-in profiles are read by a test"))
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_no_server_reads() {
-        let [rust, .., clangd] = all() else { panic!("{:?}", all()) };
+        let [rust, .., clangd, _] = all() else { panic!("{:?}", all()) };
         let read = |profile: &Profile| -> Vec<&str> {
             let files = ["a.rs", "a.py", "a.h", "README.md", "out.log", "Cargo.toml", "compile_flags.txt", "a.inc"];
             files.into_iter().filter(|file| profile.may_read(Path::new(file))).collect()
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn the_built_in_profiles_are_whole() {
         let names: Vec<&str> = all().iter().map(|profile| profile.name.as_str()).collect();
-        assert_eq!(names, ["rust-analyzer", "ty", "tsc", "gopls", "clangd"]);
+        assert_eq!(names, ["rust-analyzer", "ty", "tsc", "gopls", "clangd", "ghc"]);
         for profile in all() {
             assert!(!profile.command.is_empty() && !profile.roots.is_empty(), "{}", profile.name);
             let options = profile.options.as_ref();

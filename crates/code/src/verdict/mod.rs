@@ -38,11 +38,14 @@ mod unnamed;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::answer::{Found, Shown, Site};
+use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::earlier::{is_of, keep, recall};
-use crate::inquiry::{Asking, judge_for, rounds};
+use crate::haskell::{self, is_judged_by_ghc};
+use crate::inquiry::{Asking, index, judge_for, rounds};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::server::Server;
 use crate::syntax::{Class, family};
@@ -104,16 +107,13 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
 async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
     let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
-    let answer = match judge_for(&asked.call, family, &file, judged).await {
-        Ok(server) => {
-            let open = found.sites.iter().filter(|site| is_of(site, family)).count();
-            rounds(&asked.call, &server, family, open, &Uses { asked, found, family }, judged).await
-        }
-        Err(code) => Err(code),
+    let answer = if is_judged_by_ghc(family) {
+        ask_ghc(asked, found, judged).await
+    } else {
+        ask_server(asked, found, family, &file, judged).await
     };
     match answer {
-        Ok(pass) => {
-            pass.apply(found, family, judged);
+        Ok(()) => {
             recall(asked.call.pool, found, family).await;
             keep(asked.call.pool, found, family).await;
         }
@@ -126,6 +126,29 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
             }
         }
     }
+}
+
+/// Asks what GHC compiled; the sites get what it says.
+async fn ask_ghc(asked: &Asked<'_>, found: &mut Found, judged: &mut Judged) -> Result<(), Code> {
+    let index = index(&asked.call, judged).await?;
+    blocking(|| haskell::judge(&index, asked.call.scope, asked.wanted, asked.shown, found, judged));
+    Ok(())
+}
+
+/// Asks a server; the sites get what it says.
+async fn ask_server(
+    asked: &Asked<'_>,
+    found: &mut Found,
+    family: &'static str,
+    file: &Path,
+    judged: &mut Judged,
+) -> Result<(), Code> {
+    let server = judge_for(&asked.call, family, file, judged).await?;
+    let open = found.sites.iter().filter(|site| is_of(site, family)).count();
+    let uses = Uses { asked, found, family };
+    let pass = rounds(&asked.call, &server, family, open, &uses, judged).await?;
+    pass.apply(found, family, judged);
+    Ok(())
 }
 
 /// The uses of a name in the files of one judge.

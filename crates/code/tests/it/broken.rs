@@ -48,13 +48,13 @@ fn a_file_that_has_another_name_of_it_and_does_not_parse_is_told() {
 pub(crate) fn a_declaration_that_does_not_parse_is_no_use_of_itself(judged: &Judged) {
     judged.write("src/lib.rs", "mod geo;\nfn main( {{\n    geo::fine();\n").write(
         "src/geo.rs",
-        "pub fn fine() {}\n    );
+        "pub fn fine() {}\n<<<<<<< ours\npub fn dead() {}\n=======\n>>>>>>> theirs\npub fn below() {}\n",
+    );
     for name in ["main", "dead", "below"] {
         let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
         assert_eq!(answer["head"]["complete"], false, "{text}");
         assert_eq!(answer["head"]["verified"], 0, "{text}");
         assert!(!text.contains("module"), "{text}");
-<<<<<<< HEAD
         assert!(text.contains("cannot read"), "{text}");
     }
 }

@@ -25,6 +25,7 @@ mod embedded;
 mod expanded;
 mod families;
 mod fields;
+mod haskell;
 mod hostile;
 mod implicit;
 mod implicit_callers;

@@ -125,7 +125,7 @@ fn the_status_says_what_to_install() {
     let said: Vec<&str> = text.lines().skip(1).collect();
     expect_test::expect![[r#"
         [
-            "  Haskell (1 file): hob knows no language server for Haskell",
+            "  Haskell (1 file): ghc is not installed (ghcup install ghc)",
             "  Python (2 files): ty is not installed (pip install ty)",
         ]
     "#]]

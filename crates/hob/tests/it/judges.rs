@@ -130,9 +130,9 @@ fn doctor_tries_a_question_of_each_language() {
         "{tried}"
     );
     let haskell = line("Haskell: find_callers Area.hs:area after ");
-    assert!(haskell.trim_start().starts_with("-- ") && haskell.contains("no language server for Haskell"), "{tried}");
-    // Nobody here could set up more.
-    assert!(!tried.lines().last().unwrap().contains("Haskell"), "{tried}");
+    // GHC would run code of the project, which nobody has trusted here.
+    let why = if has_program("ghc") { "before you trust this project" } else { "ghc is not installed" };
+    assert!(haskell.trim_start().starts_with("-- ") && haskell.contains(why), "{tried}");
     let json: Value = serde_json::from_str(&project.run(["doctor", "--quick", "--try", "--json"]).stdout).unwrap();
     let findings = json["findings"].as_array().unwrap().iter().filter(|one| one["section"] == "Tried");
     assert_eq!(findings.map(|one| one["verdict"].as_str().unwrap()).collect::<Vec<_>>(), ["note", "ok"]);
