@@ -29,11 +29,17 @@ function visit(node) {
       console.log(`D\t${place(node)}\t${ts.SyntaxKind[node.parent.kind]}\t${node.text}`);
     }
     const meant = [checker.getSymbolAtLocation(node)];
+    const around = node.parent.parent;
     if (ts.isShorthandPropertyAssignment(node.parent)) {
       meant.push(checker.getShorthandAssignmentValueSymbol(node.parent));
     }
-    if (ts.isBindingElement(node.parent) && ts.isObjectBindingPattern(node.parent.parent) && !node.parent.propertyName) {
-      meant.push(checker.getTypeAtLocation(node.parent.parent).getProperty(node.text));
+    if (ts.isObjectLiteralElement(node.parent) && node.parent.name === node && !ts.isMethodDeclaration(node.parent)) {
+      const isAssigned = ts.isBinaryExpression(around.parent) && around.parent.left === around;
+      const type = isAssigned ? checker.getTypeAtLocation(around.parent.right) : checker.getContextualType(around);
+      meant.push(type?.getProperty(node.text));
+    }
+    if (ts.isBindingElement(node.parent) && ts.isObjectBindingPattern(around) && !node.parent.propertyName) {
+      meant.push(checker.getTypeAtLocation(around).getProperty(node.text));
     }
     for (let symbol of meant.filter((symbol) => symbol)) {
       if (symbol.flags & ts.SymbolFlags.Alias) {

@@ -205,7 +205,7 @@ fn gcc(copy: &Path) -> Result<Vec<Message>> {
     let sources =
         sources.iter().filter(|path| !is_left_out(&path.strip_prefix(copy).unwrap_or(path).to_string_lossy()));
     let mut gcc = Command::new("g++");
-    gcc.args(["-std=c++17", "-I.", "-fsyntax-only", "-w", "-Wdeprecated-declarations", "-fdiagnostics-format=json"]);
+    gcc.args(["-std=c++17", "-I.", "-fsyntax-only", "-fdiagnostics-format=json"]);
     let (_, records) = said(gcc.args(sources).current_dir(copy).env("LC_ALL", "C.UTF-8"))?;
     let mut messages = Vec::new();
     for line in records.lines() {
@@ -231,7 +231,9 @@ fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let text = std::fs::read_to_string(copy.join(&file)).unwrap_or_default();
     let source = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
     let is_here = word_from(source, name, column) == Some(column);
-    let column = if is_here { column } else { word_before(source, name, column).unwrap_or(column) };
+    let named = if is_here { Some(column) } else { word_before(source, name, column) };
+    // A constructor initializes a member without naming it, say.
+    let Some(column) = named.or(is_error.then_some(column)) else { return Ok(None) };
     Ok(Some(Message { is_error, text: message.to_owned(), place: Place::at(&file, line, column) }))
 }
 
