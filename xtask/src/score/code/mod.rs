@@ -182,7 +182,11 @@ fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place
         }
     }
     for site in sites.iter().filter(|site| !is_own(&site.file, site.at.0)) {
-        let is_right = places.iter().any(|one| one.holds(&site.file, site.at));
+        // An import that gives the name again, as in `import area as area`, is one use.
+        let is_same_import =
+            |one: &&&Place| site.class == "import" && (&one.file, one.first.0) == (&site.file, site.at.0);
+        let is_right =
+            places.iter().any(|one| one.holds(&site.file, site.at)) || places.iter().any(|one| is_same_import(&one));
         // The compilation of a Rust library has no tests.
         let is_seen = !(site.in_test && site.file.ends_with(".rs"));
         match (is_right, site.by_interface) {

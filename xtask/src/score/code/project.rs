@@ -52,11 +52,11 @@ pub(super) struct Project {
 pub(super) const PROJECTS: &[Project] = &[
     Project {
         language: "Python",
-        name: "werkzeug",
-        version: "3.0.4",
+        name: "jinja2",
+        version: "3.1.4",
         registry: Registry::PyPi,
-        sha256: "34f2371506b250df4d4f84bfe7b0921e4762525762bbd936614909fe25cd7306",
-        kept: &["src", "tests", "examples", "pyproject.toml"],
+        sha256: "4a3aee7acbbe7303aede8e9648d13b8bf88a429282aa6122a993f0ac800cb369",
+        kept: &["src", "tests", "pyproject.toml"],
         added: &[],
         endings: &["py"],
         method: Method::Marks(&PYRIGHT),
