@@ -208,7 +208,7 @@ impl Project {
                         "-o",
                         "Dir::Etc::SourceParts=/dev/null",
                     ]);
-                    apt.args(["-o", &option("Dir::State::Lists", &lists)]).args(args);
+                    apt.args(["-o", &option("Dir::State::Lists", &lists), "-o", "APT::Sandbox::User=root"]).args(args);
                     apt
                 };
                 vec![apt(&["update"]), apt(&["source", "--download-only", &pinned("=")])]
