@@ -26,6 +26,7 @@ use crate::answer::{Found, Site, site_at};
 use crate::blocking::blocking;
 use crate::judgement::{Code, Reason};
 use crate::lsp::{Failure, Location, of_path};
+use crate::rule::Rule;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, family};
@@ -121,7 +122,9 @@ impl Pass {
             }
             let is_here = |at: &&usize| chunk.contains(&root.join(&found.sites[**at].path));
             let here: Vec<usize> = candidates.iter().filter(is_here).copied().collect();
-            pass.definitions(asked, found, &here, &session, &mut sheets, &mut said).await;
+            if Rule::Definitions.is_on() {
+                pass.definitions(asked, found, &here, &session, &mut sheets, &mut said).await;
+            }
             if pass.is_lost {
                 return pass;
             }
@@ -346,7 +349,11 @@ impl Pass {
             }
         });
         let to_ask = |(spot, come_to): (&Spot, &Option<Dispatched>)| {
-            let asks = come_to.filter(|one| matches!(one, Dispatched::Either | Dispatched::Overriders))?;
+            let is_asked = |one: &Dispatched| match one {
+                Dispatched::Overriders => Rule::Overriders.is_on(),
+                one => matches!(one, Dispatched::Either),
+            };
+            let asks = come_to.filter(is_asked)?;
             Some((spot.clone(), asks))
         };
         let spots: Vec<(Spot, Dispatched)> = known.iter().filter_map(to_ask).collect();
@@ -365,6 +372,9 @@ impl Pass {
         }
         for (at, places) in open {
             said[at] = read(found, at, &places, sheets, &mut known, &mut self.conditions);
+            if !Rule::Overriders.is_on() {
+                continue;
+            }
             said[at] = by_object(found, at, said[at].clone(), &self.classes, session, sheets, asked.call.until).await;
         }
         by_name(found, sites, said);

@@ -8,6 +8,7 @@ use project::Caller;
 use super::Call;
 use crate::judgement::{Code, Judge, Judged, Reason};
 use crate::pool::Found as Sought;
+use crate::rule::Rule;
 use crate::server::{Canary, Order, Seen, Server, Session, Settled, State};
 use crate::syntax::Language;
 
@@ -183,7 +184,7 @@ async fn until_believed<A: Asking>(
         if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
             settled.doubt();
         }
-        let is_sure = standing.is_sure && round.settling().is_enough(&standing);
+        let is_sure = standing.is_sure && round.settling().is_enough(&standing) || !Rule::TwoRounds.is_on();
         // One round more where nothing else is open: who does not wait would never have an answer that needs two.
         let is_late = Instant::now() + pause >= call.until && (count > 1 || !standing.is_sure);
         if is_sure || agree || count == ROUNDS || is_late {

@@ -6,6 +6,7 @@ mod project;
 mod renames;
 mod truth;
 
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -30,6 +31,10 @@ const WAIT_MS: u64 = 45_000;
 const TRIES: usize = 8;
 const WARM: usize = 3;
 
+/// The rules of the engine that are switched off one at a time, and the variable that tells it which.
+const RULES: &[&str] = &["definitions", "overriders", "reclassify", "other_names", "two_rounds", "outside_bases"];
+const WITHOUT: &str = "HOB_CODE_WITHOUT";
+
 /// The counts of a project.
 #[derive(Debug, Default)]
 struct Tally {
@@ -49,6 +54,13 @@ struct Tally {
     differences: Vec<String>,
 }
 
+/// The counts of a project, with all rules and without each.
+struct Score {
+    project: &'static Project,
+    all: Tally,
+    without: Vec<Tally>,
+}
+
 /// Scores the named languages, or all; the page is written when all are scored.
 pub(super) fn run(languages: &[&str], is_quick: bool) -> Result<()> {
     let path = setup::judges_path()?;
@@ -59,48 +71,54 @@ pub(super) fn run(languages: &[&str], is_quick: bool) -> Result<()> {
     let is_named = |one: &&Project| languages.is_empty() || languages.contains(&one.language);
     let mut scores = Vec::new();
     for project in PROJECTS.iter().filter(is_named) {
-        let what = project.title();
-        println!("score: {what} …");
-        let symbols = if is_quick { 3 } else { SYMBOLS };
-        let tally = score(&hob, &path, project, symbols).with_context(|| what.clone())?;
-        let Tally { places, found, confirmed, right, complete, wrong, .. } = &tally;
-        println!(
-            "score: {what}: {found} of {places} places confirmed, {right} of {confirmed} right, {complete} complete, {wrong} wrong"
-        );
-        scores.push((project, tally));
+        let score = score(&hob, &path, project, is_quick).with_context(|| project.title())?;
+        scores.push(score);
     }
     let page = page(&scores);
     println!("{page}");
     if languages.is_empty() && !is_quick {
         write_page(PAGE, &page)?;
     }
-    let missed: Vec<String> = scores.iter().flat_map(|(project, tally)| missed(project.language, tally)).collect();
+    let missed: Vec<String> = scores.iter().flat_map(|one| missed(one.project.language, &one.all)).collect();
     if missed.is_empty() { Ok(()) } else { bail!("score: missed: {}", missed.join("; ")) }
 }
 
-fn score(hob: &Path, path: &std::ffi::OsStr, project: &Project, symbols: usize) -> Result<Tally> {
+fn score(hob: &Path, path: &OsStr, project: &'static Project, is_quick: bool) -> Result<Score> {
     let sources = project.fetch()?;
     let scratch = tempfile::tempdir().context("could not make a folder to work in")?;
-    let folder = |name: &str| scratch.path().join(name);
-    project.copy(&sources, &folder("judged"))?;
-    let truth = truth(project, &folder("judged"), symbols)?;
-    project.copy(&sources, &folder("asked"))?;
+    let (judged, asked) = (scratch.path().join("judged"), scratch.path().join("asked"));
+    project.copy(&sources, &judged)?;
+    println!("score: {}: the truth …", project.title());
+    let truth = truth(project, &judged, if is_quick { 3 } else { SYMBOLS })?;
+    project.copy(&sources, &asked)?;
     let hob = |args: &[&str]| {
         let mut command = Command::new(hob);
-        command.args(args).current_dir(folder("asked")).env("PATH", path).stdin(Stdio::null());
+        command.args(args).current_dir(&asked).env("PATH", path).stdin(Stdio::null());
         command
     };
     trust(&mut hob(&[]))?;
-    let mut agent = Agent::start(hob(&["mcp", "code"]).stderr(Stdio::null()))?;
-    let mut tally = Tally::default();
-    let asked = agent.initialize().and_then(|_| {
-        truth.iter().try_for_each(|(definition, places)| ask(&mut agent, definition, places, &mut tally))
-    });
-    let finished = agent.finish();
-    read(&mut hob(&["stop"]))?;
-    asked.and(finished)?;
-    tally.warm.sort_unstable();
-    Ok(tally)
+    let run = |without: &str| {
+        let mut agent = Agent::start(hob(&["mcp", "code"]).env(WITHOUT, without).stderr(Stdio::null()))?;
+        let mut tally = Tally::default();
+        let warm = if without.is_empty() { WARM } else { 0 };
+        let answered = agent.initialize().and_then(|_| {
+            truth.iter().try_for_each(|(definition, places)| ask(&mut agent, definition, places, warm, &mut tally))
+        });
+        let finished = agent.finish();
+        read(&mut hob(&["stop"]))?;
+        answered.and(finished)?;
+        tally.warm.sort_unstable();
+        let Tally { places, found, confirmed, right, complete, wrong, .. } = &tally;
+        println!(
+            "score: {} without {without:?}: {found} of {places} places confirmed, {right} of {confirmed} right, \
+             {complete} complete, {wrong} wrong",
+            project.title()
+        );
+        Ok(tally)
+    };
+    let rules = if is_quick { &[] } else { RULES };
+    let without = rules.iter().map(|rule| run(rule)).collect::<Result<_>>()?;
+    Ok(Score { project, all: run("")?, without })
 }
 
 /// A confirmed place of an answer.
@@ -137,7 +155,7 @@ fn is_complete(content: &Value) -> bool {
 }
 
 /// Asks for one definition until the answer is complete or the language server is ready and it is not, and compares.
-fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], tally: &mut Tally) -> Result<()> {
+fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize, tally: &mut Tally) -> Result<()> {
     let name = format!("{}:{}", definition.file, definition.line);
     let arguments = json!({ "name": name, "max_results": 5000, "context_lines": 0, "wait_ms": WAIT_MS });
     let mut call = || {
@@ -156,7 +174,7 @@ fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], tally: &mut
         }
         result = call()?;
     }
-    for _ in 0..WARM {
+    for _ in 0..warm {
         let begin = Instant::now();
         call()?;
         tally.warm.push(begin.elapsed());
@@ -240,7 +258,7 @@ fn missed(language: &str, tally: &Tally) -> Vec<String> {
     checks.into_iter().filter_map(|(is_missed, said)| is_missed.then_some(said)).collect()
 }
 
-fn page(scores: &[(&Project, Tally)]) -> String {
+fn page(scores: &[Score]) -> String {
     let mut page = format!(
         "# How often answers about code are right\n\nWritten by `cargo xtask score code`. {SYMBOLS} definitions of each project, in the order of a hash, \
          outside of tests, with a name that stands in three places at least. Their true places are made before `find_uses` is asked: rustc, g++ and pyright \
@@ -251,7 +269,7 @@ fn page(scores: &[(&Project, Tally)]) -> String {
          | language | project | symbols | true places | confirmed | precision | recall | dispatched | complete | wrong | ms warm: median | longest |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     );
-    for (project, one) in scores {
+    for Score { project, all: one, .. } in scores {
         let ms = |time: Option<&Duration>| time.map_or("–".to_owned(), |time| time.as_millis().to_string());
         let _ = writeln!(
             page,
@@ -270,20 +288,42 @@ fn page(scores: &[(&Project, Tally)]) -> String {
             ms(one.warm.last()),
         );
     }
-    let missed: Vec<String> = scores.iter().flat_map(|(project, tally)| missed(project.language, tally)).collect();
-    let or_none =
-        |all: Vec<String>| if all.is_empty() { "None.".to_owned() } else { format!("- {}", all.join("\n- ")) };
+    let missed: Vec<String> = scores.iter().flat_map(|one| missed(one.project.language, &one.all)).collect();
     let differences = scores
         .iter()
-        .flat_map(|(project, tally)| tally.differences.iter().map(|one| format!("{}: {one}", project.language)));
-    let differences = or_none(differences.collect());
+        .flat_map(|one| one.all.differences.iter().map(|said| format!("{}: {said}", one.project.language)));
+    let differences: Vec<String> = differences.collect();
+    let or_none =
+        |all: Vec<String>| if all.is_empty() { "None.".to_owned() } else { format!("- {}", all.join("\n- ")) };
     let _ = write!(
         page,
-        "\n## Targets missed\n\n{}\n\n## Differences\n\n{differences}\n\n## The machine\n\n{}",
+        "\n## Targets missed\n\n{}\n\n## Each rule switched off\n\nAll languages together: what changes without a rule.\n\n\
+         | without | confirmed and true | confirmed and false | complete | wrong |\n| --- | --- | --- | --- | --- |\n{}\n\
+         ## Differences\n\n{}\n\n## The machine\n\n{}",
         or_none(missed),
+        effects(scores),
+        or_none(differences),
         machine()
     );
     page
+}
+
+/// A line for all rules, and one for each rule that is off.
+fn effects(scores: &[Score]) -> String {
+    let counts = |tally: &Tally| [tally.found, tally.confirmed - tally.right, tally.complete, tally.wrong];
+    let sum = |tallies: Vec<&Tally>| {
+        let all = tallies.into_iter().map(counts);
+        all.fold([0; 4], |sum, one| std::array::from_fn(|at| sum[at] + one[at]))
+    };
+    let all = sum(scores.iter().map(|one| &one.all).collect());
+    let mut lines = format!("| – | {} | {} | {} | {} |\n", all[0], all[1], all[2], all[3]);
+    for (number, rule) in RULES.iter().enumerate() {
+        let without = sum(scores.iter().filter_map(|one| one.without.get(number)).collect());
+        let cells =
+            without.iter().zip(all).map(|(without, all)| format!(" {without} ({:+}) |", *without as i64 - all as i64));
+        let _ = writeln!(lines, "| `{rule}` |{}", cells.collect::<String>());
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::given;
 use crate::answer::Found;
 use crate::blocking::blocking;
 use crate::definition::Definition;
+use crate::rule::Rule;
 use crate::search::Scope;
 use crate::server::Session;
 use crate::syntax::{Kind, Language, Marks, family, occurrences_at};
@@ -30,6 +31,9 @@ pub(in crate::verdict) async fn by_bases(
     sheets: &mut Sheets,
     until: Instant,
 ) -> Option<String> {
+    if !Rule::OutsideBases.is_on() {
+        return None;
+    }
     let name = &found.question.name;
     // Python takes no other names than these for a class's own.
     let is_private = |one: &Definition| one.language == Language::Python && name.starts_with("__");

@@ -15,12 +15,16 @@ pub(super) mod other_names;
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
+use crate::rule::Rule;
 use crate::syntax::{Class, Kind, Language, last_word};
 pub(super) use bases::by_bases;
 use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
 
 /// Who may, as far as the text says it, where uses of these classes are asked for.
 pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
+    if !Rule::OutsideBases.is_on() {
+        return None;
+    }
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
     if let Some(key) = inside.clone().find(|one| is_key(found, one)) {
         return Some(format!(
