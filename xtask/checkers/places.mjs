@@ -17,7 +17,7 @@ const isOurs = (node) => !path.relative(root, node.getSourceFile().fileName).sta
 const nameOf = (declaration) => ts.getNameOfDeclaration(declaration) ?? declaration;
 
 function isDefinition(declaration) {
-  const isMember = ts.isClassElement(declaration) || ts.isTypeElement(declaration) || ts.isEnumMember(declaration);
+  const isMember = [ts.isClassLike, ts.isInterfaceDeclaration, ts.isEnumDeclaration].some((is) => is(declaration.parent));
   const around = ts.isVariableDeclaration(declaration) ? declaration.parent.parent.parent : declaration.parent;
   return isMember || (ts.isSourceFile(around) && declaration.name !== undefined);
 }
