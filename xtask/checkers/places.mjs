@@ -19,7 +19,7 @@ const nameOf = (declaration) => ts.getNameOfDeclaration(declaration) ?? declarat
 function isDefinition(declaration) {
   const isMember = [ts.isClassLike, ts.isInterfaceDeclaration, ts.isEnumDeclaration].some((is) => is(declaration.parent));
   const around = ts.isVariableDeclaration(declaration) ? declaration.parent.parent.parent : declaration.parent;
-  return isMember || (ts.isSourceFile(around) && declaration.name !== undefined);
+  return (isMember && !ts.isTypeParameterDeclaration(declaration)) || (ts.isSourceFile(around) && declaration.name !== undefined);
 }
 
 function visit(node) {
