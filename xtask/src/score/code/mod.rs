@@ -130,12 +130,10 @@ struct Site {
     by_interface: bool,
 }
 
-/// The confirmed places of an answer that are no declarations.
+/// The confirmed places of an answer.
 fn sites(content: &Value) -> Vec<Site> {
     let all = content["uses"].as_array().into_iter().flatten();
-    let is_use =
-        |one: &&Value| one["verdict"] == "confirmed" && one["class"] != "binding" && one["class"] != "signature";
-    all.filter(is_use)
+    all.filter(|one| one["verdict"] == "confirmed")
         .map(|one| {
             let number = |field: &str| one[field].as_u64().unwrap_or_default() as usize;
             let said = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
@@ -207,7 +205,9 @@ fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place
             places.iter().any(|one| one.holds(&site.file, site.at)) || places.iter().any(|one| is_same_import(&one));
         // The compilation of a Rust library has no tests.
         let is_seen = !(site.in_test && site.file.ends_with(".rs"));
+        let is_declaration = site.class == "binding" || site.class == "signature";
         match (is_right, site.by_interface) {
+            (false, _) if is_declaration => {}
             (false, true) => tally.dispatched += 1,
             (false, false) if is_seen => {
                 let (line, column) = site.at;
