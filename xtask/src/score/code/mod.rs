@@ -28,7 +28,7 @@ const PRECISION: f64 = 0.99;
 const RECALL: f64 = 0.97;
 /// How long one call waits for a language server, how often it is asked again, and how often a warm answer is timed.
 const WAIT_MS: u64 = 45_000;
-const TRIES: usize = 8;
+const TRIES: usize = 4;
 const WARM: usize = 3;
 
 /// The rules of the engine that are switched off one at a time, and the variable that tells it which.

@@ -18,7 +18,13 @@ pub(super) fn definitions(copy: &Path) -> Result<Vec<Definition>> {
     for path in files(copy, &["hs"])? {
         let text = std::fs::read_to_string(&path).with_context(|| format!("could not read {path:?}"))?;
         let file = path.strip_prefix(copy).unwrap_or(&path).to_string_lossy().into_owned();
+        let mut depth = 0;
         for (number, line) in text.lines().enumerate() {
+            let is_comment = depth > 0;
+            depth += line.matches("{-").count() as isize - line.matches("-}").count() as isize;
+            if is_comment {
+                continue;
+            }
             let mut words = line.split_whitespace();
             let (kind, name) = match (words.next(), words.next()) {
                 (Some(kind @ ("data" | "newtype" | "type")), Some(name)) if line.starts_with(kind) => (kind, name),
