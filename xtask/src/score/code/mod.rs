@@ -317,7 +317,8 @@ fn effects(scores: &[Score]) -> String {
     };
     let all = sum(scores.iter().map(|one| &one.all).collect());
     let mut lines = format!("| – | {} | {} | {} | {} |\n", all[0], all[1], all[2], all[3]);
-    for (number, rule) in RULES.iter().enumerate() {
+    let is_measured = scores.iter().all(|one| one.without.len() == RULES.len());
+    for (number, rule) in RULES.iter().enumerate().filter(|_| is_measured) {
         let without = sum(scores.iter().filter_map(|one| one.without.get(number)).collect());
         let cells =
             without.iter().zip(all).map(|(without, all)| format!(" {without} ({:+}) |", *without as i64 - all as i64));
