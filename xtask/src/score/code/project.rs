@@ -111,7 +111,7 @@ pub(super) const PROJECTS: &[Project] = &[
         version: "5.7.0.3-2",
         registry: Registry::Debian,
         sha256: "2969b813b9067eb80708b056434da576fcd134a0ec757dd8e4018d566e7e6512",
-        kept: &["Data", "fgl.cabal", "Setup.hs"],
+        kept: &["Data", "fgl.cabal"],
         added: &[],
         endings: &["hs"],
         method: Method::Renames,
