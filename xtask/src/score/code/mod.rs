@@ -163,7 +163,15 @@ fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize
         }
         Ok(result)
     };
-    let mut result = call()?;
+    let mut result = match call() {
+        Ok(result) => result,
+        Err(error) => {
+            tally.symbols += 1;
+            tally.places += places.len();
+            tally.differences.push(format!("{error}"));
+            return Ok(());
+        }
+    };
     for _ in 1..TRIES {
         let content = &result["structuredContent"];
         let is_ready = content["head"]["judges"][0]["state"] == "ready" && content["head"]["retry_after_ms"].is_null();
