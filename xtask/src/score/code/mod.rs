@@ -168,7 +168,7 @@ fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize
         Err(error) => {
             tally.symbols += 1;
             tally.places += places.len();
-            tally.differences.push(format!("{error}"));
+            tally.differences.push(error.to_string());
             return Ok(());
         }
     };
