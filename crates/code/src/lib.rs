@@ -45,6 +45,7 @@ mod place;
 mod pool;
 mod programs;
 mod question;
+mod rule;
 mod running;
 mod search;
 mod server;

@@ -24,6 +24,7 @@ use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
+use crate::rule::Rule;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
 use crate::syntax::{
     Class, Kind, Language, Occurrence, Parsed, Place, Tokens, family, implemented, is_word, occurrences,
@@ -158,12 +159,16 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
         texts,
     };
     leave_out_other_languages(&mut found);
-    aliases::follow(&whole, &mut found, aliases, shown);
+    if Rule::OtherNames.is_on() {
+        aliases::follow(&whole, &mut found, aliases, shown);
+    }
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
         found.sites.retain(|site| site.path.starts_with(below));
     }
-    reclassify(&mut found);
+    if Rule::Reclassify.is_on() {
+        reclassify(&mut found);
+    }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     locals::mark(&mut found.sites);
     // What is surely no local comes first.

@@ -9,6 +9,7 @@ use super::Call;
 use super::server_state::{describe, explain, judge_of};
 use crate::judgement::{Code, Judge, Judged, Reason};
 use crate::pool::Found as Sought;
+use crate::rule::Rule;
 use crate::server::{Order, Seen, Server, Session, Settled, State};
 use crate::syntax::Language;
 
@@ -185,7 +186,7 @@ async fn until_believed<A: Asking>(
         }
         // Past its time a round may lack answers.
         let is_over = Instant::now() >= call.until;
-        let is_sure = standing.is_sure && round.settling().is_enough(&standing);
+        let is_sure = standing.is_sure && round.settling().is_enough(&standing) || !Rule::TwoRounds.is_on();
         if (is_sure || agree) && !is_over {
             return Ok((round, true));
         }

@@ -21,6 +21,7 @@ use crate::definition::Definition;
 use crate::inquiry::{FILES, Inquiry, Round, Settling, Sheet, Sheets, Spot, Standing, defined, left, within};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::lsp::{Failure, Location};
+use crate::rule::Rule;
 use crate::server::profile::rules;
 use crate::server::{Document, Server};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
@@ -102,6 +103,7 @@ impl Pass {
             let is_named = |at: &&usize| !candidates[**at].references.is_empty();
             let is_open = |at: &&usize| chunk.contains(&root.join(&found.sites[**at].path));
             let here: Vec<usize> = match are_many {
+                _ if !Rule::Definitions.is_on() => Vec::new(),
                 true if wanted.iter().filter(is_named).count() > MOST_ASKED => Vec::new(),
                 true => wanted.iter().filter(is_named).filter(is_open).copied().collect(),
                 false => wanted.iter().filter(is_open).copied().collect(),
@@ -232,6 +234,9 @@ impl Inquiry<'_> {
             }
         });
         answers.retain(|(at, _)| candidates[*at].evidence == Evidence::Base);
+        if !Rule::Overriders.is_on() {
+            return true;
+        }
         self.dispatch(&answers, &mut known).await;
         for (at, places) in answers {
             let evidence = self.read(at, &places, &mut known, &prototypes, is_inactive);

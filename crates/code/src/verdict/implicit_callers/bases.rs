@@ -10,6 +10,7 @@ use super::super::classes::{any_at, is_ambient, is_class_like, is_object_type, i
 use super::super::heads::Heads;
 use crate::definition::Definition;
 use crate::inquiry::{Inquiry, Sheets, Spot};
+use crate::rule::Rule;
 use crate::search::words;
 use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
 
@@ -19,6 +20,9 @@ const MOST_ASKED: usize = 20;
 
 /// Says which base may use one of the definitions.
 pub(in crate::verdict) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads) -> Option<String> {
+    if !Rule::OutsideBases.is_on() {
+        return None;
+    }
     let found = inquiry.found;
     let name = &found.question.name;
     // Python takes no other names than these for a class's own.

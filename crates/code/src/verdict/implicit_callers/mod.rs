@@ -9,12 +9,16 @@ mod bases;
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
+use crate::rule::Rule;
 use crate::server::profile::{Rules, rules};
 use crate::syntax::{Class, Kind, Language, family, last_word};
 pub(super) use bases::{by_bases, is_member};
 
 /// Who may, as far as the text says it, where uses of these classes are asked for.
 pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
+    if !Rule::OutsideBases.is_on() {
+        return None;
+    }
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
     if let Some(key) = inside.clone().find(|one| is_key(found, one)) {
         return Some(format!(
