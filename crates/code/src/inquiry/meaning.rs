@@ -346,8 +346,8 @@ impl Names<'_> {
 /// What stands where GHC says that names are declared.
 fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Meanings {
     let places = declarations(index, texts, names.iter().map(|name| (name.path.clone(), name.at)));
-    let mut sheets = Sheets::new(&call.scope.root, texts, Encoding::Utf8);
     let until = call.until.max(Instant::now() + Duration::from_secs(1));
+    let mut sheets = Sheets::new(&call.scope.root, texts, Encoding::Utf8, until);
     let of = names.iter().zip(places).map(|(name, place)| {
         let (path, at) = match place {
             Ok((path, at)) => (sheets.path(&path), at),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, TreeCursor};
 
-use super::trail::{Known, Step, Trail};
+use super::trail::{Step, Trail};
 use super::{Language, parse};
 
 /// What is declared.
@@ -182,7 +182,7 @@ fn descend<'t>(
     }
     loop {
         steps.push(Step { node: cursor.node(), field: cursor.field_name() });
-        let trail = Trail { steps, text, at: (0, 0), known: &Known::default() };
+        let trail = Trail { steps, text, at: (0, 0) };
         let declared = if cursor.node().is_named() { (language.grammar().declared)(&trail) } else { Vec::new() };
         match declared.is_empty() {
             true => descend(language, text, cursor, steps, found),
@@ -197,8 +197,7 @@ fn descend<'t>(
                 }
                 let several = declared.len() > 1;
                 for one in declared {
-                    let name =
-                        Trail { steps, text, at: (0, 0), known: &Known::default() }.text_of(one.name).into_owned();
+                    let name = Trail { steps, text, at: (0, 0) }.text_of(one.name).into_owned();
                     let signature = match several && one.is_signature {
                         true => signature_of(language, &name, &signature),
                         false => signature.clone(),

@@ -8,7 +8,7 @@ use tree_sitter::{Tree, TreeCursor};
 use super::declaration::{Kind, Place, containers};
 use super::marks::{Marks, marks};
 use super::rules::is_word;
-use super::trail::{Known, Step, Trail};
+use super::trail::{Step, Trail};
 use super::{Class, Language, parse, unread_lines};
 
 /// A name at one place of a file.
@@ -146,10 +146,9 @@ pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>]
     };
     let places: Vec<Range<usize>> =
         places.iter().map(|place| place.start - if is_raw(place) { 2 } else { 0 }..place.end).collect();
-    let known = Known::default();
     let mut is_late = false;
     walk(&tree, &places, |steps, place| {
-        let trail = Trail { steps, text, at: (place.start, place.end), known: &known };
+        let trail = Trail { steps, text, at: (place.start, place.end) };
         stands_broken |= trail.nearest(&["ERROR"]).is_some();
         all.extend(occurrence(language, &trail));
         // A file can be made so that each of its names takes long.

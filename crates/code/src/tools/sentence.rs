@@ -40,6 +40,9 @@ pub(super) fn sentence(answered: &Answered, uses: &Uses, one: &str) -> String {
 fn complete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String {
     let count: usize = uses.verified.values().sum();
     let by = uses.head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
+    // What hob cannot parse and the server reads.
+    let unread = uses.head.reasons.iter().map(|reason| format!(" · {}", reason.text)).collect::<String>();
+    let by = format!("{by}{unread}");
     if count > 0 {
         return format!("{}{within}, complete{}{by}", counted(count, one), by_class(&uses.verified, one));
     }

@@ -77,7 +77,8 @@ pub(super) fn read(
         spots.iter().any(|spot| is_assigned_by(found, site, spot, sheets))
     };
     let is_guess = is_guess
-        || matches!(best, Evidence::Other | Evidence::Interface) && is_keyword_of_pattern(found, site)
+        || matches!(best, Evidence::Other | Evidence::Interface)
+            && (is_keyword_of_pattern(found, site) || is_assigned_from_object(found, site))
         || matches!(best, Evidence::Other | Evidence::Interface | Evidence::Definition(_)) && is_itself(sheets);
     if is_guess { Evidence::Unknown(Code::Dynamic) } else { best }
 }
@@ -88,6 +89,29 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
     let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
     let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
     site.language == Language::Python && site.class == Class::Pattern && is_key
+}
+
+/// Whether an assignment takes a member there, of which tsc names the variable alone that it is assigned to: `({ size } = shape)`.
+fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
+    if family(site.language) != SCRIPTS || site.class != Class::FieldRead {
+        return false;
+    }
+    let text = found.texts.get(&site.path).map(|text| text.split_at(site.at));
+    let Some((before, after)) = text else { return false };
+    let mut depth = 0usize;
+    let end = after.iter().position(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return true,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        false
+    });
+    let follows = end.map_or(&after[..0], |end| after[end + 1..].trim_ascii_start());
+    let is_assigned = follows.starts_with(b"=") && !follows.starts_with(b"==") && !follows.starts_with(b"=>");
+    let opened = unclosed(before, b'{').filter(|_| is_assigned);
+    opened.is_some_and(|at| before[..at].trim_ascii_end().ends_with(b"("))
 }
 
 /// Whether a site reaches its name through the object whose method it stands in.

@@ -37,6 +37,21 @@ fn a_pattern_takes_members() {
 }
 
 #[test]
+fn an_assignment_that_takes_members_leaves_them_open() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write("geo.ts", "export interface Size { width: number; height?: number }\n").write(
+        "uses.ts",
+        "import { Size } from './geo';\nexport function area(size: unknown) {\n  let width = 1, height;\n  \
+             ({ width, height = 1 } = size as Size);\n  return width * height;\n}\n",
+    );
+    for name in ["Size.width", "Size.height"] {
+        let (answer, text) = judged.until_judged("find_uses", json!({"name": name}));
+        assert_eq!(sites(&answer), ["uses.ts:4 field_read undecided -"], "{text}");
+        assert_eq!(answer["head"]["complete"], false, "{text}");
+    }
+}
+
+#[test]
 fn what_modules_of_commonjs_export() {
     let Some(judged) = projects::typescript() else { return };
     let options = json!({"compilerOptions": {"allowJs": true, "module": "commonjs", "lib": ["es2020"]}});

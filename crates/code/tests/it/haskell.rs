@@ -177,13 +177,13 @@ fn fields_types_and_constructors_are_told_apart() {
     );
     let (answer, text) = judged.until_final("find_callees", json!({"name": "squares"}));
     expect![[r#"
-        3 callees, 0 undecided · ghc ready · besides 1 that the project does not define (external)
+        3 callees, complete · checked by ghc · 1 more that this project does not define (external)
         defined: Uses.hs:11 function squares
           Shape.area  method Geo.hs:8  at 11
           helper  function Names.hs:4  at 11
           <+>  function Geo.hs:23  as a value at 13"#]]
     .assert_eq(&text);
-    assert_eq!(answer["head"]["final"], true, "{text}");
+    assert_eq!(answer["head"]["complete"], true, "{text}");
 }
 
 #[test]
@@ -194,17 +194,19 @@ fn a_module_that_does_not_compile_is_named_and_the_others_stay_verified() {
     judged.write("Header.hs", "module Header where\nimport No.Such.Module\nx = 1\n");
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "surface"}));
     expect![[r#"
-        1 confirmed, 2 undecided (2 call), not final: After.hs is not compiled: needs Bad.hs; Bad.hs does not compile (line 3: Variable not in scope: missing :: Int) · ghc ready · besides 1 export, 1 signature
+        1 caller. 2 more calls are unverified: surface ×2 · After.hs is not compiled: needs Bad.hs; Bad.hs does not compile (line 3: Variable not in scope: missing :: Int)
         defined: Geo.hs:26 function surface
-        After.hs
-          4  after  call undecided  after = bad + surface (Square 1)
-        Bad.hs
-          3  bad  call undecided  bad = surface "x" + missing
+        verified:
         Uses.hs
-          8  total  call  total = G.surface (Circle 1 "a") + sum (map G.area [Circle {radius = 2, label = "b"}])"#]].assert_eq(&text);
-    assert_eq!(answer["head"]["final"], false, "{text}");
+          8  total  call  total = G.surface (Circle 1 "a") + sum (map G.area [Circle {radius = 2, label = "b"}])
+        unverified:
+        After.hs
+          4  after  call  after = bad + surface (Square 1)
+        Bad.hs
+          3  bad  call  bad = surface "x" + missing"#]].assert_eq(&text);
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     let (_, text) = judged.until_final("find_callers", json!({"name": "plain"}));
-    assert!(text.starts_with("no callers"), "{text}");
+    assert!(text.starts_with("No callers in this project, complete"), "{text}");
     judged.write("Bad.hs", "module Bad where\nimport Geo\nbad = surface (Square 2)\n");
     assert_eq!(judged.final_places("surface"), ["After.hs:4", "Bad.hs:3", "Uses.hs:8"]);
 }
@@ -324,7 +326,7 @@ fn template_haskell_runs_only_where_the_project_is_trusted() {
     let wanted = "hob does not start ghc here before you trust this project (GHC runs the project's Template Haskell, \
                   preprocessors and plugins): run `hob trust`";
     assert!(text.contains(wanted) && !marker.exists(), "{text}");
-    assert_eq!(answer["head"]["judges"][0]["state"], "not_trusted");
+    assert_eq!(answer["head"]["servers"][0]["state"], "not_trusted");
     judged.is_trusted.store(true, Ordering::Relaxed);
     check(
         &judged,
@@ -343,8 +345,11 @@ fn template_haskell_runs_only_where_the_project_is_trusted() {
 fn an_answer_comes_in_time_while_ghc_compiles_and_is_right_after_each_change() {
     let judged = folder();
     let (answer, text) = judged.ask("find_callers", json!({"name": "surface", "wait_ms": 0})).unwrap();
-    assert!(text.contains("GHC has been compiling for "), "{text}");
-    assert_eq!((&answer["head"]["final"], &answer["head"]["judges"][0]["state"]), (&json!(false), &json!("loading")));
+    assert!(text.contains("ghc has been compiling for "), "{text}");
+    assert_eq!(
+        (&answer["head"]["complete"], &answer["head"]["servers"][0]["state"]),
+        (&json!(false), &json!("loading"))
+    );
     assert_eq!(sites(&answer), ["Uses.hs:8 call undecided -"], "{text}");
     assert_eq!(judged.final_places("surface"), ["Uses.hs:8"]);
     // A text whose time is older than that of what GHC made of the one before.
@@ -352,14 +357,14 @@ fn an_answer_comes_in_time_while_ghc_compiles_and_is_right_after_each_change() {
     let past = SystemTime::now() - Duration::from_secs(3600);
     std::fs::File::options().write(true).open(judged.path().join("Uses.hs")).unwrap().set_modified(past).unwrap();
     let (_, text) = judged.until_final("find_callers", json!({"name": "surface"}));
-    assert!(text.starts_with("no callers"), "{text}");
+    assert!(text.starts_with("No callers in this project, complete"), "{text}");
     // What one file changes is another one's meaning.
     judged.write("Names.hs", format!("{NAMES}\nsurface :: Int\nsurface = 1\n"));
     judged.write("Geo.hs", GEO.replace("surface, ", "").replace("surface", "inner"));
     judged.write("Uses.hs", USES);
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "surface"}));
     assert!(text.contains("Uses.hs does not compile (line 8: "), "{text}");
-    assert_eq!(answer["head"]["final"], false);
+    assert_eq!(answer["head"]["complete"], false);
 }
 
 #[test]
@@ -370,5 +375,5 @@ fn literate_haskell_is_compiled_and_its_uses_are_said() {
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "surface"}));
     assert!(text.contains("Lit.lhs uses it in line 7 (hob does not list uses in literate Haskell)"), "{text}");
     assert_eq!(sites(&answer), ["Uses.hs:8 call confirmed Geo.hs:26"], "{text}");
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
 }

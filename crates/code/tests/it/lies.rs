@@ -272,8 +272,8 @@ fn of_many_candidates_the_references_are_taken() {
     loop {
         let (answer, text) = ask(&judged, 20_000);
         let head = &answer["head"];
-        if head["confirmed"] == 400 {
-            assert_eq!((&head["final"], &head["undecided"]), (&json!(false), &json!(50)), "{text}");
+        if head["verified"] == 400 {
+            assert_eq!((&head["complete"], &head["unverified"]), (&json!(false), &json!(50)), "{text}");
             return;
         }
         assert!(Instant::now() < until, "{text}");

@@ -158,13 +158,13 @@ fn unions_that_members_of_enums_tell_apart() {
         &judged,
         "Shape",
         expect![[r#"
-        1 match, breaks, 1 refuted, 0 undecided · tsc ready
-        uses.ts:3 switch breaks confirmed"#]],
+            1 match, complete: 1 breaks · checked by tsc
+            uses.ts:3 switch breaks confirmed"#]],
     );
     let (answer, text) = judged.until_judged("find_matches", json!({"type_name": "Failure"}));
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     expect![[r#"
-        1 match, absorbs: 1 confirmed, 0 undecided, not final: { code: typeof Code.a } is one of Failure, and which texts tell its values is not known: a match by them is not seen · tsc ready
+        1 match: 1 absorbs · checked by tsc · { code: typeof Code.a } is one of Failure, and which texts tell its values is not known: a match by them is not seen
         defined: shape.ts:7 type Failure
         absorbs: uses.ts
           14  code  switch  a branch for everything takes it  switch (f.code) {"#]].assert_eq(&text);

@@ -42,14 +42,14 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
         "find_callers",
         "push",
         expect![[r#"
-        2 call, 1 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
-        not defined in this project
-        means: /…/mod.rs method Vec::push
-        src/lib.rs
-          7  a  call  all.push(1);
-        means: /…/string.rs method String::push
-        src/lib.rs
-          12  b  call  all.push('x');"#]],
+            2 callers, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/mod.rs method Vec::push
+            src/lib.rs
+              7  a  call  all.push(1);
+            means: /…/string.rs method String::push
+            src/lib.rs
+              12  b  call  all.push('x');"#]],
     );
     let files: Vec<&str> =
         answer["call_sites"].as_array().unwrap().iter().map(|site| site["definition"].as_str().unwrap()).collect();
@@ -60,11 +60,11 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
         "find_callers",
         "Vec::push",
         expect![[r#"
-        1 call, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
-        not defined in this project
-        means: /…/mod.rs method Vec::push
-        src/lib.rs
-          7  a  call  all.push(1);"#]],
+            1 caller, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/mod.rs method Vec::push
+            src/lib.rs
+              7  a  call  all.push(1);"#]],
     );
     // The project has one of that name; its qualifier tells which is meant.
     check(
@@ -72,32 +72,32 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
         "find_callers",
         "Vec::new",
         expect![[r#"
-        1 call, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
-        not defined in this project
-        means: /…/mod.rs method Vec::new
-        src/lib.rs
-          6  a  call  let mut all = Vec::new();"#]],
+            1 caller, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/mod.rs method Vec::new
+            src/lib.rs
+              6  a  call  let mut all = Vec::new();"#]],
     );
     check(
         judged,
         "find_callers",
         "Own::new",
         expect![[r#"
-        1 call, 2 refuted, 0 undecided · rust-analyzer ready
-        defined: src/lib.rs:3 method Own::new
-        src/lib.rs
-          14  b  call  let _ = (Own::new(), all.len());"#]],
+            1 caller, complete · checked by rust-analyzer
+            defined: src/lib.rs:3 method Own::new
+            src/lib.rs
+              14  b  call  let _ = (Own::new(), all.len());"#]],
     );
     check(
         judged,
         "find_callers",
         "String::len",
         expect![[r#"
-        1 call, 0 undecided · rust-analyzer ready
-        not defined in this project
-        means: /…/string.rs method String::len
-        src/lib.rs
-          14  b  call  let _ = (Own::new(), all.len());"#]],
+            1 caller, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/string.rs method String::len
+            src/lib.rs
+              14  b  call  let _ = (Own::new(), all.len());"#]],
     );
     let problem = judged.ask("find_callers", json!({"name": "Other::new"})).unwrap_err();
     assert!(problem.contains("there is no `Other::new`; `new` is src/lib.rs:3"), "{problem}");
@@ -114,18 +114,18 @@ fn what_a_macro_of_the_project_makes_is_defined_there(judged: &Judged) {
         "find_callers",
         "made",
         expect![[r#"
-        1 call, 0 undecided · rust-analyzer ready
-        defined: src/lib.rs:2 macro made
-        src/lib.rs
-          4  uses  call  pub fn uses() { made(); }"#]],
+            1 caller, complete · checked by rust-analyzer
+            defined: src/lib.rs:2 macro made
+            src/lib.rs
+              4  uses  call  pub fn uses() { made(); }"#]],
     );
     check(
         judged,
         "find_uses",
         "unused",
         expect![[r#"
-        no uses, 0 undecided · rust-analyzer ready
-        defined: src/lib.rs:3 macro unused"#]],
+            No uses in this project, complete · checked by rust-analyzer
+            defined: src/lib.rs:3 macro unused"#]],
     );
 }
 

@@ -40,7 +40,7 @@ fn what_the_compiler_of_typescript_accepts_is_read() {
     worktree.write("a.ts", NEW).write("b.tsx", NEW).write("other.ts", "export type A = 1;\n");
     for path in ["a.ts", "b.tsx"] {
         let (answer, text) = worktree.ask("outline", json!({"path": path})).unwrap();
-        assert_eq!(answer["head"]["final"], true, "{text}");
+        assert_eq!(answer["head"]["complete"], true, "{text}");
     }
     let (_, text) = worktree.ask("outline", json!({"path": "a.ts"})).unwrap();
     expect![[r#"
@@ -58,9 +58,9 @@ fn lines_that_are_not_read_are_named() {
     let worktree = Worktree::new();
     worktree.write("src/a.ts", UNREADABLE);
     let (answer, text) = worktree.ask("outline", json!({"path": "src"})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     expect![[r#"
-        not final: hob's grammar cannot read lines 2, 4 of src/a.ts
+        incomplete: hob's grammar cannot read lines 2, 4 of src/a.ts
         src/a.ts
           1  export interface Parameter
           5  export function area(): number"#]]
@@ -74,7 +74,7 @@ fn a_file_that_a_judge_reads_leaves_nothing_open() {
     let Some(judged) = projects::typescript() else { return };
     judged.write("src/a.ts", UNREADABLE);
     let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], true, "{text}");
+    assert_eq!(answer["head"]["complete"], true, "{text}");
     let reasons = answer["head"]["reasons"].as_array().unwrap();
     let reasons: Vec<&str> = reasons.iter().filter_map(|one| one["text"].as_str()).collect();
     expect!["hob's grammar cannot read lines 2, 4 of src/a.ts"].assert_eq(&reasons.join("\n"));
