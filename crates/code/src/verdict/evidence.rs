@@ -91,7 +91,7 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
     site.language == Language::Python && site.class == Class::Pattern && is_key
 }
 
-/// Whether an assignment takes a member there, of which tsc names the variable alone that it is assigned to: `({ size } = shape)`.
+/// Whether an assignment takes a member there, where tsc leads to the variable that it is assigned to: `({ size } = shape)`.
 fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
     if family(site.language) != SCRIPTS || site.class != Class::FieldRead {
         return false;

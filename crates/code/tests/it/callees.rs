@@ -191,7 +191,7 @@ pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged::Judged) {
         );
     let (answer, text) = judged.until_final("find_callees", json!({"name": "run"}));
     expect![[r#"
-        2 callees, 0 undecided · rust-analyzer ready
+        2 callees, complete · checked by rust-analyzer
         defined: src/lib.rs:11 function run
           one  macro src/lib.rs:6  at 12
           clone  macro src/lib.rs:8  at 13"#]]

@@ -49,11 +49,11 @@ pub(crate) fn rust(judged: &Judged) {
         judged,
         "Shape",
         expect![[r#"
-        4 matches (2 absorbs, 2 breaks), 2 refuted, 0 undecided · rust-analyzer ready
-        src/uses.rs:4 match breaks confirmed
-        src/uses.rs:13 match breaks confirmed
-        src/uses.rs:7 matches! absorbs confirmed
-        src/uses.rs:16 matches! absorbs confirmed"#]],
+            4 matches, complete: 2 breaks, 2 absorbs · checked by rust-analyzer
+            src/uses.rs:4 match breaks confirmed
+            src/uses.rs:13 match breaks confirmed
+            src/uses.rs:7 matches! absorbs confirmed
+            src/uses.rs:16 matches! absorbs confirmed"#]],
     );
     // What the judge is silent on, in code that is not compiled and in a macro's body, the grammar may exclude.
     for (name, uses) in

@@ -93,7 +93,7 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &Judged) {
         src/uses.rs:7 call confirmed src/geo.rs:1
         src/uses.rs:7 call confirmed src/geo.rs:1
 
-        3 call, 1 value, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 import, 1 export, 2 binding
+        4 callers, complete: 3 calls, 1 passed as a value · checked by rust-analyzer
         defined: src/geo.rs:1 function area
         src/uses.rs
           4  run  value  let all: Vec<f64> = [1.0].into_iter().map(area).collect();
@@ -102,7 +102,7 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &Judged) {
           7  run  call as surface  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
     .assert_eq(&answer);
     expect![[r#"
-        8 callees, 0 undecided · rust-analyzer ready
+        8 callees, complete · checked by rust-analyzer
         defined: src/uses.rs:3 function run
           [T; N]::into_iter  method /…/iter.rs  at 4
           Iterator::map  method /…/iterator.rs  at 4
