@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
-use super::sentence::why;
+use super::uses::why;
 use super::{DefinitionOut, Questions, searched, shown};
 use crate::callees::{Callee, Callees, callees, judge};
 use crate::head::{Head, counted};

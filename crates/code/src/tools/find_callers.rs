@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{Answered, Question, answer};
-use super::lines::{lines, rest_line};
-use super::receivers::Group;
-use super::sentence::sentence;
-use super::uses::{FileUses, Listed, Uses};
+use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
 use crate::answer::{Found, Shown};
 use crate::definition::Definition;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
-use super::sentence::why;
+use super::uses::why;
 use super::{DefinitionOut, Questions, searched, shown};
 use crate::definition::Definition;
 use crate::head::{Head, grouped};

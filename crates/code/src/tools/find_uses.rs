@@ -10,10 +10,7 @@ use serde_json::json;
 
 use super::find_callers::shown_lines;
 use super::judged::{Question, answer};
-use super::lines::{lines, rest_line};
-use super::receivers::Group;
-use super::sentence::sentence;
-use super::uses::{FileUses, Listed, Uses};
+use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
 use crate::head::Head;
 use crate::syntax::Class;

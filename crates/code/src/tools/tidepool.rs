@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::find_callers::{Args, callers, shown_lines};
-use super::sentence::sentence;
-use super::uses::{Listed, Uses, via};
+use super::uses::{Listed, Uses, sentence, via};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, shown};
 use crate::answer::{Found, Shown, Site};
 use crate::definition::Definition;

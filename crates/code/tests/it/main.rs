@@ -29,6 +29,7 @@ mod haskell;
 mod hostile;
 mod implicit;
 mod implicit_callers;
+mod in_time;
 mod inactive;
 mod judged;
 mod kept;

@@ -128,9 +128,9 @@ fn what_only_cgo_and_dialects_use_is_named() {
             "package main\n\nimport \"C\"\n\nfunc main() { C.area(); free_one() }\n\nfunc free_one() {}\n",
         )
         .write("parser.y", "rule: A { free_one(); }\n");
-    let cgo = "main.go: uses the name by cgo (`C.name`), which the judge of C does not read";
+    let cgo = "main.go: uses the name by cgo (`C.name`), which clangd does not read";
     assert_eq!(asked(&worktree, "area"), [cgo]);
-    let other = "parser.y: mentions the name, and is of a kind that no judge reads: not searched";
+    let other = "parser.y: mentions the name and is not searched, because no language server reads files of its kind";
     assert_eq!(asked(&worktree, "geo.c:free_one"), [other]);
 }
 

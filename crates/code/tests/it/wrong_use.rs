@@ -140,7 +140,10 @@ fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
     );
     assert!(said.ends_with("; src/m019.rs:1 function new; and others"), "{said}");
     let result = worktree.result("find_callers", json!({"name": "src/m042.rs:new"}));
-    assert_eq!((&result["definition_file"], &result["definition_line"]), (&json!("src/m042.rs"), &json!(1)));
+    assert_eq!(
+        (&result["definitions"][0]["file"], &result["definitions"][0]["line"]),
+        (&json!("src/m042.rs"), &json!(1))
+    );
     // Which of them a call means is not known, so each is shown.
     assert_eq!(result["total"], 110);
 }
@@ -171,7 +174,7 @@ fn of_very_many_homonyms_the_first_are_listed_and_the_rest_is_not_parsed() {
     // The clauses of Haskell are one definition.
     let clauses: String = (0..220).map(|number| format!("area {number} = {number}\n")).collect();
     worktree.write("Geo.hs", "module Geo where\n".to_owned() + &clauses);
-    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["definition_file"], "Geo.hs");
+    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["definitions"][0]["file"], "Geo.hs");
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn what_may_mean_a_local_comes_last_and_says_so() {
     );
     let (_, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     expect![[r#"
-        none confirmed, 3 undecided (1 call, 2 value): no judge for Rust · besides 1 binding
+        3 places by name, unchecked: no language server for Rust
         defined: a.rs:4 function area
         a.rs
           6  g  value  let h = area;
@@ -322,7 +325,7 @@ fn the_same_name_in_another_language_is_counted_and_not_listed() {
     let (result, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     assert_eq!((&result["total"], &result["filtered_count"]), (&json!(1), &json!(2)));
     expect![[r#"
-        none confirmed, 1 undecided (1 call): no judge for Rust · besides 2 in other languages
+        1 call by name, unchecked: no language server for Rust · 2 places of this name in other languages
         defined: a.rs:1 function area
         a.rs
           2  f  call  fn f() { area() }"#]]

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::Answered;
+use super::Uses;
 use super::receivers::Group;
-use super::uses::Uses;
 use crate::definition::Definition;
 use crate::head::{Head, counted, grouped};
 use crate::judgement::{Code, Verdict};
 use crate::syntax::{Class, SCRIPTS, family};
+use crate::tools::Answered;
 
 /// How many groups the first line names.
 const MOST_GROUPS: usize = 3;
 
 /// Says what was found; `one` is what a place is called: `caller`, `use`.
-pub(super) fn sentence(answered: &Answered, uses: &Uses, one: &str) -> String {
+pub(in crate::tools) fn sentence(answered: &Answered, uses: &Uses, one: &str) -> String {
     let Uses { head, elsewhere, below, .. } = uses;
     let within = below.as_ref().map(|below| format!(" in {below}")).unwrap_or_default();
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
@@ -140,7 +140,7 @@ fn exported(answered: &Answered) -> Option<String> {
         family(one.language) == SCRIPTS && line.starts_with(b"export ")
     };
     let by_definition = || found.definitions.iter().find(is_exported).map(|one| &one.path);
-    by_site.or_else(by_definition).map(|path| super::shown(path))
+    by_site.or_else(by_definition).map(|path| crate::tools::shown(path))
 }
 
 /// The reasons of the answer as a whole.
@@ -151,7 +151,7 @@ fn reasons(head: &Head) -> Option<String> {
 }
 
 /// All reasons, and whether to ask again.
-pub(super) fn why(head: &Head) -> String {
+pub(in crate::tools) fn why(head: &Head) -> String {
     let again = if head.ask_again { ". Ask again" } else { "" };
     format!("{}{again}", head.why())
 }
@@ -166,7 +166,7 @@ fn by_class(counts: &BTreeMap<Class, usize>, one: &str) -> String {
 }
 
 /// `7 calls, 1 passed as a value`.
-pub(super) fn classes(counts: &BTreeMap<Class, usize>) -> String {
+pub(in crate::tools) fn classes(counts: &BTreeMap<Class, usize>) -> String {
     let one = |(class, count): (&Class, &usize)| match class {
         Class::Call => counted(*count, "call"),
         Class::Value => format!("{} passed as a value", grouped(*count)),

@@ -1,11 +1,11 @@
 //! The lines of an answer about uses: verified places by file, then unverified ones.
 
 use super::receivers::Group;
-use super::uses::{FileUses, Use, Uses};
+use super::{FileUses, Use, Uses};
 use crate::judgement::Verdict;
 
 /// The uses as lines. A heading says how sure the places below it are, unless the first line of the answer says it.
-pub(super) fn lines(uses: &Uses) -> Vec<String> {
+pub(in crate::tools) fn lines(uses: &Uses) -> Vec<String> {
     let mut lines = Vec::new();
     let headings: Vec<&str> = uses.files.iter().map(|file| heading(file.verdict)).collect();
     let is_mixed = headings.iter().any(|one| *one != headings[0]) || !uses.unverified.is_empty();
@@ -73,7 +73,7 @@ fn named(one: &Use) -> String {
 }
 
 /// How many more there are and where, and the call that shows them.
-pub(super) fn rest_line(tool: &str, name: &str, uses: &Uses) -> Option<String> {
+pub(in crate::tools) fn rest_line(tool: &str, name: &str, uses: &Uses) -> Option<String> {
     let Uses { rest, total, .. } = uses;
     let count: usize = rest.values().sum();
     let Some((file, _)) = rest.iter().max_by_key(|(_, count)| **count) else {

@@ -1,18 +1,24 @@
 //! Uses in a result, as find_callers and find_uses have them: verified places first, then unverified ones.
 
+mod lines;
+mod receivers;
+mod sentence;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Answered;
-use super::receivers::{Group, call, groups, has_receiver, is_call, with_places};
-use super::shown;
+use self::receivers::{call, groups, has_receiver, is_call, with_places};
+use super::{Answered, shown};
 use crate::answer::{Found, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Code, Unnamed, Verdict};
 use crate::syntax::{Class, Kind, Language};
+pub(super) use lines::{lines, rest_line};
+pub(super) use receivers::Group;
+pub(super) use sentence::{sentence, why};
 
 /// The places of a file that have the same verdict and mean the same definition.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::shown;
 use crate::answer::{Found, Site};
 use crate::head::grouped;
 use crate::judgement::is_zero;
 use crate::syntax::{Class, is_word};
+use crate::tools::shown;
 
 /// Unverified places with the same receiver.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(super) struct Group {
+pub(in crate::tools) struct Group {
     /// The receiver and the name.
     pub name: String,
     /// Absent for a call.
@@ -30,13 +30,13 @@ pub(super) struct Group {
 }
 
 /// The class of a place that a result gives none.
-pub(super) fn call() -> Class {
+pub(in crate::tools) fn call() -> Class {
     Class::Call
 }
 
 /// Whether a class is left out of a result.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-pub(super) fn is_call(class: &Class) -> bool {
+pub(in crate::tools) fn is_call(class: &Class) -> bool {
     *class == Class::Call
 }
 
@@ -48,7 +48,7 @@ const LONGEST: usize = 40;
 
 impl Group {
     /// `runner.invoke ×376 (tests)`.
-    pub(super) fn words(&self) -> String {
+    pub(in crate::tools) fn words(&self) -> String {
         let as_class = match self.class {
             Class::Call => "",
             Class::Value => " as a value",
@@ -60,7 +60,7 @@ impl Group {
     }
 
     /// `runner.invoke ×376 (tests): tests/test_commands.py:12, 40 …`.
-    pub(super) fn line(&self) -> String {
+    pub(in crate::tools) fn line(&self) -> String {
         let lines = |lines: &Vec<usize>| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<String> = self.places.iter().map(|(file, all)| format!("{file}:{}", lines(all))).collect();
         let shown: usize = self.places.values().map(Vec::len).sum();
@@ -70,7 +70,10 @@ impl Group {
 }
 
 /// Groups places by receiver: code before tests, then the most frequent first.
-pub(super) fn groups<'a>(found: &Found, sites: impl Iterator<Item = &'a Site>) -> Vec<(Group, Vec<&'a Site>)> {
+pub(in crate::tools) fn groups<'a>(
+    found: &Found,
+    sites: impl Iterator<Item = &'a Site>,
+) -> Vec<(Group, Vec<&'a Site>)> {
     let mut by_name: BTreeMap<(String, Class), Vec<&Site>> = BTreeMap::new();
     for site in sites {
         by_name.entry((name(found, site), site.class)).or_default().push(site);
@@ -87,7 +90,7 @@ pub(super) fn groups<'a>(found: &Found, sites: impl Iterator<Item = &'a Site>) -
 }
 
 /// The groups with the places that are shown: all, if there are at most so many, or the first of the first groups.
-pub(super) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize) -> Vec<Group> {
+pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize) -> Vec<Group> {
     let all: usize = groups.iter().map(|(group, _)| group.count).sum();
     let (most_groups, first) = if all <= most { (usize::MAX, usize::MAX) } else { (MOST_GROUPS, FIRST_PLACES) };
     let with = |(group, sites): &(Group, Vec<&Site>)| {
@@ -101,7 +104,7 @@ pub(super) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize) -> Vec<Gr
 }
 
 /// Whether a place reaches its name through an object.
-pub(super) fn has_receiver(found: &Found, site: &Site) -> bool {
+pub(in crate::tools) fn has_receiver(found: &Found, site: &Site) -> bool {
     !receiver(before(found, site)).is_empty()
 }
 
