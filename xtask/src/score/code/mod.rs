@@ -1,4 +1,4 @@
-//! `cargo xtask score code`: the uses that `find_uses` confirms in projects of the registries, beside the places that a compiler
+//! `cargo xtask score code`: the uses that `find_uses` verifies in projects of the registries, beside the places that a compiler
 //! or type checker names which the engine does not ask. Each difference is listed with its place.
 
 mod marks;
@@ -121,26 +121,28 @@ fn score(hob: &Path, path: &OsStr, project: &'static Project, is_quick: bool) ->
     Ok(Score { project, all: run("")?, without })
 }
 
-/// A confirmed place of an answer.
+/// A place of an answer.
 struct Site {
     file: String,
     at: (usize, usize),
+    verdict: String,
     class: String,
     in_test: bool,
     by_interface: bool,
 }
 
-/// The confirmed places of an answer.
+/// The places of an answer.
 fn sites(content: &Value) -> Vec<Site> {
-    let all = content["uses"].as_array().into_iter().flatten();
-    all.filter(|one| one["verdict"] == "confirmed")
-        .map(|one| {
+    let files = content["uses"].as_array().into_iter().flatten();
+    let places = files.flat_map(|of| of["places"].as_array().into_iter().flatten().map(move |one| (of, one)));
+    places
+        .map(|(of, one)| {
             let number = |field: &str| one[field].as_u64().unwrap_or_default() as usize;
-            let said = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
             Site {
-                file: said("file"),
+                file: of["file"].as_str().unwrap_or_default().to_owned(),
                 at: (number("line"), number("column")),
-                class: said("class"),
+                verdict: of["verdict"].as_str().unwrap_or("verified").to_owned(),
+                class: one["class"].as_str().unwrap_or("call").to_owned(),
                 in_test: one["in_test"] == true,
                 by_interface: one["via"] == "interface",
             }
@@ -149,7 +151,7 @@ fn sites(content: &Value) -> Vec<Site> {
 }
 
 fn is_complete(content: &Value) -> bool {
-    content["head"]["complete"] == true || content["head"]["final"] == true
+    content["head"]["complete"] == true
 }
 
 /// Asks for one definition until the answer is complete or the language server is ready and it is not, and compares.
@@ -174,7 +176,7 @@ fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize
     };
     for _ in 1..TRIES {
         let content = &result["structuredContent"];
-        let is_ready = content["head"]["judges"][0]["state"] == "ready" && content["head"]["retry_after_ms"].is_null();
+        let is_ready = content["head"]["servers"][0]["state"] == "ready" && content["head"]["ask_again"] != true;
         if is_complete(content) || is_ready {
             break;
         }
@@ -195,13 +197,14 @@ fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place
     let before = tally.differences.len();
     let is_own =
         |file: &str, line: usize| file == definition.file && (definition.line..=definition.end).contains(&line);
-    let sites = sites(content);
+    let (sites, others): (Vec<Site>, Vec<Site>) = sites(content).into_iter().partition(|one| one.verdict == "verified");
     let places: Vec<&Place> = places.iter().filter(|one| !is_own(&one.file, one.first.0)).collect();
     for one in &places {
         let is_found = sites.iter().any(|site| one.holds(&site.file, site.at));
         tally.found += usize::from(is_found);
         if !is_found {
-            let said = listed(content, one);
+            let site = others.iter().find(|site| one.holds(&site.file, site.at));
+            let said = site.map_or("not in the answer".to_owned(), |site| format!("{} ({})", site.verdict, site.class));
             tally.differences.push(format!("{what}: {} is a use, and is {said}", one.shown()));
         }
     }
@@ -220,7 +223,7 @@ fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place
             (false, false) if is_seen => {
                 let (line, column) = site.at;
                 let place = format!("{}:{line}:{column} ({})", site.file, site.class);
-                tally.differences.push(format!("{what}: {place} is confirmed, and is no use"));
+                tally.differences.push(format!("{what}: {place} is verified, and is no use"));
                 tally.confirmed += 1;
             }
             (false, false) => {}
@@ -237,18 +240,6 @@ fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place
         (true, false) => {}
         (false, _) => tally.differences.push(format!("{what}: not complete: {head}")),
     }
-}
-
-/// What an answer says of a place that it does not confirm.
-fn listed(content: &Value, place: &Place) -> String {
-    let number = |one: &Value, field: &str| one[field].as_u64().unwrap_or_default() as usize;
-    let is_here = |one: &&Value| {
-        place.holds(one["file"].as_str().unwrap_or_default(), (number(one, "line"), number(one, "column")))
-    };
-    let site = content["uses"].as_array().into_iter().flatten().find(is_here);
-    let said =
-        |one: &Value| format!("{} ({})", one["verdict"].as_str().unwrap_or("?"), one["class"].as_str().unwrap_or("?"));
-    site.map_or("not in the answer".to_owned(), said)
 }
 
 fn share(part: usize, whole: usize) -> f64 {
@@ -271,10 +262,10 @@ fn page(scores: &[Score]) -> String {
         "# How often answers about code are right\n\nWritten by `cargo xtask score code`. {SYMBOLS} definitions of each project, in the order of a hash, \
          outside of tests, with a name that stands in three places at least. Their true places are made before `find_uses` is asked: rustc, g++ and pyright \
          report the uses of a definition that is marked deprecated; go/types and TypeScript 5 say what each identifier means; GHC reports what it misses \
-         once the definition has another name. Declarations are no uses. Where an answer is not complete, its confirmed places count all the same.\n\n\
-         A *wrong* answer says that it is complete, and lacks a true place or has a false one. *Dispatched* are confirmed calls of what the definition \
+         once the definition has another name. Declarations are no uses. Where an answer is not complete, its verified places count all the same.\n\n\
+         A *wrong* answer says that it is complete, and lacks a true place or has a false one. *Dispatched* are verified calls of what the definition \
          implements or overrides, of which the truth says nothing. The time is that of {WARM} more calls for each definition.\n\n\
-         | language | project | symbols | true places | confirmed | precision | recall | dispatched | complete | wrong | ms warm: median | longest |\n\
+         | language | project | symbols | true places | verified | precision | recall | dispatched | complete | wrong | ms warm: median | longest |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     );
     for Score { project, all: one, .. } in scores {
@@ -306,7 +297,7 @@ fn page(scores: &[Score]) -> String {
     let _ = write!(
         page,
         "\n## Targets missed\n\n{}\n\n## Each rule switched off\n\nAll languages together: what changes without a rule.\n\n\
-         | without | confirmed and true | confirmed and false | complete | wrong |\n| --- | --- | --- | --- | --- |\n{}\n\
+         | without | verified and true | verified and false | complete | wrong |\n| --- | --- | --- | --- | --- |\n{}\n\
          ## Differences\n\n{}\n\n## The machine\n\n{}",
         or_none(missed),
         effects(scores),
