@@ -28,7 +28,7 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// Says that nothing declares the name any more, if that is known.
+    /// Says that nothing in the project declares the name, if that is known.
     pub(super) fn gone(&self) -> Option<String> {
         let found = &self.found;
         if !is_gone(found) {
@@ -38,7 +38,12 @@ impl Answered {
         let left = found.sites.iter().filter(|site| matches!(site.verdict, Verdict::Undecided(_))).count();
         let are = if left == 1 { "is" } else { "are" };
         let renamed = self.renamed.as_ref().map(|other| format!(". Renamed to {other}?")).unwrap_or_default();
-        Some(format!("{name} is declared nowhere in this project; {} of it {are} left{renamed}", counted(left, "use")))
+        let left = counted(left, "use");
+        // Another package may define what is imported.
+        if found.sites.iter().any(|site| site.class == Class::Import) {
+            return Some(format!("{name} is not defined in this project; {left} of it {are} unverified"));
+        }
+        Some(format!("{name} is declared nowhere in this project; {left} of it {are} left{renamed}"))
     }
 }
 

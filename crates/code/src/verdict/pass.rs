@@ -154,8 +154,13 @@ impl Pass {
         for at in open.into_iter().filter(|at| is_none_of_them(found, &found.sites[*at], &renamed)) {
             candidates[at].evidence = Evidence::Other;
         }
-        let is_named = |at: &usize| found.sites[*at].class == Class::Mention && !candidates[*at].references.is_empty();
-        // A text may be a key: `geo["area"]`.
+        // A text may be a key: `geo["area"]`. A comment is none: `{@link area}`.
+        let is_named = |at: &usize| {
+            let site = &found.sites[*at];
+            let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)?.last());
+            let is_text = before.is_some_and(|before| b"\"'`".contains(before));
+            site.class == Class::Mention && is_text && !candidates[*at].references.is_empty()
+        };
         let mentions = (0..candidates.len()).filter(is_named);
         for at in wanted.iter().copied().chain(mentions) {
             let site = &found.sites[at];

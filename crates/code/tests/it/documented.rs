@@ -3,6 +3,8 @@
 use expect_test::expect;
 use serde_json::json;
 
+use crate::judged::sites;
+use crate::projects;
 use crate::worktree::Worktree;
 
 #[test]
@@ -39,4 +41,15 @@ fn a_string_in_a_body_is_shown_once_and_a_comment_before_it_is_no_signature() {
         = function go(a) | Before.
     "#]]
     .assert_eq(&said.concat());
+}
+
+#[test]
+fn a_link_in_a_comment_is_no_use() {
+    let Some(judged) = projects::typescript() else { return };
+    judged.write("geo.ts", "export function area() {}\n").write(
+        "uses.ts",
+        "import { area } from './geo';\n/** Calls {@link area}. */\nexport function run() { area(); }\n",
+    );
+    let (answer, text) = judged.until_final("find_uses", json!({"name": "area"}));
+    assert_eq!(sites(&answer), ["uses.ts:1 import confirmed geo.ts:1", "uses.ts:3 call confirmed geo.ts:1"], "{text}");
 }

@@ -97,9 +97,9 @@ fn bases_and_decorators_of_python() {
             ("log_error", "Handler.log_error stands below BaseHTTPRequestHandler, which the project does not define"),
             ("end_headers", "Below.end_headers stands below BaseHTTPRequestHandler"),
             ("Missing.may", "Missing.may stands below Base"),
-            ("index", "`register` stands at index: what it is given to may call it without naming it"),
+            ("index", "index is marked with `register`: other code may call it without naming it"),
             ("kept", ""),
-            ("Aliased.run", "Aliased.run stands below Alias, of which it is not known what it has"),
+            ("Aliased.run", "Aliased.run stands below Alias (whose members are unknown)"),
             ("Called.run", "Called.run stands below a base without a name"),
             ("mixed", ""),
             ("Mixin.run", "Mixin.run stands below Thread, which the project does not define and has run"),
@@ -158,12 +158,12 @@ fn bases_and_decorators_of_typescript() {
             ("Front.later", ""),
             ("Part.shown", "Part.shown stands below Shown"),
             ("connectedCallback", "JavaScript itself or a browser may call Tag.connectedCallback"),
-            ("Bound.clicked", "`made` stands at Bound.clicked"),
+            ("Bound.clicked", "Bound.clicked is marked with `made`"),
             ("Impl.draw", "Impl.draw stands below Shown"),
             ("Sub.besides", ""),
             ("Imported.imported", "Imported.imported stands below Shown"),
             ("passed_on", ""),
-            ("Aliased.shown", "Aliased.shown stands below Alias, of which it is not known what it has"),
+            ("Aliased.shown", "Aliased.shown stands below Alias (whose members are unknown)"),
         ],
     );
 }
@@ -238,7 +238,7 @@ fn bases_of_cpp() {
             ("A::own", ""),
             ("A::go", ""),
             ("B::go", "B::go stands below Foreign, which the project does not define"),
-            ("by_alias", "C::by_alias stands below Al, of which it is not known what it has"),
+            ("by_alias", "C::by_alias stands below Al (whose members are unknown)"),
             ("ghostly", "D::ghostly stands below Ghost"),
             ("bare", ""),
             ("E::go", "E::go stands below Foreign"),
@@ -259,8 +259,8 @@ pub(crate) fn attributes_of_rust(judged: &Judged) {
         judged,
         &[
             ("plain", ""),
-            ("exported", "`no_mangle` stands at exported"),
-            ("exported_too", "`no_mangle` stands at exported_too"),
+            ("exported", "exported is marked with `no_mangle`"),
+            ("exported_too", "exported_too is marked with `no_mangle`"),
             ("it", ""),
         ],
     );
@@ -300,7 +300,7 @@ fn hooks_of_pytest() {
     check(
         &judged,
         &[
-            ("conftest.py:shape", "`pytest.fixture` stands at shape"),
+            ("conftest.py:shape", "shape is marked with `pytest.fixture`"),
             ("pytest_configure", "pytest calls the hook pytest_configure"),
         ],
     );

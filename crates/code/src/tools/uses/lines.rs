@@ -10,16 +10,16 @@ pub(in crate::tools) fn lines(uses: &Uses) -> Vec<String> {
     let headings: Vec<&str> = uses.files.iter().map(|file| heading(file.verdict)).collect();
     let is_mixed = headings.iter().any(|one| *one != headings[0]) || !uses.unverified.is_empty();
     let is_said = |verdict| matches!(verdict, Verdict::Confirmed | Verdict::Undecided(_) | Verdict::NotJudged);
-    let (mut last, mut outside) = ("", None);
+    let (mut last, mut means) = ("", None);
     for file in &uses.files {
         let heading = heading(file.verdict);
         if heading != last && (is_mixed || !is_said(file.verdict)) {
             lines.push(format!("{heading}:"));
         }
         last = heading;
-        if file.outside.is_some() && file.outside != outside {
-            outside.clone_from(&file.outside);
-            lines.extend(outside.iter().map(|meant| format!("means: {meant}")));
+        if file.means.is_some() && file.means != means {
+            means.clone_from(&file.means);
+            lines.extend(means.iter().map(|meant| format!("means: {meant}")));
         }
         lines.push(file.file.clone());
         lines.extend(of_file(file));

@@ -4,7 +4,7 @@ mod lines;
 mod receivers;
 mod sentence;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,9 +33,9 @@ pub(super) struct FileUses {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<usize>,
     pub places: Vec<Use>,
-    /// What they mean, where that is outside of the project.
+    /// What they mean, where that is outside of the project, or where places mean several definitions.
     #[serde(skip)]
-    pub outside: Option<String>,
+    pub means: Option<String>,
 }
 
 /// A use.
@@ -189,6 +189,7 @@ fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
     let same = |one: &&Site, next: &&Site| {
         (&one.path, rank(one.verdict), one.meant) == (&next.path, rank(next.verdict), next.meant)
     };
+    let meanings: BTreeSet<usize> = sites.iter().filter_map(|site| site.meant).collect();
     let group = |sites: &[&Site]| {
         let meant = sites[0].meant.and_then(|number| found.definitions.get(number));
         FileUses {
@@ -196,7 +197,7 @@ fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
             verdict: sites[0].verdict,
             definition: sites[0].meant.filter(|_| found.definitions.len() > 1),
             places: sites.iter().map(|site| one(found, site, meant)).collect(),
-            outside: meant.filter(|one| one.is_outside()).map(Definition::shown),
+            means: meant.filter(|one| one.is_outside() || meanings.len() > 1).map(Definition::shown),
         }
     };
     sites.chunk_by(same).map(group).collect()

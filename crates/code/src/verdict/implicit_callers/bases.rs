@@ -157,7 +157,7 @@ impl Walk<'_, '_> {
                 next.extend(declares.marks.bases.iter().map(|base| spot(&target.path, base, skip)));
             }
         }
-        if is_known { Ok(next) } else { Err(format!("{word}, of which it is not known what it has")) }
+        if is_known { Ok(next) } else { Err(format!("{word} (whose members are unknown)")) }
     }
 
     /// What stands around the prototypes of a method that is defined outside of its class.

@@ -35,9 +35,8 @@ pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
             .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
                 let text = found.texts.get(&one.path).map(|text| &text[..]);
-                given(one.language, &one.marks.decorators, text).map(|mark| {
-                    format!("`{mark}` stands at {label}: what it is given to may call it without naming it")
-                })
+                given(one.language, &one.marks.decorators, text)
+                    .map(|mark| format!("{label} is marked with `{mark}`: other code may call it without naming it"))
             })
     })
 }
